@@ -1,0 +1,151 @@
+"""What every benchmark provides: its command, its validity check, its metrics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from parity.presence import Presence
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What a benchmark may size itself by.
+
+    Attributes:
+        cpus: the logical CPUs that the runner may use, in order.
+        last_level_cache: size of the last-level cache in bytes.
+        memory: MemTotal in bytes.
+    """
+
+    cpus: tuple[int, ...]
+    last_level_cache: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """The timed program, the same in every arm.
+
+    Attributes:
+        argv: absolute path and arguments.
+        cpus: the logical CPUs that it is bound to.
+        environment: variables it needs beyond the runner's fixed ones.
+        files: text files to write into the working directory before the start.
+        collect: files of the working directory to keep afterwards, verbatim.
+        repetitions: how often it is started and timed in one run (start-up only).
+        drop_caches: empty the page cache before each start (needs root).
+        sample_seconds: sample memory at this interval while it runs; 0 for never,
+            and then nothing of ours runs beside the program.
+        sample_processes: process names whose memory is sampled.
+    """
+
+    argv: tuple[str, ...]
+    cpus: tuple[int, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    collect: tuple[str, ...] = ()
+    repetitions: int = 1
+    drop_caches: bool = False
+    sample_seconds: float = 0.0
+    sample_processes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a run left, as the parsers see it: text and clocks, no paths.
+
+    Attributes:
+        stdout, stderr: verbatim text.
+        files: the collected files by name.
+        wall_seconds: outer monotonic clock of each start, in order of time.
+        samples: memory samples (`SAMPLES` in records/schema.py), bytes and seconds.
+        parameters: the case's parameters and factor levels from the plan.
+        command: the exact command line of the (last) start, from the record: what
+            was asked for is checked against what the program says it did.
+    """
+
+    stdout: str = ""
+    stderr: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    wall_seconds: tuple[float, ...] = ()
+    samples: tuple[Mapping[str, Any], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number with its unit.
+
+    Attributes:
+        name: snake_case, unique within the benchmark.
+        value: the number.
+        unit: SI or the field's own (`s`, `GB/s`, `Gflop/s`, `MiB`, `1`).
+        better: `lower`, `higher` or `neither`.
+        clock: `internal` (the program's own) or `external` (the runner's).
+    """
+
+    name: str
+    value: float
+    unit: str
+    better: str
+    clock: str = "internal"
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a parser makes of a run's output.
+
+    Attributes:
+        valid: whether the benchmark's own check passed; a number only counts if so.
+        reason: why not (`unparsable`, `residual-failed`, …); empty when valid.
+        detail: one sentence for a person; empty when there is nothing to say.
+        metrics: in a fixed order.
+    """
+
+    valid: bool
+    reason: str = ""
+    detail: str = ""
+    metrics: tuple[Metric, ...] = ()
+
+
+class Benchmark(ABC):
+    """One benchmark. A module of this package exports `BENCHMARK: Benchmark`.
+
+    Attributes:
+        name: its name in studies, `[a-z0-9-]+`.
+        title: how figures and tables call it.
+        packages: Debian packages that provide it, natively and in the image.
+        binaries: absolute paths of the executables whose identity is audited.
+        factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
+        parameters: JSON schema of each parameter, with a `description` and a `default`.
+        primary: the metrics that are compared between arms, per level or not.
+        differences: those of `primary` that are compared by their difference in their
+            own unit, because a ratio of them would say nothing; all others by ratio.
+        note: a caveat that every table and figure of it carries; empty for none.
+    """
+
+    name: str
+    title: str
+    packages: ClassVar[tuple[str, ...]] = ()
+    binaries: ClassVar[tuple[str, ...]] = ()
+    factors: ClassVar[Mapping[str, Sequence[str]]] = {}
+    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    primary: ClassVar[tuple[str, ...]] = ()
+    differences: ClassVar[tuple[str, ...]] = ()
+    note: ClassVar[str] = ""
+
+    @abstractmethod
+    def probe(self) -> Presence:
+        """Whether the native side can run here."""
+
+    @abstractmethod
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The program for these parameters and factor levels on this node."""
+
+    @abstractmethod
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Metrics and validity; pure, never raises on any text."""

@@ -1,0 +1,131 @@
+"""What every runtime provides: an `Arm` for each of its variants."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from parity import content
+from parity.presence import Presence
+
+# Where a run works, outside and inside of every container: the working directory
+# is the same path in all arms, because a path's length alone can shift a timing
+# (Mytkowicz et al., ASPLOS 2009).
+SCRATCH = Path("/tmp/parity")
+# The file in the image by which a process knows that it is inside of it.
+MARKER = "/etc/parity-image"
+NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+
+
+@dataclass(frozen=True)
+class Image:
+    """The one image, in the format of one runtime.
+
+    Attributes:
+        format: `directory`, `squashfs`, `sif`, `docker`, `podman`.
+        location: absolute path of a file or directory, or an image id in a store.
+        digest: `sha256:…` of the content, as `Arm.digest` computes it.
+    """
+
+    format: str
+    location: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The facts a command line is made from.
+
+    Attributes:
+        name: unique name of this run, `[a-z0-9.-]+`; names the container where there is one.
+        image: the image in the arm's format; None for arms outside of any container.
+        scratch: directory of the run, bound read-write at the same path inside.
+        state: private directory of the run for the runtime's own files (an LXC
+            configuration, for instance); it exists when `command` is called.
+    """
+
+    name: str
+    image: Image | None
+    scratch: Path
+    state: Path
+
+
+class Arm(ABC):
+    """One runtime in one variant.
+
+    A module of this package exports its arms as `ARMS: tuple[Arm, ...]`; that is
+    all it takes to add a runtime.
+
+    Attributes:
+        name: the arm's name in studies, `[a-z0-9-]+`.
+        runtime: the runtime's name; arms of one runtime share it (and a colour family).
+        title: how figures and tables call it.
+        image_format: the format it runs from; None outside of any container.
+        packages: Debian packages that provide it.
+        converter: command that prints the version of the program that makes the
+            format; its first line goes into the images table.
+        isolates: namespaces that must differ from the runner's own in every run;
+            all others of `mnt` and `pid` must not (`native` isolates none).
+    """
+
+    name: str
+    runtime: str
+    title: str
+    image_format: str | None = None
+    packages: ClassVar[tuple[str, ...]] = ()
+    converter: ClassVar[tuple[str, ...]] = ()
+    isolates: tuple[str, ...] = ()
+
+    @abstractmethod
+    def probe(self) -> Presence:
+        """Whether this arm can run here, now, with these privileges; cheap (< 0.5 s)."""
+
+    @abstractmethod
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        """The exact command line that runs `inner` (a list of words) in this arm.
+
+        Nothing of it goes through a shell. The container has no network of its
+        own making, sees `launch.scratch` read-write, and its root read-only where
+        the runtime can. Environment, working directory and CPU binding are set by
+        `inner` itself, equally for all arms. May write files into `launch.state`.
+        """
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        """Make the arm's image format; return the image's location.
+
+        Args:
+            oci: an OCI image layout directory that holds the one image, tagged `parity`.
+            rootfs: the same image unpacked into a directory (format `directory`).
+            destination: path that the image may take (a file or directory of that
+                name); image stores ignore it.
+
+        Returns:
+            The location for `Image.location`.
+        """
+        raise NotImplementedError(f"{self.name} converts no image")
+
+    def digest(self, location: str) -> str:
+        """`sha256:…` of the image at `location`, read anew from what is there now.
+
+        Returns:
+            The digest of the file or directory; image stores answer with the image's
+            id. An empty text when nothing is there.
+        """
+        path = Path(location)
+        return content.digest(path) if path.exists() else ""
+
+    def size(self, location: str) -> int:
+        """Bytes that the image takes on disk, or what the image store says of it."""
+        return content.size_on_disk(Path(location))
+
+    def cleanup(self, launch: Launch) -> None:
+        """Remove what a killed run may have left behind (a container, a mount); never raises."""
+
+    def install(self) -> None:
+        """Install what `packages` cannot (root only); most runtimes need nothing here."""
+
+    def start_service(self) -> None:
+        """Start a daemon the runtime needs (root only, no service manager); most need none."""
