@@ -1,0 +1,205 @@
+"""What the user configured, validated: the study at one scale, and the system it runs on."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark
+from parity.errors import UserError
+from parity.runtimes import arms as known_arms
+from parity.settings import check, load_checked
+
+DEFAULT_TIMEOUT_SECONDS = 300
+DEFAULT_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark at one level of each of its factors.
+
+    Attributes:
+        name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
+        parameters: parameters and factor levels together, as the benchmark takes them.
+        margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
+            where no equivalence is sought.
+    """
+
+    name: str
+    benchmark: str
+    parameters: Mapping[str, Any]
+    margin: float | None
+    timeout_seconds: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study at one scale."""
+
+    name: str
+    scale: str
+    title: str
+    reproduces: str
+    seed: int
+    reference: str
+    aa_pair: tuple[str, str]
+    arms: tuple[str, ...]
+    cases: tuple[Case, ...]
+    blocks: int
+    attempts: int
+    not_tested: tuple[Mapping[str, str], ...] = field(default=())
+
+    @property
+    def campaign(self) -> str:
+        """Study and scale: the name of a dataset."""
+        return f"{self.name}-{self.scale}"
+
+
+@dataclass(frozen=True)
+class System:
+    """A machine or cluster."""
+
+    name: str
+    scale_label: str
+    base_image: str
+    max_busy_fraction: float
+    settle_seconds: float
+    max_steal_fraction: float
+
+
+def load_system(path: Path | str) -> System:
+    """The system file at `path`; raises UserError."""
+    document = load_checked(path, "system")
+    base = document["base_image"]
+    if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
+        raise UserError(
+            f"{base!r} can change under its name",
+            where=f"{path}: base_image",
+            allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
+            action="give the image by its digest",
+        )
+    return System(
+        name=document["system"],
+        scale_label=document["scale_label"],
+        base_image=base,
+        **document["quiet_node"],
+    )
+
+
+def load_study(path: Path | str, scale: str) -> Study:
+    """The study file at `path`, at one of its scales.
+
+    Raises:
+        UserError: a misspelt key, an unknown arm, benchmark, factor, level or
+            parameter, a value out of range; with file, key and what is allowed.
+    """
+    document = load_checked(path, "study")
+    where = str(path)
+    if scale not in document["scales"]:
+        raise UserError(
+            f"the study has no scale {scale!r}",
+            where=f"{where}: scales",
+            allowed=", ".join(document["scales"]),
+            action="set `scale` in config/config.yaml or with --config scale=…",
+        )
+    size = document["scales"][scale]
+    _known(document["arms"], known_arms(), f"{where}: arms", "arm")
+    for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
+        _known(names, document["arms"], f"{where}: {key}", "arm of this study")
+    if document["reference"] not in document["aa_pair"]:
+        raise UserError(
+            "the reference is not one of the A/A pair",
+            where=f"{where}: aa_pair",
+            allowed=f"{document['reference']} and its double",
+        )
+    _native(document["aa_pair"], f"{where}: aa_pair")
+    chosen = size.get("benchmarks", list(document["benchmarks"]))
+    _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
+    for label, document_scale in document["scales"].items():
+        key = f"{where}: scales.{label}.parameters"
+        _known(document_scale.get("parameters", {}), document["benchmarks"], key, "benchmark")
+    return Study(
+        name=document["study"],
+        scale=scale,
+        title=document["title"],
+        reproduces=document["reproduces"],
+        seed=document["seed"],
+        reference=document["reference"],
+        aa_pair=tuple(document["aa_pair"]),
+        arms=tuple(document["arms"]),
+        cases=tuple(
+            case for name in chosen for case in _cases(name, document["benchmarks"], size, where)
+        ),
+        blocks=size["blocks"],
+        attempts=size.get("attempts", DEFAULT_ATTEMPTS),
+        not_tested=tuple(document.get("not_tested", ())),
+    )
+
+
+def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(known))
+
+
+def _native(pair: Sequence[str], where: str) -> None:
+    outside = [name for name, arm in known_arms().items() if arm.image_format is None]
+    for name in pair:
+        if name not in outside:
+            raise UserError(f"{name} runs in a container", where=where, allowed=", ".join(outside))
+
+
+def _cases(
+    name: str, entries: Mapping[str, Any], size: Mapping[str, Any], where: str
+) -> list[Case]:
+    """All cases of one benchmark: the factors' levels crossed, in the order they are given."""
+    where = f"{where}: benchmarks.{name}"
+    _known([name], benchmarks(), where, "benchmark")
+    benchmark, entry = benchmarks()[name], entries[name]
+    factors = entry.get("factors", {})
+    _check_factors(benchmark, factors, f"{where}.factors")
+    parameters = _parameters(benchmark, entry, size, where)
+    margin = entry["margin_percent"]
+    return [
+        Case(
+            name="-".join([name, *levels]),
+            benchmark=name,
+            parameters=parameters | dict(zip(factors, levels, strict=True)),
+            margin=None if margin is None else margin / 100,
+            timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
+        )
+        for levels in itertools.product(*factors.values())
+    ]
+
+
+def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
+    _known(factors, benchmark.factors, where, f"factor of {benchmark.name}")
+    for factor, allowed in benchmark.factors.items():
+        if factor not in factors:
+            raise UserError(
+                f"{benchmark.name} needs the levels of its factor {factor}",
+                where=where,
+                allowed=", ".join(allowed),
+            )
+        _known(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
+
+
+def _parameters(
+    benchmark: Benchmark, entry: Mapping[str, Any], size: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """The benchmark's defaults, then the study's values, then those of the scale."""
+    rules = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
+    }
+    given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
+    for values in given:
+        check(values, rules, f"{where}.parameters")
+    defaults = {name: rule["default"] for name, rule in benchmark.parameters.items()}
+    return defaults | given[0] | given[1]
