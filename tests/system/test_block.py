@@ -1,0 +1,180 @@
+"""A block on this machine, natively: records, gates, failures, and a runner killed half-way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from parity.execute.block import run_block
+from parity.plan import make_plan
+from parity.records.gather import gather_blocks, gather_raw
+from parity.records.parse import parse_all
+from parity.runtimes import arms
+from parity.study import Case, Study, System
+
+pytestmark = pytest.mark.system
+
+SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
+NO_IMAGES = {
+    arm.image_format: {"reason": "no image", "digest": "", "location": "", "recipe": ""}
+    for arm in arms().values()
+    if arm.image_format
+}
+SHORT = {"prime": 1000, "events": 200, "threads": 1}
+
+
+def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> dict:
+    return make_plan(
+        Study(
+            name="trial",
+            scale="test",
+            title="A trial",
+            reproduces="none",
+            seed=1,
+            reference="native-a",
+            aa_pair=("native-a", "native-b"),
+            arms=tuple(arm_names),
+            cases=cases,
+            blocks=1,
+            attempts=attempts,
+        )
+    )
+
+
+def _case(name="sysbench", timeout=60, **parameters) -> Case:
+    return Case(name, name.split("-")[0], SHORT | parameters, 0.01, timeout)
+
+
+def _run(plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES) -> dict:
+    run_block(plan, plan["blocks"][0]["block"], images, system, folder)
+    return parse_all(plan, gather_raw([folder]), gather_blocks([folder]), {})
+
+
+def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
+    tables = _run(_plan(_case()), tmp_path)
+    assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
+    for row in tables["runs"]:
+        assert row["exit_code"] == 0 and row["attempt"] == 1
+        assert 0 < row["wall_seconds"] < 30
+        assert json.loads(row["command"])[-1] == "run"
+        assert len(row["binary_sha256"]) == len(row["closure_sha256"]) == 64
+    time_rows = [row for row in tables["metrics"] if row["metric"] == "time"]
+    assert len(time_rows) == 2 and all(row["valid"] and row["primary"] for row in time_rows)
+    assert {row["phase"] for row in tables["nodes"]} == {"before", "after"}
+    assert {row["sha256"] for row in tables["binaries"]} == {tables["runs"][0]["binary_sha256"]}
+
+
+def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
+    plan = _plan(_case())
+    _run(plan, tmp_path)
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")}
+    tables = _run(plan, tmp_path)
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")} == before
+    assert Counter(row["stage"] for row in tables["runs"]) == {"valid": 2}
+
+
+def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    names = ["native-a", "native-b", *(n for n, arm in arms().items() if arm.image_format)]
+    tables = _run(_plan(_case(), arm_names=names), tmp_path)
+    rows = {row["arm"]: row for row in tables["runs"]}
+    assert set(rows) == set(names)
+    for name, row in rows.items():
+        if arms()[name].image_format:
+            assert (row["stage"], row["reason"], row["attempt"]) == ("planned", "not-tested", 0)
+            assert row["detail"]
+
+
+def test_a_run_that_takes_too_long_is_tried_again_and_then_counted_once(tmp_path: Path) -> None:
+    tables = _run(_plan(_case(timeout=1, events=100_000_000)), tmp_path)
+    rows = [row for row in tables["runs"] if row["arm"] == "native-a"]
+    assert [(row["attempt"], row["final"], row["reason"]) for row in rows] == [
+        (1, False, "timeout"),
+        (2, True, "timeout"),
+    ]
+    assert not tables["metrics"]
+
+
+def test_a_node_that_is_not_quiet_fails_its_gate_and_keeps_its_runs(tmp_path: Path) -> None:
+    strict = System(
+        "test",
+        "vm",
+        "bootstrap",
+        max_busy_fraction=-1.0,
+        settle_seconds=0.0,
+        max_steal_fraction=1.0,
+    )
+    tables = _run(_plan(_case(), attempts=1), tmp_path, strict)
+    assert {(row["stage"], row["reason"]) for row in tables["runs"]} == {("ran", "gate-quiet")}
+    assert all(row["stdout_sha256"] for row in tables["runs"])
+
+
+def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.mkdir()
+    changed = {
+        **NO_IMAGES,
+        "directory": {
+            "reason": "",
+            "digest": "sha256:" + "0" * 64,
+            "location": str(image),
+            "recipe": "r",
+        },
+    }
+    names = ("native-a", "native-b", "namespaces")
+    tables = _run(_plan(_case(), arm_names=names), tmp_path / "block", images=changed)
+    row = next(row for row in tables["runs"] if row["arm"] == "namespaces")
+    assert (row["stage"], row["reason"]) == ("planned", "gate-image")
+    assert "sha256:" + "0" * 64 in row["detail"] and row["detail"].count("sha256:") == 2
+
+
+def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path) -> None:
+    plan = _plan(
+        _case(events=4000, prime=10000), _case("startup-warm", repetitions=2, cache="warm")
+    )
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "images.json").write_text(json.dumps(NO_IMAGES))
+    (tmp_path / "system.yaml").write_text(
+        "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
+        "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
+    )
+    folder = tmp_path / "block"
+    command = [sys.executable, "-m", "parity.execute"]
+    for word in ("plan", "images", "system"):
+        suffix = "yaml" if word == "system" else "json"
+        command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
+    command += ["--block", plan["blocks"][0]["block"], "--folder", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
+
+    runner = subprocess.Popen(command, env=environment)
+    started = folder / "runs" / "sysbench.native-a" / "attempt-1" / "stdout"
+    deadline = time.monotonic() + 60
+    while not started.exists():
+        assert time.monotonic() < deadline and runner.poll() is None
+        time.sleep(0.01)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    assert not (folder / "block.json").exists()
+    assert _programs("sysbench"), "the program outlives its killed runner until the next start"
+
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    assert not _programs("sysbench")
+    tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder]), {})
+    final = [row for row in tables["runs"] if row["final"]]
+    assert Counter(row["run"] for row in final) == Counter(
+        run["run"] for run in plan["blocks"][0]["runs"]
+    )
+    assert {row["stage"] for row in final} == {"valid"}
+    lost = [row for row in tables["runs"] if not row["final"]]
+    assert [(row["run"], row["reason"]) for row in lost] == [("sysbench.native-a", "interrupted")]
+    assert len({row["phase"] for row in tables["nodes"]}) == 3  # before, before-2, after-2
+
+
+def _programs(name: str) -> list[psutil.Process]:
+    return [p for p in psutil.process_iter(["name"]) if p.info["name"] == name]

@@ -1,0 +1,92 @@
+"""Gates fail when they should: not inside, inside where it should not be, unbound, stolen from."""
+
+import pytest
+
+from parity.execute import gates, inner
+from parity.runtimes import arms
+
+HOST = {"mnt": "1", "pid": "2", "user": "3", "net": "4"}
+RECIPE = "sha256:feed"
+
+
+def _evidence(marker: str, cpus: str = "0-1", **namespaces: str) -> dict[str, str]:
+    inside = HOST | namespaces
+    lines = [f"{inner.EVIDENCE}marker={marker}", f"{inner.EVIDENCE}Cpus_allowed_list:={cpus}"]
+    lines += [f"{inner.EVIDENCE}namespace./proc/self/ns/{n}={i}" for n, i in inside.items()]
+    return inner.evidence("noise\n" + "\n".join(lines) + "\nmore noise\n")
+
+
+def _isolated(name: str) -> dict[str, str]:
+    return _evidence(RECIPE, **{space: "99" for space in arms()[name].isolates})
+
+
+CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_run_inside_its_runtime_passes(name: str) -> None:
+    assert gates.where_gate(arms()[name], _isolated(name), HOST, RECIPE).passed
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_run_that_was_silently_native_fails(name: str) -> None:
+    gate = gates.where_gate(arms()[name], _evidence(""), HOST, RECIPE)
+    assert not gate.passed and "no marker" in gate.detail
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_run_in_the_host_s_namespaces_fails(name: str) -> None:
+    gate = gates.where_gate(arms()[name], _evidence(RECIPE), HOST, RECIPE)
+    assert not gate.passed and "host's namespaces" in gate.detail
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_run_from_another_image_fails(name: str) -> None:
+    gate = gates.where_gate(arms()[name], _isolated(name), HOST, "sha256:beef")
+    assert not gate.passed and RECIPE in gate.detail and "sha256:beef" in gate.detail
+
+
+def test_native_passes_outside_and_fails_inside() -> None:
+    native = arms()["native-a"]
+    assert gates.where_gate(native, _evidence(""), HOST, "").passed
+    assert not gates.where_gate(native, _evidence("", mnt="9"), HOST, "").passed
+    assert not gates.where_gate(native, _evidence(RECIPE), HOST, "").passed
+
+
+def test_no_evidence_is_no_pass() -> None:
+    for arm in arms().values():
+        assert not gates.where_gate(arm, {}, HOST, RECIPE if arm.image_format else "").passed
+
+
+@pytest.mark.parametrize(
+    ("cpus", "allowed", "passes"),
+    [((0, 1), "0-1", True), ((1,), "1", True), ((1,), "0-1", False), ((0,), "", False)],
+)
+def test_binding(cpus: tuple[int, ...], allowed: str, passes: bool) -> None:
+    assert gates.binding_gate(cpus, _evidence("", cpus=allowed)).passed is passes
+
+
+def test_limits_are_inclusive_and_name_both_numbers() -> None:
+    assert gates.steal_gate(0.1, 0.1).passed and gates.quiet_gate(0.1, 0.1).passed
+    assert "0.200" in gates.steal_gate(0.2, 0.1).detail
+    assert "0.1" in gates.quiet_gate(0.2, 0.1).detail
+
+
+def test_a_changed_image_is_named_with_both_hashes() -> None:
+    gate = gates.image_gate("image.sif", "sha256:aa", "sha256:bb")
+    assert not gate.passed
+    assert all(word in gate.detail for word in ("image.sif", "sha256:aa", "sha256:bb"))
+
+
+def test_the_first_failure_gives_the_reason() -> None:
+    held, failed = gates.Gate("where", True), gates.Gate("binding", False, "why")
+    assert gates.first_failure([held, failed]) == ("gate-binding", "why")
+    assert gates.first_failure([held]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("0-3", (0, 1, 2, 3)), ("0,2-3", (0, 2, 3)), ("7", (7,)), ("", ()), ("x-2", ()), ("1-", (1,))],
+)
+def test_cpu_lists(text: str, cpus: tuple[int, ...]) -> None:
+    assert inner.cpu_list(text) == cpus

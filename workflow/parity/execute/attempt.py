@@ -1,0 +1,198 @@
+"""One attempt of one run: start it, sleep, keep what it left, judge the gates, write the record."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from parity.benchmarks.model import Program
+from parity.execute import gates, inner, storage
+from parity.execute.launch import Finished, launch_environment, run_and_wait
+from parity.execute.quiet import steal_fraction
+from parity.execute.sampling import Sampler
+from parity.runtimes.model import SCRATCH, Arm, Image, Launch
+
+RECORD_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """What an attempt is to do.
+
+    Attributes:
+        name: unique name of the attempt on this node.
+        recipe: what the marker file of the arm's image says; empty if native.
+        block_gates: gates of the block as a whole, judged once at its start.
+        max_steal_fraction: limit of the steal gate.
+        session: number of the runner's session in this block, from 1.
+    """
+
+    name: str
+    run: str
+    case: str
+    arm: Arm
+    image: Image | None
+    recipe: str
+    program: Program
+    parameters: Mapping[str, Any]
+    timeout_seconds: float
+    host_namespaces: Mapping[str, str]
+    block_gates: tuple[gates.Gate, ...]
+    max_steal_fraction: float
+    session: int
+
+
+@dataclass
+class _Seen:
+    """What is gathered on the way to the record."""
+
+    commands: list[list[str]]
+    finished: list[Finished]
+    error: str = ""
+
+
+def make_attempt(order: Order, folder: Path) -> dict[str, Any]:
+    """Make one attempt in its own, new folder; its record is written as the last act.
+
+    Returns:
+        The record; its `reason` is empty when the program ended well and all gates held.
+    """
+    launch = Launch(order.name, order.image, SCRATCH, (folder / "state").resolve())
+    work = storage.emptied(inner.WORK)
+    for name, text in order.program.files.items():
+        (work / name).write_text(text, encoding="utf-8")
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    storage.write_json(
+        folder / storage.STARTED, {"name": order.name, "arm": order.arm.name, "started": started}
+    )
+    load, before = os.getloadavg()[0], psutil.cpu_times()
+    seen = _run(order, launch, folder)
+    steal = steal_fraction(before, psutil.cpu_times())
+    for name in order.program.collect:
+        if (work / name).is_file():
+            (folder / "files").mkdir(exist_ok=True)
+            shutil.copyfile(work / name, folder / "files" / name)
+    record = _record(order, seen, _evidence(folder), steal, load, started)
+    if record["reason"]:
+        order.arm.cleanup(launch)
+    storage.write_json(folder / storage.RECORD, record)
+    return record
+
+
+def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
+    """All starts of the attempt, one after the other.
+
+    A program that is started once carries the witness. One that is started and timed
+    several times has a witnessed start first, which is not timed, and then its timed
+    starts consist of nothing but the runtime and the program's own words.
+    """
+    seen = _Seen([], [])
+    program, several = order.program, order.program.repetitions > 1
+    starts = [inner.witnessed(program)]
+    starts += [inner.bare(program)] * program.repetitions if several else []
+    environment = launch_environment(os.environ)
+    sampler = (
+        Sampler(program.sample_seconds, program.sample_processes)
+        if program.sample_seconds
+        else None
+    )
+    for words in starts:
+        command = order.arm.command(launch, words)
+        if not seen.commands or seen.commands[-1] != command:
+            seen.commands.append(command)
+        if program.drop_caches:
+            drop_page_cache()
+        try:
+            finished = run_and_wait(
+                command,
+                stdout=folder / "stdout",
+                stderr=folder / "stderr",
+                environment=environment,
+                timeout_seconds=order.timeout_seconds,
+                on_start=(lambda _pid: sampler.start()) if sampler else None,
+            )
+        except OSError as error:
+            seen.error = f"cannot start {command[0]}: {error.strerror}"
+            break
+        seen.finished.append(finished)
+        if finished.exit_code != 0 or finished.timed_out:
+            break
+    if sampler:
+        sampler.stop_and_write(folder / "samples.jsonl")
+    return seen
+
+
+def drop_page_cache() -> None:
+    """Empty the page cache, so that the next start reads from the disk (root only)."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
+def _evidence(folder: Path) -> dict[str, str]:
+    path = folder / "stderr"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    return inner.evidence(text)
+
+
+def _record(
+    order: Order,
+    seen: _Seen,
+    evidence: Mapping[str, str],
+    steal: float,
+    load: float,
+    started: str,
+) -> dict[str, Any]:
+    judged = [
+        *order.block_gates,
+        gates.where_gate(order.arm, evidence, order.host_namespaces, order.recipe),
+        gates.binding_gate(order.program.cpus, evidence),
+        gates.steal_gate(steal, order.max_steal_fraction),
+    ]
+    reason, detail = _reason(seen, judged)
+    several = order.program.repetitions > 1
+    timed = seen.finished[1:] if several else seen.finished
+    return {
+        "version": RECORD_VERSION,
+        "session": order.session,
+        "run": order.run,
+        "case": order.case,
+        "arm": order.arm.name,
+        "parameters": dict(order.parameters),
+        "reason": reason,
+        "detail": detail,
+        "exit_code": seen.finished[-1].exit_code if seen.finished else None,
+        "started": started,
+        "starts_wall_seconds": [start.wall_seconds for start in timed],
+        "wall_seconds": sum(start.wall_seconds for start in timed) if timed else None,
+        "user_seconds": sum(start.user_seconds for start in timed) if timed else None,
+        "system_seconds": sum(start.system_seconds for start in timed) if timed else None,
+        "steal_fraction": steal,
+        "load_before": load,
+        "commands": seen.commands,
+        "environment": inner.program_environment(order.program),
+        "environment_sha256": inner.environment_digest(order.program),
+        "evidence": dict(evidence),
+        "image_digest": order.image.digest if order.image else "",
+        "gates": [gate.as_record() for gate in judged],
+    }
+
+
+def _reason(seen: _Seen, judged: list[gates.Gate]) -> tuple[str, str]:
+    """Reason code and detail of an attempt; how it ended comes before the gates."""
+    if seen.error:
+        return "not-started", seen.error
+    last = seen.finished[-1]
+    if last.timed_out:
+        return "timeout", f"stopped after {last.wall_seconds:.1f} s"
+    if last.exit_code < 0:
+        return "signal", f"ended by signal {-last.exit_code}"
+    if last.exit_code > 0:
+        return "exit-status", f"exit status {last.exit_code}"
+    return gates.first_failure(judged)

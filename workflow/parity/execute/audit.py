@@ -1,0 +1,64 @@
+"""Which binaries and libraries an arm really runs: asked inside the arm, before the block."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from parity.execute.launch import launch_environment
+from parity.provenance.binaries import audit_script, parse_audit
+from parity.runtimes.model import SCRATCH, Arm, Image, Launch
+
+TIMEOUT_SECONDS = 120
+
+
+class AuditError(Exception):
+    """An arm that says it is available cannot run a command; the message says why."""
+
+
+def audit_arm(
+    arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Identity of every benchmark's executables inside an arm.
+
+    It also is the arm's first start in the block, which warms what a first start warms
+    (Georges et al., OOPSLA 2007), so no timed run is the first one after a mount.
+
+    Args:
+        binaries: absolute paths by benchmark.
+
+    Returns:
+        Rows of the BINARIES table without campaign and block.
+
+    Raises:
+        AuditError: the arm cannot run the audit.
+    """
+    paths = sorted({path for group in binaries.values() for path in group})
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state:
+        launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
+        command = arm.command(launch, audit_script(paths))
+        try:
+            answer = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                env=launch_environment(os.environ),
+                timeout=TIMEOUT_SECONDS,
+                check=True,
+            )
+        except subprocess.SubprocessError as error:
+            arm.cleanup(launch)
+            said = (getattr(error, "stderr", "") or str(error)).strip()
+            raise AuditError(f"cannot run a command: {said[-600:]}") from None
+    found = {row["path"]: row for row in parse_audit(answer.stdout)}
+    return [
+        {"arm": arm.name, "benchmark": benchmark, **found[path]}
+        for benchmark, group in binaries.items()
+        for path in group
+        if path in found
+    ]

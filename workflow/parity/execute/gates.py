@@ -1,0 +1,92 @@
+"""Gates: what must hold before a run counts. Pure functions on what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from parity.execute.inner import cpu_list, namespaces
+from parity.runtimes.model import Arm
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The outcome of one gate.
+
+    Attributes:
+        name: `where`, `binding`, `steal`, `quiet`, `image`; the reason code of a
+            failure is `gate-` and this name.
+        passed: whether it held.
+        detail: what was expected and what was seen, when it did not hold.
+    """
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """The gate as plain JSON."""
+        return asdict(self)
+
+
+def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
+    """Whether the process ran where its arm says.
+
+    Args:
+        arm: the arm that was asked for.
+        found: the evidence of the run (`inner.evidence`).
+        host: the runner's own namespaces, name to inode.
+        recipe: the content of the image's marker file; empty outside of any container.
+    """
+    inside = namespaces(found)
+    if not {"mnt", "pid"} <= inside.keys() or "marker" not in found:
+        return Gate("where", False, "the run left no evidence of where it ran")
+    if found["marker"] != recipe:
+        seen = found["marker"] or "no marker"
+        return Gate("where", False, f"expected marker {recipe or 'none'}, saw {seen}")
+    shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
+    if shared:
+        return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
+    foreign = [name for name in ("mnt", "pid") if inside[name] != host[name]]
+    if arm.image_format is None and foreign:
+        return Gate("where", False, f"native, but in other namespaces: {', '.join(foreign)}")
+    return Gate("where", True)
+
+
+def binding_gate(cpus: Sequence[int], found: Mapping[str, str]) -> Gate:
+    """Whether the process was bound to the CPUs that the program asks for."""
+    seen = found.get("cpus_allowed", "")
+    if cpu_list(seen) == tuple(sorted(cpus)):
+        return Gate("binding", True)
+    expected = ",".join(map(str, cpus))
+    return Gate("binding", False, f"expected CPUs {expected}, allowed were {seen or 'unknown'}")
+
+
+def steal_gate(steal_fraction: float, limit: float) -> Gate:
+    """Whether the hypervisor left the machine its CPU time during the run."""
+    if steal_fraction <= limit:
+        return Gate("steal", True)
+    return Gate("steal", False, f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}")
+
+
+def quiet_gate(busy_fraction: float, limit: float) -> Gate:
+    """Whether others left the node alone just before the block."""
+    if busy_fraction <= limit:
+        return Gate("quiet", True)
+    return Gate("quiet", False, f"others used {busy_fraction:.3f} of CPU time, allowed {limit:g}")
+
+
+def image_gate(location: str, expected: str, seen: str) -> Gate:
+    """Whether the image is the one that the digest chain ends in."""
+    if expected == seen:
+        return Gate("image", True)
+    return Gate("image", False, f"{location}: expected {expected}, found {seen}")
+
+
+def first_failure(gates: Sequence[Gate]) -> tuple[str, str]:
+    """Reason code and detail of the first gate that did not hold; two empty texts if all did."""
+    for gate in gates:
+        if not gate.passed:
+            return f"gate-{gate.name}", gate.detail
+    return "", ""

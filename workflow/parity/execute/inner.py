@@ -1,0 +1,115 @@
+"""The inner command: the words that every arm runs alike, and what they tell of where they ran.
+
+Binding, environment and working directory are set by these words inside the arm, not
+by each runtime's own flags, so they are equal by construction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from parity.benchmarks.model import Program
+from parity.runtimes.model import MARKER, SCRATCH
+
+WORK = SCRATCH / "work"
+EVIDENCE = "parity-evidence "
+
+# Runs inside the arm just before the program takes its place (`exec`), so the evidence
+# comes from the very process that is measured. One `awk` and one `stat`: about 3 ms.
+WITNESS = f"""
+marker=
+if [ -r {MARKER} ]; then read -r marker < {MARKER}; fi
+{{
+  echo "{EVIDENCE}marker=$marker"
+  stat -L -c '{EVIDENCE}namespace.%n=%i' /proc/self/ns/*
+  awk '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print "{EVIDENCE}" $1 "=" $2}}' /proc/self/status
+  awk '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
+       END {{print "{EVIDENCE}root=" found}}' /proc/self/mountinfo
+}} >&2
+exec "$@"
+"""
+
+
+def program_environment(program: Program) -> dict[str, str]:
+    """The whole environment of the program, the same in every arm."""
+    fixed = {
+        "HOME": str(WORK),
+        "LC_ALL": "C",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "TMPDIR": str(WORK),
+        "TZ": "UTC",
+    }
+    return dict(sorted((fixed | dict(program.environment)).items()))
+
+
+def environment_digest(program: Program) -> str:
+    """SHA-256 of the program's environment as `NAME=value` lines."""
+    lines = [f"{name}={value}\n" for name, value in program_environment(program).items()]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def witnessed(program: Program) -> list[str]:
+    """The inner command with the witness in front of the program."""
+    cpus = ",".join(map(str, program.cpus))
+    assignments = [f"{name}={value}" for name, value in program_environment(program).items()]
+    return [
+        *("/usr/bin/taskset", "-c", cpus),
+        *("/bin/sh", "-c", WITNESS, "witness"),
+        *("/usr/bin/env", "-i", f"--chdir={WORK}", *assignments),
+        *program.argv,
+    ]
+
+
+def bare(program: Program) -> list[str]:
+    """The program's own words alone: what a start-up time is made of."""
+    return list(program.argv)
+
+
+def evidence(stderr: str) -> dict[str, str]:
+    """What the witness said, from a run's standard error.
+
+    Returns:
+        marker, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
+        `namespace.<name>` with its inode; whatever is missing there is missing here.
+    """
+    names = {
+        "Cpus_allowed_list:": "cpus_allowed",
+        "Seccomp:": "seccomp",
+        "NoNewPrivs:": "no_new_privs",
+    }
+    found: dict[str, str] = {}
+    for line in stderr.splitlines():
+        key, separator, value = line.removeprefix(EVIDENCE).partition("=")
+        if line.startswith(EVIDENCE) and separator:
+            key = names.get(key, key).replace("/proc/self/ns/", "")
+            found[key] = value.strip()
+    return found
+
+
+def split_evidence(stderr: str) -> str:
+    """Standard error without the witness's lines."""
+    lines = stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(EVIDENCE))
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """The CPUs of a list like `0-2,5`; empty for text that is none."""
+    cpus: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            return ()
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def namespaces(found: Mapping[str, str]) -> dict[str, str]:
+    """The namespaces of an evidence by name."""
+    prefix = "namespace."
+    return {key.removeprefix(prefix): value for key, value in found.items() if prefix in key}
+
+
+def words(sequence: Sequence[str]) -> list[str]:
+    """A command line as a plain list of text, for a record."""
+    return [str(word) for word in sequence]

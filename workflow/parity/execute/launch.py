@@ -1,0 +1,134 @@
+"""Starts a program and sleeps in `wait` until it ends: the timed section, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+# What a runtime itself may need to know of the session it is started from. The
+# program inside sees none of it: its environment is set by `env -i` (see inner.py).
+KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "XDG_RUNTIME_DIR",
+    "XDG_DATA_HOME",
+    "DOCKER_HOST",
+    "CONTAINERS_CONF",
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How one start ended.
+
+    Attributes:
+        exit_code: exit status, or minus the signal's number.
+        wall_seconds: monotonic clock from just before the start to the end.
+        user_seconds, system_seconds: CPU time of the process and of those it waited for.
+        timed_out: whether it was stopped because its time was over.
+    """
+
+    exit_code: int
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    timed_out: bool
+
+
+class _TimeIsOver(Exception):
+    """Raised out of `wait4` by the timer's signal."""
+
+
+def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment that runtimes are started with, equal for all arms of a block."""
+    kept = {name: environment[name] for name in KEPT_VARIABLES if name in environment}
+    # ch-run refuses to start without USER, and batch jobs may come without it.
+    return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def over(_signal: int, _frame: FrameType | None) -> None:
+        raise _TimeIsOver
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def kill_group(leader: int) -> None:
+    """Kill the process group of a session that we started; it may be gone already."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def run_and_wait(
+    argv: Sequence[str],
+    *,
+    stdout: Path,
+    stderr: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    on_start: Callable[[int], None] | None = None,
+) -> Finished:
+    """Run a command to its end, its output appended verbatim to two files.
+
+    Args:
+        argv: the command line; no shell reads it.
+        on_start: called with the process id right after the start; only sampled
+            runs use it, because whatever it does happens beside the program.
+
+    Raises:
+        OSError: the command cannot be started at all.
+    """
+    with stdout.open("ab") as out, stderr.open("ab") as err:
+        start = time.monotonic_ns()
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        try:
+            if on_start:
+                on_start(process.pid)
+            with _alarm(timeout_seconds):
+                _, status, usage = os.wait4(process.pid, 0)
+            timed_out = False
+        except _TimeIsOver:
+            kill_group(process.pid)
+            _, status, usage = os.wait4(process.pid, 0)
+            timed_out = True
+        except BaseException:
+            # The runner itself is being stopped: nothing of ours may stay behind.
+            kill_group(process.pid)
+            process.wait()
+            raise
+        end = time.monotonic_ns()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    # Stragglers of the session (a runtime's helper, a rank) end with the run.
+    kill_group(process.pid)
+    return Finished(
+        exit_code=process.returncode,
+        wall_seconds=(end - start) / 1e9,
+        user_seconds=usage.ru_utime,
+        system_seconds=usage.ru_stime,
+        timed_out=timed_out,
+    )

@@ -1,0 +1,100 @@
+"""Files of a block: written whole or not at all, and never written over."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from parity.errors import UserError
+
+RECORD = "record.json"
+STARTED = "started.json"
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document atomically: readers see the old file or the whole new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(document, file, sort_keys=True, indent=1, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON document that `write_json` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def attempts(run_folder: Path) -> list[Path]:
+    """The folders of a run's attempts, first to last."""
+    folders = run_folder.glob("attempt-*")
+    return sorted(folders, key=lambda folder: int(folder.name.removeprefix("attempt-")))
+
+
+def new_attempt(run_folder: Path) -> Path:
+    """Make the folder of the next attempt; existing ones are never touched."""
+    folder = run_folder / f"attempt-{len(attempts(run_folder)) + 1}"
+    (folder / "state").mkdir(parents=True)
+    return folder
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder under a shared one such as /tmp, and be sure that it is ours.
+
+    Raises:
+        UserError: it is a link, or another user's.
+    """
+    folder.mkdir(mode=0o755, exist_ok=True)
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
+        raise UserError(
+            f"{folder} is a link or belongs to another user",
+            where="the working folder of measured programs",
+            action=f"ask its owner to remove {folder}, or measure on another node",
+        )
+    return folder
+
+
+def emptied(folder: Path) -> Path:
+    """The folder, existing and empty."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def only_one_here(folder: Path) -> Iterator[None]:
+    """Hold the node's lock: two blocks never measure beside each other on one node."""
+    with (folder / "lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another measurement on this node to end", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def end_processes_in(folder: Path) -> None:
+    """End every process that still works below a folder: what a killed runner left behind.
+
+    Measured programs have their working directory there and nothing else has, so this
+    finds ranks and helpers too, whatever namespaces they are in.
+    """
+    for process in psutil.process_iter(["pid"]):
+        try:
+            if Path(process.cwd()).is_relative_to(folder):
+                process.kill()
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
