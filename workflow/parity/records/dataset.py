@@ -1,0 +1,85 @@
+"""A dataset on disk: plan.json, images.json and records/*.parquet; parse, compare, archive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from parity.errors import UserError
+from parity.records import schema
+from parity.records.parse import parse_all
+
+VERBATIM = ("raw", "blocks")
+PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
+CHECKSUMS = "SHA256SUMS"
+
+
+def parse_dataset(dataset: Path, destination: Path) -> None:
+    """Write every parsed table of a dataset into a folder."""
+    tables = parse_all(
+        _json(dataset / "plan.json"),
+        schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
+        schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
+        _json(dataset / "images.json"),
+    )
+    for name, rows in tables.items():
+        schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")
+
+
+def differing_tables(dataset: Path) -> list[str]:
+    """Parse a dataset again; the parsed tables whose bytes differ from those it holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        parse_dataset(dataset, Path(folder))
+        return [
+            name
+            for name in PARSED
+            if _sha256(Path(folder) / f"{name}.parquet")
+            != _sha256(dataset / f"records/{name}.parquet")
+        ]
+
+
+def archive_dataset(live: Path, archive: Path) -> None:
+    """Copy a live dataset into the archive, whole or not at all, with its checksums.
+
+    Raises:
+        UserError: the archive already holds a campaign of this name; it is never overwritten.
+    """
+    if archive.exists():
+        raise UserError(
+            "the archive already holds this campaign",
+            where=str(archive),
+            action="move it away yourself if it is to be replaced; archived data is never overwritten",
+        )
+    temporary = archive.with_name(f".{archive.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    (temporary / "records").mkdir(parents=True)
+    files = ["plan.json", "images.json"]
+    files += [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
+    for name in files:
+        shutil.copyfile(live / name, temporary / name)
+    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in sorted(files)]
+    (temporary / CHECKSUMS).write_text("".join(sums))
+    temporary.rename(archive)
+
+
+def broken_files(archive: Path) -> list[str]:
+    """The files of an archived dataset that are missing or differ from their checksum."""
+    broken = []
+    for line in (archive / CHECKSUMS).read_text().splitlines():
+        expected, name = line.split("  ", 1)
+        path = archive / name
+        if not path.is_file() or _sha256(path) != expected:
+            broken.append(name)
+    return broken
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,271 @@
+"""Parses the gathered tables into all others; pure, so the same raw rows give the same tables.
+
+The fate of a run is told by its stage: `planned` (never started, or interrupted), `ran`
+(started, but it ended badly or a gate did not hold), `parsed` (its output was read, but
+the benchmark's own check failed), `valid`. The reason says why it came no further.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Outputs, Parsed
+from parity.plan import canonical
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the rows of one block have in common.
+
+    Attributes:
+        plan: the campaign's plan.
+        block: the block's parsed record.
+        binaries: (session, arm, benchmark) to the main executable's audit row.
+    """
+
+    plan: Mapping[str, Any]
+    block: Mapping[str, Any]
+    binaries: Mapping[tuple[int, str, str], Mapping[str, Any]]
+
+
+def parse_all(
+    plan: Mapping[str, Any],
+    raw: Sequence[Mapping[str, Any]],
+    blocks: Sequence[Mapping[str, Any]],
+    images: Mapping[str, Mapping[str, Any]],
+) -> dict[str, list[Row]]:
+    """Every parsed table by name, from the RAW and BLOCKS rows.
+
+    Args:
+        plan: the campaign's plan.
+        images: records of the image formats, by format.
+
+    Returns:
+        runs, metrics, samples, nodes, binaries, images; rows as `schema.to_table` takes them.
+    """
+    tables: dict[str, list[Row]] = {
+        name: [] for name in ("runs", "metrics", "samples", "nodes", "binaries", "images")
+    }
+    by_run: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in sorted(raw, key=lambda row: (row["block"], row["run"], row["attempt"])):
+        by_run.setdefault((row["block"], row["run"]), []).append(row)
+    for entry in blocks:
+        block = json.loads(entry["record"])
+        context = Context(plan, block, _main_binaries(block))
+        for position, planned in enumerate(block["runs"], start=1):
+            attempts = by_run.get((block["block"], planned["run"]), [])
+            _parse_run(context, position, planned, attempts, tables)
+        tables["nodes"] += _node_rows(block)
+        tables["binaries"] += _binary_rows(block)
+    tables["images"] = _image_rows(plan["campaign"], images)
+    return tables
+
+
+def _parse_run(
+    context: Context,
+    position: int,
+    planned: Mapping[str, str],
+    attempts: Sequence[Mapping[str, Any]],
+    tables: dict[str, list[Row]],
+) -> None:
+    """Rows of one planned run: one for each attempt, or one for the run that never started."""
+    if not attempts:
+        tables["runs"].append(_not_started(context, position, planned))
+    for index, attempt in enumerate(attempts):
+        record = json.loads(attempt["record"]) if attempt["record"] else None
+        run = _run_row(context, position, planned, attempt, record)
+        run["final"] = index == len(attempts) - 1
+        if record:
+            outputs = _outputs(context, planned, attempt, record)
+            parsed = _parse(run["benchmark"], outputs) if not record["reason"] else None
+            if parsed:
+                run |= {
+                    "stage": "valid" if parsed.valid else "parsed",
+                    "reason": parsed.reason,
+                    "detail": parsed.detail,
+                }
+                tables["metrics"] += _metric_rows(context, run, parsed)
+            tables["samples"] += _sample_rows(run, outputs)
+        tables["runs"].append(run)
+
+
+def _parse(benchmark: str, outputs: Outputs) -> Parsed:
+    return benchmarks()[benchmark].parse(outputs)
+
+
+def _case(context: Context, name: str) -> Mapping[str, Any]:
+    return next(case for case in context.plan["cases"] if case["case"] == name)
+
+
+def _key(context: Context, planned: Mapping[str, str], attempt: int) -> Row:
+    return {
+        "campaign": context.plan["campaign"],
+        "block": context.block["block"],
+        "block_number": context.block["number"],
+        "run": planned["run"],
+        "attempt": attempt,
+    }
+
+
+def _blank(context: Context, position: int, planned: Mapping[str, str], attempt: int) -> Row:
+    """A run's row as far as the plan alone can fill it."""
+    case = _case(context, planned["case"])
+    return _key(context, planned, attempt) | {
+        "position": position,
+        "benchmark": case["benchmark"],
+        "case": planned["case"],
+        "arm": planned["arm"],
+        "runtime": context.plan["arm_runtimes"][planned["arm"]],
+        "parameters": canonical(case["parameters"]),
+        "final": True,
+        "stage": "planned",
+        "reason": "interrupted",
+        "detail": "the runner was ended before this attempt was",
+        "exit_code": None,
+        "started": "",
+        "wall_seconds": None,
+        "user_seconds": None,
+        "system_seconds": None,
+        "steal_fraction": None,
+        "load_before": None,
+        "command": "[]",
+        "environment_sha256": "",
+        "evidence": "{}",
+        "image_digest": "",
+        "binary_sha256": "",
+        "closure_sha256": "",
+        "stdout_sha256": "",
+    }
+
+
+def _not_started(context: Context, position: int, planned: Mapping[str, str]) -> Row:
+    why = context.block["not_started"][planned["run"]]
+    return _blank(context, position, planned, 0) | why
+
+
+def _run_row(
+    context: Context,
+    position: int,
+    planned: Mapping[str, str],
+    attempt: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+) -> Row:
+    row = _blank(context, position, planned, attempt["attempt"])
+    if record is None:
+        return row
+    binary = context.binaries.get((record["session"], planned["arm"], row["benchmark"]), {})
+    copied = (
+        "reason",
+        "detail",
+        "exit_code",
+        "started",
+        "wall_seconds",
+        "user_seconds",
+        "system_seconds",
+        "steal_fraction",
+        "load_before",
+        "environment_sha256",
+        "image_digest",
+    )
+    return (
+        row
+        | {name: record[name] for name in copied}
+        | {
+            "stage": "ran",
+            "command": json.dumps(record["commands"][-1] if record["commands"] else []),
+            "evidence": canonical(record["evidence"]),
+            "binary_sha256": binary.get("sha256", ""),
+            "closure_sha256": binary.get("closure_sha256", ""),
+            "stdout_sha256": hashlib.sha256(attempt["stdout"]).hexdigest(),
+        }
+    )
+
+
+def _outputs(
+    context: Context,
+    planned: Mapping[str, str],
+    attempt: Mapping[str, Any],
+    record: Mapping[str, Any],
+) -> Outputs:
+    return Outputs(
+        stdout=attempt["stdout"].decode("utf-8", "replace"),
+        stderr=attempt["stderr"].decode("utf-8", "replace"),
+        files=json.loads(attempt["files"]),
+        wall_seconds=tuple(record["starts_wall_seconds"]),
+        command=tuple(record["commands"][-1] if record["commands"] else ()),
+        samples=tuple(json.loads(line) for line in attempt["samples"].splitlines()),
+        parameters=_case(context, planned["case"])["parameters"],
+    )
+
+
+def _metric_rows(context: Context, run: Mapping[str, Any], parsed: Parsed) -> Iterable[Row]:
+    primary = _case(context, run["case"])["primary"]
+    shared = {
+        key: run[key]
+        for key in (
+            *("campaign", "block", "block_number", "run", "attempt"),
+            *("benchmark", "case", "arm"),
+        )
+    }
+    for metric in parsed.metrics:
+        yield shared | {
+            "metric": metric.name,
+            "value": float(metric.value),
+            "unit": metric.unit,
+            "better": metric.better,
+            "clock": metric.clock,
+            "primary": metric.name in primary,
+            "valid": run["stage"] == "valid" and run["final"],
+        }
+
+
+def _sample_rows(run: Mapping[str, Any], outputs: Outputs) -> Iterable[Row]:
+    keys = ("campaign", "block", "block_number", "run", "attempt", "arm", "case")
+    shared = {key: run[key] for key in keys}
+    return [shared | dict(sample) for sample in outputs.samples]
+
+
+def _main_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], Row]:
+    """The first audited executable of each benchmark is the one that is measured."""
+    found: dict[tuple[int, str, str], Row] = {}
+    for session in block["sessions"]:
+        for row in session["start"]["binaries"]:
+            found.setdefault((session["number"], row["arm"], row["benchmark"]), row)
+    return found
+
+
+def _node_rows(block: Mapping[str, Any]) -> Iterable[Row]:
+    for session in block["sessions"]:
+        suffix = f"-{session['number']}" if session["number"] > 1 else ""
+        for phase, part in (("before", session["start"]), ("after", session["end"])):
+            for fact, value in (part["node"] if part else {}).items():
+                yield {
+                    "campaign": block["campaign"],
+                    "block": block["block"],
+                    "node": session["start"]["node_name"],
+                    "phase": phase + suffix,
+                    "fact": fact,
+                    "value": value,
+                }
+
+
+def _binary_rows(block: Mapping[str, Any]) -> Iterable[Row]:
+    """Rows of the last session: it is the one whose arms all runs had at the end."""
+    last = block["sessions"][-1]["start"]
+    for row in last["binaries"]:
+        yield {"campaign": block["campaign"], "block": block["block"], **row}
+
+
+def _image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
+    return [
+        {"campaign": campaign, "format": name} | {column: record[column] for column in columns}
+        for name, record in images.items()
+    ]
