@@ -1,0 +1,38 @@
+# The front door. `make all` measures on this machine and leaves paper/paper.pdf;
+# `make test` runs every test, real runtimes included. Both install what is missing.
+.PHONY: help all figures test test-fast lint bench setup environment clean
+.DEFAULT_GOAL := help
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHONPATH := $(CURDIR)/workflow
+SHELL := /bin/bash
+
+help:  ## Say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+all: setup  ## Install, measure here, and set the paper: paper/paper.pdf
+	snakemake all
+
+figures: environment  ## Draw the archived data, offline
+	snakemake figures
+
+test: setup lint  ## Every test, real runtimes included
+	python -m pytest
+
+test-fast: environment lint  ## The tests that need no runtime and no image
+	python -m pytest -m "not system"
+
+lint: environment  ## Formatting, lint and spelling
+	ruff format --check workflow tests
+	ruff check workflow tests
+	snakefmt --check Snakefile workflow
+	codespell
+
+bench: setup  ## What the harness itself costs, as ratios within one run
+	python -m pytest tests/bench -s -p no:cacheprovider
+
+setup: environment  ## The locked environment, and as root the runtimes and benchmarks
+	python -m parity.install
+
+environment:  ## The locked Python environment in .venv
+	@tools/environment

@@ -1,0 +1,73 @@
+"""Gather and parse: from blocks on disk to Parquet tables.
+
+Needs: block folders. Makes: records/{raw,blocks}.parquet, which hold every output
+verbatim, and the tables parsed from them.
+"""
+
+TABLES = ["runs", "metrics", "samples", "nodes", "binaries", "images"]
+
+
+rule gather_blocks:
+    """Gather what the blocks left, verbatim, into two tables."""
+    input:
+        blocks=expand("results/blocks/{block}/block.json", block=BLOCKS),
+        plan=f"{LIVE}/plan.json",
+        images="results/images/images.json",
+    output:
+        raw=f"{LIVE}/records/raw.parquet",
+        blocks=f"{LIVE}/records/blocks.parquet",
+        images=f"{LIVE}/images.json",
+    log:
+        f"{LIVE}/logs/gather_blocks.log",
+    params:
+        code=digest_of("records/gather.py", "records/schema.py"),
+    localrule: True
+    script:
+        "../scripts/gather_blocks.py"
+
+
+rule parse_records:
+    """Parse the gathered outputs; it never runs a program, so it may run as often as one likes."""
+    input:
+        plan=f"{LIVE}/plan.json",
+        raw=f"{LIVE}/records/raw.parquet",
+        blocks=f"{LIVE}/records/blocks.parquet",
+        images=f"{LIVE}/images.json",
+    output:
+        expand(f"{LIVE}/records/{{table}}.parquet", table=TABLES),
+    log:
+        f"{LIVE}/logs/parse_records.log",
+    params:
+        code=digest_of("records", "benchmarks"),
+    localrule: True
+    script:
+        "../scripts/parse_records.py"
+
+
+rule reparse:
+    """Parse the archive's raw outputs again and compare every table byte by byte."""
+    input:
+        raw=f"{ARCHIVE}/records/raw.parquet",
+    log:
+        "results/reparse.log",
+    params:
+        dataset=ARCHIVE,
+    localrule: True
+    script:
+        "../scripts/reparse.py"
+
+
+rule archive:
+    """Copy the campaign that was measured here into results/archive, with checksums."""
+    input:
+        plan=f"{LIVE}/plan.json",
+        images=f"{LIVE}/images.json",
+        records=expand(f"{LIVE}/records/{{table}}.parquet", table=["raw", "blocks", *TABLES]),
+    log:
+        "results/archive.log",
+    params:
+        live=LIVE,
+        archive=f"results/archive/{CAMPAIGN}",
+    localrule: True
+    script:
+        "../scripts/archive.py"

@@ -1,0 +1,42 @@
+"""Plan and run: from a study to blocks on disk.
+
+Needs: the study file, the images. Makes: plan.json, and a folder per block.
+"""
+
+
+rule write_plan:
+    """Write the plan: blocks, and the seeded order of runs in each."""
+    input:
+        study=config["study"],
+    output:
+        plan=f"{LIVE}/plan.json",
+    log:
+        f"{LIVE}/logs/write_plan.log",
+    params:
+        scale=config["scale"],
+        code=digest_of("plan.py", "study.py", "benchmarks", "runtimes"),
+    localrule: True
+    script:
+        "../scripts/write_plan.py"
+
+
+rule run_block:
+    """Run one block: every arm of every case once, one program at a time."""
+    input:
+        # The block's id says what it does, so a rewritten plan never measures it again.
+        plan=ancient(f"{LIVE}/plan.json"),
+        images="results/images/images.json",
+    output:
+        block="results/blocks/{block}/block.json",
+    log:
+        "results/blocks/{block}/runner.log",
+    # A block has the node for itself.
+    threads: workflow.cores
+    params:
+        package=workflow.basedir,
+        system=config["system"],
+    shell:
+        "PYTHONPATH={params.package:q} python -m parity.execute"
+        " --plan {input.plan:q} --block {wildcards.block} --images {input.images:q}"
+        " --system {params.system:q} --folder results/blocks/{wildcards.block}"
+        " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"

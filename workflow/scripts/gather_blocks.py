@@ -1,0 +1,15 @@
+"""Rule gather_blocks: what the blocks left, verbatim, as two tables."""
+
+import shutil
+from pathlib import Path
+
+from parity.errors import shown_to_the_user
+from parity.records.gather import gather_blocks, gather_raw
+from parity.records.schema import BLOCKS, RAW, write
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        folders = [Path(path).parent for path in snakemake.input.blocks]
+        write(RAW, gather_raw(folders), snakemake.output.raw)
+        write(BLOCKS, gather_blocks(folders), snakemake.output.blocks)
+        shutil.copyfile(snakemake.input.images, snakemake.output.images)

@@ -1,0 +1,8 @@
+"""Rule probe: what can run on this machine."""
+
+from parity.errors import shown_to_the_user
+from parity.overview import probe_lines
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        print("\n".join(probe_lines()))
