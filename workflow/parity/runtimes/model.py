@@ -65,6 +65,7 @@ class Arm(ABC):
         title: how figures and tables call it.
         image_format: the format it runs from; None outside of any container.
         packages: Debian packages that provide it.
+        made_from: what `convert` reads: `oci` (the image layout) or `directory`.
         converter: command that prints the version of the program that makes the
             format; its first line goes into the images table.
         isolates: namespaces that must differ from the runner's own in every run;
@@ -76,6 +77,7 @@ class Arm(ABC):
     title: str
     image_format: str | None = None
     packages: ClassVar[tuple[str, ...]] = ()
+    made_from: ClassVar[str] = "oci"
     converter: ClassVar[tuple[str, ...]] = ()
     isolates: tuple[str, ...] = ()
 

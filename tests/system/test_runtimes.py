@@ -1,0 +1,199 @@
+"""Every runtime that is here, really run: where it ran, what it saw, what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parity.benchmarks.model import Program
+from parity.execute.gates import binding_gate, where_gate
+from parity.execute.inner import WORK, evidence, program_environment, split_evidence, witnessed
+from parity.execute.launch import kill_group, launch_environment
+from parity.provenance.images import mismatch, read_record
+from parity.runtimes import arms
+from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "results/images"
+CPU = max(os.sched_getaffinity(0))
+HOST = {name: str(Path(f"/proc/self/ns/{name}").stat().st_ino) for name in NAMESPACES}
+RAN = set()
+
+
+@pytest.fixture(scope="session")
+def images():
+    """The image in every format; built here if it is not there yet."""
+    if not (IMAGES / "images.json").exists():
+        argv = [sys.executable, "-m", "snakemake", "images"]
+        subprocess.run(argv, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    return {path.stem: read_record(path) for path in IMAGES.glob("*.json") if path.stem != "images"}
+
+
+@pytest.fixture(params=arms())
+def arm(request):
+    """One arm after the other; those that cannot run here are skipped with their reason."""
+    arm = arms()[request.param]
+    presence = arm.probe()
+    if not presence.available:
+        pytest.skip(f"{arm.name}: {presence.reason}")
+    return arm
+
+
+@pytest.fixture
+def launch(arm, images, tmp_path):
+    WORK.mkdir(parents=True, exist_ok=True)
+    image = None
+    if arm.image_format:
+        record = images[arm.image_format]
+        if record.reason:
+            pytest.skip(f"{arm.name}: {record.reason}")
+        image = Image(arm.image_format, record.location, record.digest)
+    launch = Launch(f"parity-test-{arm.name}", image, SCRATCH, tmp_path)
+    arm.cleanup(launch)
+    RAN.add(arm.name)
+    return launch
+
+
+def run(arm, launch, script, *arguments):
+    """Run a script in an arm as the runner would; its own output and the evidence."""
+    program = Program(argv=("/bin/sh", "-c", script, "script", *arguments), cpus=(CPU,))
+    done = subprocess.run(
+        arm.command(launch, witnessed(program)),
+        env=launch_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done, evidence(done.stderr)
+
+
+def test_exit_status_and_streams_pass_through(arm, launch):
+    done, _ = run(arm, launch, "echo out; echo err >&2; exit 7")
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == "out\n"
+    assert split_evidence(done.stderr) == "err\n"
+
+
+def test_it_ran_where_it_says(arm, launch, images):
+    done, found = run(arm, launch, "true")
+    recipe = images["oci"].recipe if arm.image_format else ""
+    assert where_gate(arm, found, HOST, recipe).detail == "", done.stderr
+    assert binding_gate((CPU,), found).detail == ""
+
+
+def test_network_is_the_hosts(arm, launch):
+    _, found = run(arm, launch, "true")
+    assert found["namespace.net"] == HOST["net"]
+
+
+def test_environment_and_directory_are_exactly_as_set(arm, launch):
+    done, _ = run(arm, launch, "pwd; exec /usr/bin/env")
+    directory, *variables = done.stdout.splitlines()
+    expected = program_environment(Program(argv=(), cpus=()))
+    # `sh` adds these two itself, natively as well.
+    seen = {v for v in variables if v.partition("=")[0] not in ("PWD", "_", "OLDPWD")}
+    assert directory == str(WORK)
+    assert seen == {f"{name}={value}" for name, value in expected.items()}
+
+
+def test_words_reach_the_program_untouched(arm, launch):
+    words = ["a b", "$HOME", "`id`", "'\"", "\\n", "*", ""]
+    done, _ = run(arm, launch, 'printf "<%s>\n" "$@"', *words)
+    assert done.stdout.splitlines() == [f"<{word}>" for word in words]
+
+
+def test_scratch_is_writable_from_inside(arm, launch):
+    file = WORK / f"written-by-{arm.name}"
+    file.unlink(missing_ok=True)
+    done, _ = run(arm, launch, 'echo here > "$1"', str(file))
+    assert done.returncode == 0, done.stderr
+    assert file.read_text() == "here\n"
+    assert file.stat().st_uid == os.getuid()
+    file.unlink()
+
+
+def test_root_is_read_only(arm, launch):
+    if arm.image_format is None:
+        pytest.skip("native has the host's root")
+    done, _ = run(
+        arm, launch, "! ( : > /usr/written ) 2>/dev/null && ! ( : > /written ) 2>/dev/null"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_system_folders_are_there(arm, launch):
+    done, _ = run(arm, launch, "ls -d /proc/self /sys/devices/system/cpu /dev/null; df /dev/shm")
+    assert done.returncode == 0, done.stderr
+    assert "tmpfs" in done.stdout
+
+
+def test_two_mpi_ranks_inside(arm, launch):
+    if not Path("/usr/bin/mpirun").exists():
+        pytest.skip("no Open MPI here")
+    script = """
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    exec /usr/bin/mpirun --oversubscribe --bind-to none -n 2 /bin/echo rank
+    """
+    done, _ = run(arm, launch, script)
+    assert done.stdout == "rank\nrank\n", done.stderr
+
+
+def test_running_leaves_the_image_as_it_was(arm, launch, images):
+    if arm.image_format is None:
+        pytest.skip("native has no image")
+    run(arm, launch, "true")
+    assert mismatch(images[arm.image_format], arm.digest) == ""
+
+
+def test_a_killed_run_leaves_nothing(arm, launch):
+    seconds = f"98765.{len(arm.name)}{os.getpid()}"
+    program = Program(argv=("/bin/sleep", seconds), cpus=(CPU,))
+    process = subprocess.Popen(
+        arm.command(launch, witnessed(program)),
+        env=launch_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until(lambda: asleep(seconds))
+    kill_group(process.pid)
+    assert process.wait() == -signal.SIGKILL
+    arm.cleanup(launch)
+    wait_until(lambda: not asleep(seconds))
+    assert not [
+        line for line in Path("/proc/mounts").read_text().splitlines() if str(launch.state) in line
+    ]
+    # The same run can be made again under its name.
+    done, _ = run(arm, launch, "exit 3")
+    assert done.returncode == 3, done.stderr
+
+
+def asleep(seconds):
+    """Whether some process sleeps for just that long."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"/bin/sleep", seconds.encode()]:
+            return True
+    return False
+
+
+def wait_until(holds, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_says_which_runtimes_ran(capsys):
+    absent = {name: arm.probe().reason for name, arm in arms().items() if name not in RAN}
+    with capsys.disabled():
+        print(f"\nreally run: {', '.join(sorted(RAN)) or 'none'}; not here: {absent or 'none'}")

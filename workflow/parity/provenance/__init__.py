@@ -1,0 +1,1 @@
+"""What the evidence rests on: the node, the binaries, the images."""

@@ -1,0 +1,75 @@
+"""Apptainer, from a SIF file, without any privilege of root."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed, output_of
+from parity.presence import Presence
+from parity.runtimes.apptainer_install import PREFIX, install
+from parity.runtimes.charliecloud import no_fuse
+from parity.runtimes.model import Arm, Launch
+from parity.runtimes.namespaces import no_user_namespaces
+
+
+def program() -> str:
+    """The site's own `apptainer` if there is one, else where `install` puts it."""
+    return shutil.which("apptainer") or str(PREFIX / "usr/bin/apptainer")
+
+
+@dataclass(frozen=True)
+class Apptainer(Arm):
+    """`apptainer exec` in a user namespace: the mode that needs neither setuid nor root.
+
+    By default Apptainer mounts the caller's home, working directory, /tmp and some files
+    of /etc; here nothing of the host but its devices and the scratch directory comes in.
+    """
+
+    name: str = "apptainer"
+    runtime: str = "apptainer"
+    title: str = "Apptainer"
+    image_format: str = "sif"
+    isolates: tuple[str, ...] = ("mnt", "user")
+    packages = ("ca-certificates", "patchelf", "squashfs-tools", "squashfuse", "uidmap")
+
+    @property
+    def converter(self) -> tuple[str, ...]:
+        return (program(), "--version")
+
+    def probe(self) -> Presence:
+        answered, version = answer_of([program(), "--version"])
+        if not answered:
+            return Presence(False, reason="not installed", remedy="as root: make setup")
+        # Without it Apptainer unpacks the whole image at every start.
+        if not is_installed("squashfuse"):
+            return Presence(False, reason="no squashfuse", remedy="apt-get install squashfuse")
+        return no_user_namespaces() or no_fuse() or Presence(True, version=version)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        return [
+            *(program(), "--silent", "exec", "--userns", "--cleanenv"),
+            "--no-mount=home,tmp,cwd,bind-paths",
+            f"--bind={launch.scratch}",
+            launch.image.location,
+            *inner,
+        ]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
+            environment = {"APPTAINER_TMPDIR": folder, "APPTAINER_CACHEDIR": folder}
+            argv = [program(), "build", "--force", destination, f"oci:{oci}"]
+            output_of(argv, environment=environment)
+        return str(destination)
+
+    def install(self) -> None:
+        """Apptainer from Debian's unstable release, in a folder of its own."""
+        if not answer_of([program(), "--version"])[0]:
+            install()
+
+
+ARMS = (Apptainer(),)

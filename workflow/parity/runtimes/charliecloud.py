@@ -1,0 +1,85 @@
+"""Charliecloud, from an unpacked directory and from a SquashFS file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed, output_of
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+from parity.runtimes.namespaces import no_user_namespaces
+
+
+def no_fuse() -> Presence | None:
+    """Why a user cannot mount a file system in user space here; None if it can."""
+    if os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return None
+    if not Path("/dev/fuse").exists():
+        return Presence(False, reason="no /dev/fuse", remedy="as root: modprobe fuse")
+    return Presence(False, reason="no access to /dev/fuse", remedy="as root: chmod 0666 /dev/fuse")
+
+
+def _mounts_squashfs() -> bool:
+    """Whether ch-run is linked with libsquashfuse; its --feature does not tell."""
+    program = Path(shutil.which("ch-run") or "")
+    return b"squashfuse" in program.read_bytes()
+
+
+@dataclass(frozen=True)
+class Charliecloud(Arm):
+    """`ch-run` on one image format. Needs USER in its environment to start at all."""
+
+    name: str
+    title: str
+    image_format: str
+    runtime: str = "charliecloud"
+    isolates: tuple[str, ...] = ("mnt", "user")
+    packages = ("charliecloud-runtime", "squashfs-tools", "umoci")
+    made_from = "directory"
+    converter = ("mksquashfs", "-version")
+
+    @property
+    def _squashed(self) -> bool:
+        return self.image_format == "squashfs"
+
+    def probe(self) -> Presence:
+        if not is_installed("ch-run"):
+            remedy = "apt-get install charliecloud-runtime"
+            return Presence(False, reason="not installed", remedy=remedy)
+        if missing := no_user_namespaces():
+            return missing
+        if self._squashed and not _mounts_squashfs():
+            remedy = "install a ch-run that is linked with libsquashfuse"
+            return Presence(False, reason="built without SquashFS", remedy=remedy)
+        if self._squashed and (missing := no_fuse()):
+            return missing
+        _, version = answer_of(["ch-run", "--version"])
+        return Presence(True, version=f"ch-run {version}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        mount = [f"--mount={self._mount_point(launch)}"] if self._squashed else []
+        bind = f"--bind={launch.scratch}:{launch.scratch}"
+        return ["ch-run", *mount, bind, launch.image.location, "--", *inner]
+
+    def _mount_point(self, launch: Launch) -> Path:
+        """A mount point of the run's own; the mount itself ends with ch-run's namespace."""
+        point = launch.state / "mount"
+        point.mkdir(exist_ok=True)
+        return point
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        if not self._squashed:
+            return str(rootfs)
+        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
+        return str(destination)
+
+
+ARMS = (
+    Charliecloud("charliecloud-dir", "Charliecloud (directory)", "directory"),
+    Charliecloud("charliecloud-sqfs", "Charliecloud (SquashFS)", "squashfs"),
+)

@@ -1,0 +1,99 @@
+"""Docker: the container is a child of a daemon, not of the runner."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed, output_of
+from parity.errors import UserError
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+
+# No network of its own making: runs use the host's, and the daemon leaves the host's
+# firewall alone (it would otherwise drop what other bridges forward).
+DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
+DAEMON_LOG = Path("/var/log/parity-dockerd.log")
+_START_SECONDS = 30
+TAG = "parity:study"
+
+
+@dataclass(frozen=True)
+class Docker(Arm):
+    """`docker run` of the image by its id.
+
+    The output goes to the runner alone: without `--log-driver=none` the daemon keeps a
+    copy. Docker's seccomp profile refuses mbind(2) to who lacks SYS_NICE, and Open MPI
+    binds memory natively, so the capability keeps binding equal between arms.
+    """
+
+    name: str = "docker"
+    runtime: str = "docker"
+    title: str = "Docker"
+    image_format: str = "docker"
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
+    packages = ("docker.io", "skopeo")
+    converter = ("skopeo", "--version")
+
+    def probe(self) -> Presence:
+        if not is_installed("docker"):
+            return Presence(False, reason="not installed", remedy="apt-get install docker.io")
+        answered, said = answer_of(["docker", "version", "--format={{.Server.Version}}"])
+        if answered:
+            return Presence(True, version=f"Docker {said}")
+        if "permission denied" in said:
+            remedy = "as root: usermod -aG docker <user>, then log in again"
+            return Presence(False, reason="no access to the daemon", remedy=remedy)
+        return Presence(False, reason="daemon not running", remedy=f"as root: {' '.join(DAEMON)}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        return [
+            *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host", "--cap-add=SYS_NICE", "--read-only"),
+            f"--user={os.getuid()}:{os.getgid()}",
+            "--volume=/dev/shm:/dev/shm",
+            f"--volume={launch.scratch}:{launch.scratch}",
+            launch.image.location,
+            *inner,
+        ]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{TAG}"])
+        return output_of(["docker", "image", "inspect", "--format={{.Id}}", TAG]).strip()
+
+    def digest(self, location: str) -> str:
+        answered, said = answer_of(["docker", "image", "inspect", "--format={{.Id}}", location])
+        return said if answered else ""
+
+    def size(self, location: str) -> int:
+        return int(output_of(["docker", "image", "inspect", "--format={{.Size}}", location]))
+
+    def cleanup(self, launch: Launch) -> None:
+        answer_of(["docker", "rm", "--force", launch.name], seconds=60)
+
+    def start_service(self) -> None:
+        """Start the daemon if none answers; it outlives us and writes to `DAEMON_LOG`.
+
+        Raises:
+            UserError: it did not answer in time; the message says where its log is.
+        """
+        if not shutil.which("dockerd") or self.probe().available:
+            return
+        with DAEMON_LOG.open("ab") as log:
+            subprocess.Popen(
+                DAEMON, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.probe().available:
+            if time.monotonic() > deadline:
+                raise UserError("dockerd did not start", where=str(DAEMON_LOG))
+            time.sleep(0.2)
+
+
+ARMS = (Docker(),)

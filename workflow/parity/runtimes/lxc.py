@@ -1,0 +1,68 @@
+"""LXC: one command in a container of its own, from a configuration written for the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+
+
+def _fstab_word(path: Path) -> str:
+    """A path as a word of fstab(5), which the mount entries follow."""
+    return str(path).replace("\\", "\\134").replace(" ", "\\040").replace("\t", "\\011")
+
+
+def configuration(launch: Launch) -> str:
+    """The container's configuration: read-only root, the host's devices and network."""
+    assert launch.image is not None
+    scratch = _fstab_word(launch.scratch)
+    return f"""lxc.uts.name = parity
+lxc.rootfs.path = dir:{launch.image.location}
+lxc.rootfs.options = ro
+lxc.net.0.type = none
+lxc.mount.auto = proc:rw sys:rw
+lxc.mount.entry = /dev dev none rbind 0 0
+lxc.mount.entry = {scratch} {scratch.removeprefix("/")} none bind,rw 0 0
+"""
+
+
+@dataclass(frozen=True)
+class Lxc(Arm):
+    """`lxc-execute` as root; its small init starts the program and passes its status on."""
+
+    name: str = "lxc"
+    runtime: str = "lxc"
+    title: str = "LXC"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
+    packages = ("lxc", "umoci")
+
+    def probe(self) -> Presence:
+        if not is_installed("lxc-execute"):
+            return Presence(False, reason="not installed", remedy="apt-get install lxc")
+        if os.getuid():
+            return Presence(False, reason="needs root", remedy="run the study as root")
+        _, version = answer_of(["lxc-execute", "--version"])
+        return Presence(True, version=f"LXC {version}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        file = launch.state / "lxc.conf"
+        file.write_text(configuration(launch))
+        name, folder = f"--name={launch.name}", f"--lxcpath={launch.state}"
+        return ["lxc-execute", name, folder, f"--rcfile={file}", "--", *inner]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        """Nothing but the unpacked image itself."""
+        return str(rootfs)
+
+    def cleanup(self, launch: Launch) -> None:
+        folder = f"--lxcpath={launch.state}"
+        answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)
+
+
+ARMS = (Lxc(),)

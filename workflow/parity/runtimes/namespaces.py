@@ -1,0 +1,68 @@
+"""Plain Linux namespaces, made by `unshare` of util-linux: the runtime that is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+
+# Assembles the root file system inside the new namespaces; its words come as arguments,
+# never as part of the script. /dev and /sys are the host's, /proc is that of the new
+# process namespace, and everything of the image is read-only. An ordinary user's PATH
+# does not lead to chroot.
+ENTER = """
+root=$1 scratch=$2
+shift 2
+mount --bind "$root" "$root"
+mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
+mount -t proc proc "$root/proc"
+mount --bind "$scratch" "$root$scratch"
+mount -o remount,bind,ro "$root"
+exec /usr/sbin/chroot "$root" "$@"
+"""
+
+UNSHARE = ("unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
+
+
+def no_user_namespaces() -> Presence | None:
+    """Why an ordinary process cannot make user namespaces here; None if it can."""
+    if answer_of(["unshare", "--user", "--map-root-user", "true"])[0]:
+        return None
+    remedy = "sysctl user.max_user_namespaces and kernel.unprivileged_userns_clone must allow them"
+    return Presence(False, reason="no user namespaces", remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Namespaces(Arm):
+    """The unpacked image, entered through user, mount and process namespaces."""
+
+    name: str = "namespaces"
+    runtime: str = "namespaces"
+    title: str = "Namespaces"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = ("mnt", "pid", "user")
+    packages = ("util-linux", "umoci")
+    converter = ("umoci", "--version")
+
+    def probe(self) -> Presence:
+        if not is_installed("unshare"):
+            return Presence(False, reason="not installed", remedy="apt-get install util-linux")
+        _, version = answer_of(["unshare", "--version"])
+        return no_user_namespaces() or Presence(True, version=version.removeprefix("unshare from "))
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
+        return [*UNSHARE, *enter, *inner]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        """Nothing but the unpacked image itself."""
+        return str(rootfs)
+
+
+ARMS = (Namespaces(),)

@@ -1,0 +1,28 @@
+"""No container at all, twice: the A/A pair shows what a difference of nothing looks like."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+
+
+@dataclass(frozen=True)
+class Native(Arm):
+    """The program on the host itself."""
+
+    name: str
+    title: str
+    runtime: str = "native"
+
+    def probe(self) -> Presence:
+        return Presence(True, version=f"{platform.system()} {platform.release()}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        return list(inner)
+
+
+ARMS = (Native("native-a", "Native A"), Native("native-b", "Native B"))

@@ -1,0 +1,85 @@
+"""Podman, without a daemon; the same arm as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.commands import answer_of, is_installed, output_of
+from parity.presence import Presence
+from parity.runtimes.model import Arm, Launch
+from parity.runtimes.namespaces import no_user_namespaces
+
+TAG = "localhost/parity:study"
+_MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
+
+
+def ulimits() -> list[str]:
+    """Our own hard limits as options.
+
+    Podman's defaults are above them, and raising a limit takes a capability that not
+    even every root has. Podman cuts its own process limit at the kernel's largest pid
+    before it starts the container, so no container can have more.
+    """
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    largest_pid = int(_MOST_PROCESSES.read_text())
+    if processes == resource.RLIM_INFINITY or processes > largest_pid:
+        processes = largest_pid
+    return [f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"]
+
+
+@dataclass(frozen=True)
+class Podman(Arm):
+    """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts."""
+
+    name: str = "podman"
+    runtime: str = "podman"
+    title: str = "Podman"
+    image_format: str = "podman"
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
+    packages = ("podman", "runc", "skopeo", "uidmap")
+    converter = ("skopeo", "--version")
+
+    def probe(self) -> Presence:
+        if not (is_installed("podman") and is_installed("runc")):
+            return Presence(False, reason="not installed", remedy="apt-get install podman runc")
+        if os.getuid() and (missing := no_user_namespaces()):
+            return missing
+        _, version = answer_of(["podman", "--version"])
+        return Presence(True, version=version)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        return [
+            *("podman", "--runtime=runc", "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host", "--read-only", "--read-only-tmpfs=false"),
+            *ulimits(),
+            "--volume=/dev/shm:/dev/shm",
+            f"--volume={launch.scratch}:{launch.scratch}",
+            launch.image.location,
+            *inner,
+        ]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{TAG}"])
+        return f"sha256:{self._inspect(TAG, '{{.Id}}')}"
+
+    def digest(self, location: str) -> str:
+        answered, said = answer_of(["podman", "image", "inspect", "--format={{.Id}}", location])
+        return f"sha256:{said.removeprefix('sha256:')}" if answered else ""
+
+    def size(self, location: str) -> int:
+        return int(self._inspect(location, "{{.Size}}"))
+
+    def _inspect(self, image: str, field: str) -> str:
+        return output_of(["podman", "image", "inspect", f"--format={field}", image]).strip()
+
+    def cleanup(self, launch: Launch) -> None:
+        answer_of(["podman", "rm", "--force", "--time=0", launch.name], seconds=60)
+
+
+ARMS = (Podman(),)

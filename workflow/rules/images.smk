@@ -1,0 +1,78 @@
+"""Images: one Dockerfile, one OCI image, every runtime's format, and the digests of each.
+
+Needs: containers/Dockerfile and the benchmarks that are installed natively.
+Makes: results/images/<format>.json, and results/images/images.json of them all.
+A format that cannot be made here is a record with a reason.
+"""
+
+from parity.runtimes import arms
+
+FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
+
+
+rule bootstrap_base:
+    """Bootstrap the base image from Debian's packages, or take a registry's by digest."""
+    output:
+        record="results/images/base.json",
+    log:
+        "results/images/logs/bootstrap_base.log",
+    params:
+        base_image=SYSTEM.base_image,
+    script:
+        "../scripts/bootstrap_base.py"
+
+
+rule build_image:
+    """Build the image with the package versions of the native side."""
+    input:
+        base="results/images/base.json",
+        dockerfile="containers/Dockerfile",
+    output:
+        record="results/images/oci.json",
+    log:
+        "results/images/logs/build_image.log",
+    script:
+        "../scripts/build_image.py"
+
+
+rule unpack_image:
+    """Unpack the image into a directory."""
+    input:
+        oci="results/images/oci.json",
+    output:
+        record="results/images/directory.json",
+    log:
+        "results/images/logs/unpack_image.log",
+    script:
+        "../scripts/unpack_image.py"
+
+
+rule convert_image:
+    """Convert the image into the format of one runtime."""
+    input:
+        oci="results/images/oci.json",
+        directory="results/images/directory.json",
+    output:
+        record="results/images/{format}.json",
+    log:
+        "results/images/logs/convert_{format}.log",
+    wildcard_constraints:
+        format="|".join(FORMATS),
+    script:
+        "../scripts/convert_image.py"
+
+
+rule images:
+    """Gather the records of all formats."""
+    input:
+        expand(
+            "results/images/{format}.json",
+            format=["base", "oci", "directory", *FORMATS],
+        ),
+    output:
+        images="results/images/images.json",
+    log:
+        "results/images/logs/images.log",
+    localrule: True
+    script:
+        "../scripts/gather_images.py"

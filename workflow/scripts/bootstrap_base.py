@@ -1,0 +1,16 @@
+"""Rule bootstrap_base: the base image, from Debian's packages or from a registry by digest."""
+
+from pathlib import Path
+
+from parity.errors import shown_to_the_user
+from parity.provenance.build import bootstrap_base, registry_base
+from parity.provenance.images import write_record
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        reference = snakemake.params.base_image
+        tar = Path(snakemake.output.record).resolve().with_name("base.tar")
+        log = Path(snakemake.log[0])
+        bootstrap = reference == "bootstrap"
+        record = bootstrap_base(tar, log) if bootstrap else registry_base(reference)
+        write_record(record, snakemake.output.record)
