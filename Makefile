@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all figures test test-fast lint bench setup environment clean
+.PHONY: help all figures test test-fast lint bench docs setup environment
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -23,13 +23,16 @@ test-fast: environment lint  ## The tests that need no runtime and no image
 	python -m pytest -m "not system"
 
 lint: environment  ## Formatting, lint and spelling
-	ruff format --check workflow tests
-	ruff check workflow tests
+	ruff format --check workflow tests tools
+	ruff check workflow tests tools
 	snakefmt --check Snakefile workflow
 	codespell
 
 bench: setup  ## What the harness itself costs, as ratios within one run
-	python -m pytest tests/bench -s -p no:cacheprovider
+	python tools/bench.py
+
+docs: environment  ## The generated parts of the documentation
+	python tools/docs.py
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
 	python -m parity.install

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "workflow" / "parity"
-SHARED = {"commands", "errors", "presence", "registry", "settings", "source"}
+SHARED = {"commands", "content", "errors", "presence", "registry", "settings", "source"}
 GROUND = {"runtimes", "benchmarks", "provenance"}
 # Each room and all that it may import from.
 ROOMS = {
@@ -19,7 +19,7 @@ ROOMS = {
     "records": SHARED | GROUND | {"study", "plan", "execute"},
     "analysis": SHARED | {"records"},
     "present": SHARED | {"records", "analysis"},
-    "install": SHARED | GROUND,
+    "install": SHARED | GROUND | {"overview"},
     "overview": SHARED | GROUND,
     **{name: SHARED for name in SHARED},
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,19 @@ def load_yaml(path: Path | str) -> Any:
         raise UserError(f"this is not YAML: {problem}", where=place) from None
 
 
+def _whole_pattern(
+    _validator: Any, pattern: str, value: Any, _rules: Any
+) -> Iterator[jsonschema.ValidationError]:
+    """A pattern is about all of a text; `$` alone would let a trailing newline pass."""
+    if isinstance(value, str) and not re.fullmatch(pattern, value):
+        yield jsonschema.ValidationError(f"{value!r} does not match {pattern}")
+
+
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, {"pattern": _whole_pattern}
+)
+
+
 @cache
 def schema(name: str) -> dict[str, Any]:
     """The JSON schema `workflow/schemas/<name>.schema.yaml`."""
@@ -73,7 +88,7 @@ def check(document: Any, rules: dict[str, Any], where: str) -> None:
     Raises:
         UserError: the first violation, with the key's path and what is allowed there.
     """
-    errors = jsonschema.Draft202012Validator(rules).iter_errors(document)
+    errors = _Validator(rules).iter_errors(document)
     error = jsonschema.exceptions.best_match(errors)
     if error is not None:
         key = ".".join(str(part) for part in error.absolute_path)

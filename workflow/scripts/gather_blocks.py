@@ -1,10 +1,10 @@
 """Rule gather_blocks: what the blocks left, verbatim, as two tables."""
 
-import shutil
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
-from parity.records.gather import gather_blocks, gather_raw
+from parity.execute.storage import read_json, write_json
+from parity.records.gather import gather_blocks, gather_images, gather_raw
 from parity.records.schema import BLOCKS, RAW, write
 
 if __name__ == "__main__":
@@ -12,4 +12,5 @@ if __name__ == "__main__":
         folders = [Path(path).parent for path in snakemake.input.blocks]
         write(RAW, gather_raw(folders), snakemake.output.raw)
         write(BLOCKS, gather_blocks(folders), snakemake.output.blocks)
-        shutil.copyfile(snakemake.input.images, snakemake.output.images)
+        images = gather_images(read_json(Path(snakemake.input.images)))
+        write_json(Path(snakemake.output.images), images)

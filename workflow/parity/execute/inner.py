@@ -17,13 +17,14 @@ EVIDENCE = "parity-evidence "
 
 # Runs inside the arm just before the program takes its place (`exec`), so the evidence
 # comes from the very process that is measured. One `awk` and one `stat`: about 3 ms.
-WITNESS = f"""
+WITNESS = rf"""
 marker=
 if [ -r {MARKER} ]; then read -r marker < {MARKER}; fi
 {{
   echo "{EVIDENCE}marker=$marker"
   stat -L -c '{EVIDENCE}namespace.%n=%i' /proc/self/ns/*
-  awk '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print "{EVIDENCE}" $1 "=" $2}}' /proc/self/status
+  awk '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print "{EVIDENCE}" $1 "=" $2}}' \
+      /proc/self/status
   awk '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
        END {{print "{EVIDENCE}root=" found}}' /proc/self/mountinfo
 }} >&2

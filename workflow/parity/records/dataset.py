@@ -52,7 +52,7 @@ def archive_dataset(live: Path, archive: Path) -> None:
         raise UserError(
             "the archive already holds this campaign",
             where=str(archive),
-            action="move it away yourself if it is to be replaced; archived data is never overwritten",
+            action="move it away yourself to replace it; archived data is never overwritten",
         )
     temporary = archive.with_name(f".{archive.name}.part")
     shutil.rmtree(temporary, ignore_errors=True)
