@@ -1,0 +1,93 @@
+"""What holds for every benchmark, whichever there are."""
+
+import re
+import time
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from benchmark_help import NODE, defaults
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Outputs
+
+ALL = sorted(benchmarks().values(), key=lambda benchmark: benchmark.name)
+each = pytest.mark.parametrize("benchmark", ALL, ids=lambda benchmark: benchmark.name)
+
+number = st.one_of(st.integers(0, 2**40), st.none())
+sample = st.fixed_dictionaries(
+    {
+        "seconds": st.floats(-1, 10),
+        "process": st.sampled_from(["", "likwid-bench"]),
+        "pid": st.integers(0, 9),
+        "node_used": st.integers(0, 2**40),
+        "node_free_per_cpu": number,
+        "private_writable": st.integers(0, 2**40),
+        "private_dirty": number,
+    }
+)
+outputs = st.builds(
+    Outputs,
+    stdout=st.text(),
+    stderr=st.text(),
+    files=st.dictionaries(st.just("hpccoutf.txt"), st.text()),
+    wall_seconds=st.lists(st.floats()).map(tuple),
+    samples=st.lists(sample).map(tuple),
+    command=st.lists(st.one_of(st.just("-w"), st.text())).map(tuple),
+)
+
+
+def case(benchmark):
+    """Default parameters and the first level of each factor."""
+    return defaults(benchmark, **{key: levels[0] for key, levels in benchmark.factors.items()})
+
+
+def test_the_benchmarks_are_found():
+    names = [benchmark.name for benchmark in ALL]
+    assert {"hpcc", "likwid", "memory", "startup", "sysbench"} <= set(names)
+
+
+@each
+@given(outputs=outputs)
+def test_a_parser_answers_to_any_text(benchmark, outputs):
+    parsed = benchmark.parse(replace(outputs, parameters=case(benchmark)))
+    if parsed.valid:
+        assert benchmark.name == "startup"
+        assert parsed.metrics
+    else:
+        assert re.fullmatch(r"[a-z-]+", parsed.reason)
+        assert parsed.detail
+        assert not parsed.metrics
+
+
+@each
+def test_every_parameter_is_described_and_its_default_is_allowed(benchmark):
+    for name, schema in benchmark.parameters.items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(schema["default"], schema)
+        assert schema["description"].endswith("."), name
+        assert {"type", "maximum"} <= schema.keys(), name
+
+
+@each
+def test_the_program_is_named_by_absolute_paths_and_bound_to_cpus_of_the_node(benchmark):
+    program = benchmark.program(case(benchmark), NODE)
+    assert program.argv[0].startswith("/")
+    assert set(program.cpus) <= set(NODE.cpus)
+    assert program.cpus
+    assert all(binary.startswith("/") for binary in benchmark.binaries)
+
+
+@each
+def test_what_is_compared_by_difference_is_compared(benchmark):
+    assert set(benchmark.differences) <= set(benchmark.primary)
+
+
+def test_a_probe_is_quick_and_says_what_to_install():
+    for benchmark in ALL:
+        start = time.monotonic()
+        presence = benchmark.probe()
+        assert time.monotonic() - start < 0.5
+        assert presence.available or (presence.reason and presence.remedy)

@@ -1,0 +1,61 @@
+"""Each benchmark really run, as small as it can be; what is not installed is skipped by name."""
+
+import os
+import subprocess
+
+import pytest
+from benchmark_help import defaults, values
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import NodeFacts, Outputs
+from parity.provenance.node import node_facts
+
+pytestmark = pytest.mark.system
+
+
+def run(name, folder, **parameters):
+    """Run a benchmark natively, as its own `Program` says, and parse what it leaves."""
+    benchmark = benchmarks()[name]
+    if not benchmark.probe().available:
+        pytest.skip(benchmark.probe().reason)
+    node = NodeFacts(**node_facts())
+    if len(node.cpus) < 2:
+        pytest.skip("fewer than 2 CPUs")
+    parameters = defaults(benchmark, **parameters)
+    program = benchmark.program(parameters, node)
+    for file, text in program.files.items():
+        (folder / file).write_text(text)
+    cpus = ",".join(map(str, program.cpus))
+    answer = subprocess.run(
+        ["/usr/bin/taskset", "-c", cpus, *program.argv],
+        cwd=folder,
+        env={"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
+        | dict(program.environment),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    files = {file: (folder / file).read_text() for file in program.collect}
+    return benchmark.parse(
+        Outputs(answer.stdout, answer.stderr, files, parameters=parameters, command=program.argv)
+    )
+
+
+def test_sysbench(tmp_path):
+    parsed = run("sysbench", tmp_path, events=50, threads=2)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["time"] < 10
+
+
+@pytest.mark.parametrize("kernel", ["copy", "triad", "stream"])
+def test_likwid(tmp_path, kernel):
+    parsed = run("likwid", tmp_path, kernel=kernel, working_set_mib=10, threads=2)
+    assert parsed.valid, parsed.detail
+    assert 0.1 < values(parsed)["bandwidth"] < 10_000
+
+
+def test_hpcc(tmp_path):
+    parsed = run("hpcc", tmp_path, n=500)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["hpl"] > 0

@@ -1,0 +1,161 @@
+"""HPC Challenge: HPL and all that hpcc runs beside it, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks.debian import installed
+from parity.benchmarks.hpcc_output import read_metrics
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import total
+from parity.benchmarks.sizing import first_cpus
+from parity.presence import Presence
+
+# The order of lines is the format (hpcc's README); what varies is marked.
+_INPUT = """\
+HPLinpack benchmark input file
+written by parity
+HPL.out      output file name (unused)
+8            output to the results file
+1            number of problem sizes
+{n}          N
+1            number of block sizes
+{nb}         NB
+0            process mapping by row
+1            number of process grids
+{p}          P
+{q}          Q
+16.0         threshold of the residual
+1            number of panel factorisations
+2            right-looking
+1            number of recursive stopping criteria
+4            NBMIN
+1            number of panels in recursion
+2            NDIV
+1            number of recursive panel factorisations
+1            Crout
+1            number of broadcasts
+1            modified ring
+1            number of lookahead depths
+1            depth
+2            swap: mix
+64           swapping threshold
+0            L1 transposed
+0            U transposed
+1            equilibration
+8            alignment in doubles
+##### hpcc reads this line and ignores it #####
+0            additional problem sizes for PTRANS
+1200         N
+0            additional block sizes for PTRANS
+40           NB
+"""
+
+_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # One node: ranks talk through shared memory, by plain copies. The kernel's single
+    # copy needs ptrace rights that some runtimes take away, so it would be a hidden
+    # factor, and with a user namespace for each rank it does not work at all.
+    "OMPI_MCA_btl": "self,vader",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    # No remote shell and no batch system is looked for, inside or outside.
+    "OMPI_MCA_plm": "isolated",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+def input_file(parameters: Mapping[str, Any]) -> str:
+    """hpccinf.txt for one problem size, block size and process grid."""
+    return _INPUT.format(**{key: parameters[key] for key in ("n", "nb", "p", "q")})
+
+
+def launch_words(cpus: tuple[int, ...]) -> tuple[str, ...]:
+    """The launcher with one rank on each of `cpus`.
+
+    Each rank is bound by `taskset` to a CPU that we name. mpirun's own binding goes by
+    the topology that it finds, which is not the same in all runtimes, and wants to set a
+    memory policy, which some forbid. Ranks that are bound by nobody may share a CPU.
+    """
+    words = ["/usr/bin/mpirun", "--bind-to", "none"]
+    for rank, cpu in enumerate(cpus):
+        words += [":"] if rank else []
+        words += ["-n", "1", "/usr/bin/taskset", "-c", str(cpu), "/usr/bin/hpcc"]
+    return tuple(words)
+
+
+class HpcChallenge(Benchmark):
+    """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
+
+    The launcher runs inside of the arm, in all arms alike: this is the single-node case.
+    """
+
+    name = "hpcc"
+    title = "HPC Challenge"
+    packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
+    binaries = ("/usr/bin/hpcc", "/usr/bin/mpirun")
+    parameters: ClassVar = {
+        "n": {
+            "type": "integer",
+            "minimum": 500,
+            "maximum": 1_000_000,
+            "default": 2000,
+            "description": "Order of HPL's matrix; hpcc derives the sizes of all other tests.",
+        },
+        "nb": {
+            "type": "integer",
+            "minimum": 8,
+            "maximum": 1024,
+            "default": 64,
+            "description": "Block size of HPL and PTRANS.",
+        },
+        "p": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 512,
+            "default": 1,
+            "description": "Rows of the process grid; ranks are p times q.",
+        },
+        "q": {
+            "type": "integer",
+            "minimum": 2,
+            "maximum": 512,
+            "default": 2,
+            "description": "Columns of the process grid, at least 2: latency needs two ranks.",
+        },
+    }
+    primary = ("hpl",)
+    note = (
+        "hpcc derives the arrays of its STREAM test from N; they are smaller than four "
+        "times the last-level cache, so its bandwidths are not STREAM results."
+    )
+
+    def probe(self) -> Presence:
+        """Whether hpcc and its launcher are installed."""
+        return installed(self.binaries, self.packages)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The launcher and hpcc, one rank on each of the first p times q logical CPUs.
+
+        Raises:
+            UserError: more ranks than logical CPUs.
+        """
+        cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
+        return Program(
+            argv=launch_words(cpus),
+            cpus=cpus,
+            environment=_ENVIRONMENT,
+            files={"hpccinf.txt": input_file(parameters)},
+            collect=("hpccoutf.txt",),
+        )
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """All numbers of hpcc's summary; valid if each of its own checks passed."""
+        text = outputs.files.get("hpccoutf.txt", "")
+        return Parsed(valid=True, metrics=read_metrics(text, outputs.parameters))
+
+
+BENCHMARK = HpcChallenge()

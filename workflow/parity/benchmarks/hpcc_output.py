@@ -1,0 +1,130 @@
+"""Reads hpccoutf.txt: first the checks that hpcc makes of itself, then its summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from parity.benchmarks.model import Metric
+from parity.benchmarks.reading import Refused, positive, require_complete, require_equal
+
+
+class _Number(NamedTuple):
+    """A key of the summary, our name for it, and how it becomes a metric."""
+
+    key: str
+    name: str
+    unit: str
+    better: str
+    factor: float = 1.0
+
+
+def _rates(test: str, name: str, unit: str) -> tuple[_Number, ...]:
+    """A rate of one rank alone, and the mean of all ranks at once (hpcc's `Star`)."""
+    return tuple(
+        _Number(f"{mode}{test}", f"{name}_{mode.lower()}", unit, "higher")
+        for mode in ("Single", "Star")
+    )
+
+
+_NUMBERS = (
+    _Number("HPL_Tflops", "hpl", "Gflop/s", "higher", 1000.0),
+    *_rates("STREAM_Copy", "stream_copy", "GB/s"),
+    *_rates("STREAM_Scale", "stream_scale", "GB/s"),
+    *_rates("STREAM_Add", "stream_add", "GB/s"),
+    *_rates("STREAM_Triad", "stream_triad", "GB/s"),
+    *_rates("DGEMM_Gflops", "dgemm", "Gflop/s"),
+    *_rates("FFT_Gflops", "fft", "Gflop/s"),
+    _Number("MPIFFT_Gflops", "fft_mpi", "Gflop/s", "higher"),
+    *_rates("RandomAccess_GUPs", "random_access", "Gup/s"),
+    _Number("MPIRandomAccess_GUPs", "random_access_mpi", "Gup/s", "higher"),
+    _Number("PTRANS_GBs", "ptrans", "GB/s", "higher"),
+    _Number("AvgPingPongLatency_usec", "ping_pong_latency", "us", "lower"),
+    _Number("RandomlyOrderedRingLatency_usec", "ring_latency", "us", "lower"),
+    _Number("AvgPingPongBandwidth_GBytes", "ping_pong_bandwidth", "GB/s", "higher"),
+    _Number("RandomlyOrderedRingBandwidth_GBytes", "ring_bandwidth", "GB/s", "higher"),
+)
+
+# Sections with a check in every rank, ended by one line `Node(s) with error 0`: both
+# RandomAccess generators, DGEMM, STREAM and FFT, each as Star and as Single.
+_CHECKED_SECTIONS = 10
+_END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}\n"
+
+
+def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """All metrics of one run.
+
+    Raises:
+        Refused: truncated or not of hpcc (`truncated`, `unparsable`), a check failed
+            (`residual-failed`, `validation-failed`), or another problem than the one
+            asked for was solved (`wrong-size`).
+    """
+    require_complete(text, "HPC Challenge Benchmark", _END)
+    summary = read_summary(text)
+    for key, asked in (
+        ("CommWorldProcs", parameters["p"] * parameters["q"]),
+        ("HPL_nprow", parameters["p"]),
+        ("HPL_npcol", parameters["q"]),
+        ("HPL_N", parameters["n"]),
+        ("HPL_NB", parameters["nb"]),
+    ):
+        require_equal(_value(summary, key), asked, key)
+    check_residuals(text)
+    check_validations(text, summary)
+    return tuple(
+        Metric(
+            number.name,
+            positive(_value(summary, number.key), number.key) * number.factor,
+            number.unit,
+            number.better,
+        )
+        for number in _NUMBERS
+    )
+
+
+def read_summary(text: str) -> dict[str, str]:
+    """The `key=value` lines between the summary's begin and end."""
+    _, _, rest = text.partition("Begin of Summary section.\n")
+    body, end, _ = rest.partition("End of Summary section.\n")
+    if not end:
+        raise Refused("unparsable", "the output has no summary section")
+    return dict(line.split("=", 1) for line in body.splitlines() if "=" in line)
+
+
+def _value(summary: Mapping[str, str], key: str) -> str:
+    if key not in summary:
+        raise Refused("unparsable", f"the summary has no {key}")
+    return summary[key]
+
+
+def check_residuals(text: str) -> None:
+    """The residuals of HPL and of PTRANS, which print and count theirs in the same way.
+
+    Raises:
+        Refused: one failed, or HPL's is missing.
+    """
+    outcomes = re.findall(r"^\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text, re.MULTILINE)
+    failed = re.findall(r"^ +([0-9]+) tests completed and failed residual checks", text, re.M)
+    if not outcomes or len(failed) != 2:
+        raise Refused("unparsable", "the residual checks of HPL or PTRANS are missing")
+    if any(outcome != "PASSED" for outcome in outcomes) or any(count != "0" for count in failed):
+        raise Refused("residual-failed", "a residual of HPL or PTRANS is above its threshold")
+
+
+def check_validations(text: str, summary: Mapping[str, str]) -> None:
+    """The verdict of hpcc, that of STREAM validation, and the errors that single ranks count.
+
+    Raises:
+        Refused: one of them failed or is missing.
+    """
+    if _value(summary, "Success") != "1":
+        raise Refused("validation-failed", "hpcc says that it did not succeed")
+    if "\nSolution Validates" not in text:
+        raise Refused("validation-failed", "STREAM does not say that its solution validates")
+    errors = re.findall(r"^Node\(s\) with error (\S+)$", text, re.MULTILINE)
+    if len(errors) != _CHECKED_SECTIONS or any(count != "0" for count in errors):
+        raise Refused("validation-failed", "a rank counts an error in its own test")
+    tables = re.findall(r"^Found .* errors in .* locations \((\w+)\)\.$", text, re.MULTILINE)
+    if not tables or any(outcome != "passed" for outcome in tables):
+        raise Refused("validation-failed", "RandomAccess finds too many errors in its table")

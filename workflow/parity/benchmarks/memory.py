@@ -1,0 +1,161 @@
+"""Memory: what the node and the program use while a bandwidth kernel runs.
+
+Torrez et al. 2019, section IV-D, look at the node as a whole (MemTotal minus MemFree)
+and at the program's private memory as `pmap` counts it, and leave out samples below
+40 GiB, a number that fits their program and their nodes. Our rule for the same purpose
+fits any: a sample counts if the program's private dirty memory is then at least 95 %
+of its largest value in that run. So neither start nor end of the program counts, nor
+the time in which it fills its arrays.
+
+Pages on the kernel's per-CPU free lists are free, but MemFree leaves them out, and since
+Linux 6.7 (2024) those lists keep hundreds of MiB of what a program before has given
+back: with 2 CPUs and Linux 6.18 an increment of 1054 MiB looked like anything from 0 to
+870. So the node's use is MemTotal minus MemFree minus those lists; the increment as it
+was published is kept beside it.
+
+Sampling happens beside the program, so its speed here is compared with nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any, ClassVar
+
+from parity.benchmarks.debian import installed
+from parity.benchmarks.likwid import (
+    SIZE_PARAMETERS,
+    THREADS_PARAMETER,
+    kernel_metrics,
+    kernel_program,
+)
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, total
+from parity.presence import Presence
+
+MIB = 2**20
+KERNEL = "stream"
+FULL_SIZE = 0.95
+FEWEST_SAMPLES = 3
+
+Sample = Mapping[str, Any]
+
+
+def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
+    """The samples taken while the program is at its full size, after the module's rule.
+
+    Returns:
+        Samples of the node, and samples of the program, at those moments.
+    """
+    programs = [row for row in samples if row["process"] and row["private_dirty"] is not None]
+    full = FULL_SIZE * max((row["private_dirty"] for row in programs), default=0)
+    programs = [row for row in programs if row["private_dirty"] >= full > 0]
+    moments = {row["seconds"] for row in programs}
+    return [row for row in samples if not row["process"] and row["seconds"] in moments], programs
+
+
+def background(samples: Sequence[Sample]) -> Sample:
+    """The node's sample from before the program's start.
+
+    Raises:
+        Refused: there is none.
+    """
+    before = [row for row in samples if not row["process"] and row["seconds"] < 0]
+    if not before:
+        raise Refused("no-background", "no sample of the node from before the program's start")
+    return before[0]
+
+
+def node_in_use(row: Sample) -> int:
+    """Bytes of the node's memory that are neither free nor on a per-CPU free list.
+
+    Raises:
+        Refused: the sample does not tell what is on those lists.
+    """
+    if row.get("node_free_per_cpu") is None:
+        raise Refused("unparsable", "the samples do not tell node_free_per_cpu")
+    return row["node_used"] - row["node_free_per_cpu"]
+
+
+class Memory(Benchmark):
+    """Memory of the node and of the program, sampled in runs of their own.
+
+    The program's private memory is compared by ratio. The node's numbers hold all
+    that runs on it, so they are compared by difference: the increment is what program
+    and runtime together added to what the node used just before.
+    """
+
+    name = "memory"
+    title = "Memory"
+    packages = ("likwid",)
+    binaries = ("/usr/bin/likwid-bench",)
+    parameters: ClassVar = {
+        **SIZE_PARAMETERS,
+        "threads": THREADS_PARAMETER,
+        "iterations": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "default": 12,
+            "description": "Passes through the arrays: they keep the program at its full size.",
+        },
+        "sample_seconds": {
+            "type": "number",
+            "minimum": 0.01,
+            "maximum": 60,
+            "default": 0.2,
+            "description": "Interval between two samples.",
+        },
+    }
+    primary = ("process_private", "node_used_median", "node_used_increment")
+    differences = ("node_used_median", "node_used_increment")
+    note = (
+        "Medians over the samples in which the program's private dirty memory is at least "
+        "95 % of its largest value in the run."
+    )
+
+    def probe(self) -> Presence:
+        """Whether likwid-bench is installed."""
+        return installed(self.binaries, self.packages)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """likwid-bench with STREAM's triad, sampled.
+
+        Raises:
+            UserError: too many threads, or a node of unknown cache.
+        """
+        return replace(
+            kernel_program(KERNEL, parameters, node),
+            sample_seconds=parameters["sample_seconds"],
+            sample_processes=("likwid-bench",),
+        )
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Medians in MiB; valid if the program did its work and enough samples count."""
+        kernel_metrics(KERNEL, outputs)
+        first = background(outputs.samples)
+        node, programs = plateau(outputs.samples)
+        if min(len(node), len(programs)) < FEWEST_SAMPLES:
+            detail = f"{len(node)} samples with the program at full size, needed {FEWEST_SAMPLES}"
+            raise Refused("too-few-samples", detail)
+        used = median(node_in_use(row) for row in node)
+        published = median(row["node_used"] for row in node) - first["node_used"]
+        values = {
+            "process_private": median(row["private_writable"] for row in programs),
+            "process_private_dirty": median(row["private_dirty"] for row in programs),
+            "node_used_median": used,
+            "node_used_increment": used - node_in_use(first),
+            "node_used_increment_published": published,
+        }
+        return Parsed(
+            valid=True,
+            metrics=tuple(
+                Metric(name, value / MIB, "MiB", "lower", clock="external")
+                for name, value in values.items()
+            ),
+        )
+
+
+BENCHMARK = Memory()

@@ -1,0 +1,104 @@
+"""SysBench cpu: trial division up to a limit, a fixed number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks.debian import installed
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import (
+    found,
+    positive,
+    require_complete,
+    require_equal,
+    total,
+)
+from parity.benchmarks.sizing import first_cpus
+from parity.presence import Presence
+
+_DECIMAL = r"([0-9]+\.[0-9]+)"
+
+
+class SysbenchCpu(Benchmark):
+    """The processor benchmark of Torrez et al. 2019, section III-C.
+
+    sysbench runs for ten seconds unless it is told otherwise, and then its time is a
+    constant; here the number of events is fixed and the time is what it takes.
+    """
+
+    name = "sysbench"
+    title = "SysBench cpu"
+    packages = ("sysbench",)
+    binaries = ("/usr/bin/sysbench",)
+    parameters: ClassVar = {
+        "prime": {
+            "type": "integer",
+            "minimum": 3,
+            "maximum": 100_000_000,
+            "default": 10_000,
+            "description": "Each event looks for all primes up to this number.",
+        },
+        "events": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000_000_000,
+            "default": 2_800,
+            "description": "Number of events, over all threads together.",
+        },
+        "threads": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 4096,
+            "default": 1,
+            "description": "Threads; the program is bound to as many logical CPUs.",
+        },
+    }
+    primary = ("time",)
+
+    def probe(self) -> Presence:
+        """Whether sysbench is installed."""
+        return installed(self.binaries, self.packages)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The command line; `--time=0` takes the limit on time away.
+
+        Raises:
+            UserError: more threads than logical CPUs.
+        """
+        argv = (
+            *("/usr/bin/sysbench", "cpu"),
+            f"--cpu-max-prime={parameters['prime']}",
+            f"--events={parameters['events']}",
+            "--time=0",
+            f"--threads={parameters['threads']}",
+            "run",
+        )
+        return Program(argv=argv, cpus=first_cpus(node, parameters["threads"], "sysbench: threads"))
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Total time and rate; valid if it did every event asked for, and counted latencies."""
+        text = outputs.stdout
+        ending = r"execution time \(avg/stddev\): +[0-9.]+/[0-9.]+\n\n"
+        require_complete(text, "Running the test with following options:", ending)
+        for pattern, key in (
+            (r"^Number of threads: ([0-9]+)$", "threads"),
+            (r"^Prime numbers limit: ([0-9]+)$", "prime"),
+            (r"^ +total number of events: +([0-9]+)$", "events"),
+        ):
+            require_equal(found(pattern, text, key), outputs.parameters[key], key)
+        for name in ("min", "avg", "max", "95th percentile", "sum"):
+            found(rf"^ +{name}: +([0-9]+\.[0-9]+)$", text, f"latency ({name})")
+        time = found(rf"^ +total time: +{_DECIMAL}s$", text, "total time")
+        rate = found(rf"^ +events per second: +{_DECIMAL}$", text, "rate")
+        return Parsed(
+            valid=True,
+            metrics=(
+                Metric("time", positive(time, "total time"), "s", "lower"),
+                Metric("events_per_second", positive(rate, "rate"), "1/s", "higher"),
+            ),
+        )
+
+
+BENCHMARK = SysbenchCpu()

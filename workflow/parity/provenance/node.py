@@ -1,0 +1,211 @@
+"""What the node says of itself: everything that is known to move a measurement."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import platform
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+CPU = Path("/sys/devices/system/cpu")
+
+# Facts that one small file tells in one line.
+_ONE_LINE = {
+    "aslr": "/proc/sys/kernel/randomize_va_space",
+    "boot_id": "/proc/sys/kernel/random/boot_id",
+    "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "cpus_online": "/sys/devices/system/cpu/online",
+    "cpus_isolated": "/sys/devices/system/cpu/isolated",
+    "cpu_idle_driver": "/sys/devices/system/cpu/cpuidle/current_driver",
+    "cpu_idle_governor": "/sys/devices/system/cpu/cpuidle/current_governor",
+    "debian_version": "/etc/debian_version",
+    "kernel_same_page_merging": "/sys/kernel/mm/ksm/run",
+    "load_average": "/proc/loadavg",
+    "machine_product": "/sys/class/dmi/id/product_name",
+    "machine_vendor": "/sys/class/dmi/id/sys_vendor",
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "numa_nodes_online": "/sys/devices/system/node/online",
+    "overcommit_memory": "/proc/sys/vm/overcommit_memory",
+    "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",
+    "ptrace_scope": "/proc/sys/kernel/yama/ptrace_scope",
+    "smt_active": "/sys/devices/system/cpu/smt/active",
+    "swappiness": "/proc/sys/vm/swappiness",
+    "turbo_boost": "/sys/devices/system/cpu/cpufreq/boost",
+    "turbo_off_intel": "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "uptime": "/proc/uptime",
+}
+_MEMORY = {
+    "memory_total": "MemTotal",
+    "memory_available": "MemAvailable",
+    "swap_total": "SwapTotal",
+    "swap_free": "SwapFree",
+    "huge_pages": "HugePages_Total",
+}
+_CPU_INFO = {"cpu_model": "model name", "cpu_mhz": "cpu MHz", "microcode": "microcode"}
+# The only boot parameters that are kept: a command line may hold what is not ours to publish.
+_BOOT_PARAMETERS = (
+    "idle",
+    "intel_idle.max_cstate",
+    "intel_pstate",
+    "isolcpus",
+    "mitigations",
+    "nohz_full",
+    "nosmt",
+    "preempt",
+    "processor.max_cstate",
+    "rcu_nocbs",
+    "transparent_hugepage",
+)
+
+
+def facts() -> dict[str, str]:
+    """All facts of this node, sorted by name; a fact that the node does not tell is empty."""
+    meminfo, cpuinfo = pairs(read("/proc/meminfo")), pairs(read("/proc/cpuinfo"))
+    config = kernel_config()
+    cache = last_level_cache()
+    found = {
+        "architecture": platform.machine(),
+        "boot_parameters": boot_parameters(read("/proc/cmdline")),
+        "cgroup_versions": cgroup_versions(read("/proc/mounts")),
+        "config_hz": config.get("CONFIG_HZ", ""),
+        "cpu_governor": governors(CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")),
+        "cpus_usable": ",".join(map(str, sorted(os.sched_getaffinity(0)))),
+        "hostname": socket.gethostname(),
+        "hypervisor": _yes_or_no("hypervisor" in cpuinfo.get("flags", "").split()),
+        "kernel": platform.release(),
+        "kernel_build": platform.version(),
+        "last_level_cache": f"{cache} B" if cache else "",
+        "preemption": preemption(config),
+        "transparent_hugepage": selected(read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepage_defrag": selected(read("/sys/kernel/mm/transparent_hugepage/defrag")),
+        **{name: read(path) for name, path in _ONE_LINE.items()},
+        **{name: meminfo.get(key, "") for name, key in _MEMORY.items()},
+        **{name: cpuinfo.get(key, "") for name, key in _CPU_INFO.items()},
+        **{f"vulnerability_{p.name}": read(p) for p in (CPU / "vulnerabilities").glob("*")},
+    }
+    return dict(sorted(found.items()))
+
+
+def node_facts() -> dict[str, Any]:
+    """What benchmarks size themselves by.
+
+    Returns:
+        cpus: the logical CPUs that this process may use, in order.
+        last_level_cache: its size in bytes, 0 if the node does not tell.
+        memory: MemTotal in bytes.
+    """
+    total = pairs(read("/proc/meminfo"))["MemTotal"]
+    return {
+        "cpus": tuple(sorted(os.sched_getaffinity(0))),
+        "last_level_cache": last_level_cache(),
+        "memory": int(total.removesuffix(" kB")) * 1024,
+    }
+
+
+def read(path: str | Path) -> str:
+    """The text of a file without surrounding space; empty if it is not there or not for us."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def pairs(text: str) -> dict[str, str]:
+    """The first value of each key in lines like `key : value`, as /proc/meminfo has them."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition(":")
+        if separator:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def selected(choices: str) -> str:
+    """The choice in brackets of `always [madvise] never`; empty if none is."""
+    return choices.partition("[")[2].partition("]")[0]
+
+
+def boot_parameters(command_line: str) -> str:
+    """Those boot parameters that change how programs are scheduled or how memory is mapped."""
+    words = command_line.partition(" -- ")[0].split()
+    return " ".join(sorted(w for w in words if w.partition("=")[0] in _BOOT_PARAMETERS))
+
+
+def cgroup_versions(mounts: str) -> str:
+    """The control group hierarchies in /proc/mounts, such as `v1: cpu,memory; v2`."""
+    lines = [line.split() for line in mounts.splitlines()]
+    options = {
+        option
+        for words in lines
+        if len(words) > 3 and words[2] == "cgroup"
+        for option in words[3].split(",")
+    }
+    # Among the options of a v1 mount stand its controllers; the others are well known.
+    others = {"rw", "ro", "relatime", "nosuid", "nodev", "noexec", "xattr", "clone_children"}
+    controllers = sorted(o for o in options - others if "=" not in o)
+    versions = [f"v1: {','.join(controllers)}"] if controllers else []
+    versions += ["v2"] if any(words[2:3] == ["cgroup2"] for words in lines) else []
+    return "; ".join(versions)
+
+
+def kernel_config() -> dict[str, str]:
+    """The running kernel's configuration, from /proc or /boot; empty if neither has it."""
+    try:
+        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+    except OSError:
+        text = read(f"/boot/config-{platform.release()}")
+    lines = (line.partition("=") for line in text.splitlines() if line.startswith("CONFIG_"))
+    return {key: value.strip('"') for key, _, value in lines}
+
+
+def preemption(config: Mapping[str, str]) -> str:
+    """The preemption model in force where the kernel tells it, else the one it was built with."""
+    in_force = read("/sys/kernel/debug/sched/preempt")
+    if in_force:
+        return in_force.partition("(")[2].partition(")")[0] or in_force
+    models = ("PREEMPT_RT", "PREEMPT_LAZY", "PREEMPT", "PREEMPT_VOLUNTARY", "PREEMPT_NONE")
+    built = next((name for name in models if config.get(f"CONFIG_{name}") == "y"), "")
+    dynamic = ", may be changed at boot" if config.get("CONFIG_PREEMPT_DYNAMIC") == "y" else ""
+    return f"{built}{dynamic}" if built else ""
+
+
+def governors(files: Iterable[Path]) -> str:
+    """The frequency governors in use, each once; empty if the node has no such control."""
+    return ",".join(sorted({read(file) for file in files} - {""}))
+
+
+def last_level_cache(cpu: Path = CPU / "cpu0") -> int:
+    """Size in bytes of the largest level of cache that a CPU has; 0 if the node does not tell."""
+    levels = [
+        (int(level), size_in_bytes(read(index / "size")))
+        for index in cpu.glob("cache/index[0-9]*")
+        if (level := read(index / "level")).isdecimal() and read(index / "type") != "Instruction"
+    ]
+    return max(levels, default=(0, 0))[1]
+
+
+def free_per_cpu(zoneinfo: str) -> int:
+    """Bytes on the per-CPU free lists, from the text of /proc/zoneinfo.
+
+    These pages are free, and MemFree does not count them. Linux 6.7 and later let the
+    lists grow to hundreds of MiB when a program ends, so that MemTotal minus MemFree
+    counts the memory of the program before as used.
+    """
+    counts = re.findall(r"^ +count: +([0-9]+)$", zoneinfo, re.MULTILINE)
+    return sum(map(int, counts)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def size_in_bytes(text: str) -> int:
+    """Bytes in `266240K` or `32M`; 0 for text that is no size."""
+    units = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+    number = text.rstrip("KMG")
+    unit = text[len(number) :]
+    return int(number) * units[unit] if number.isdecimal() and unit in units else 0
+
+
+def _yes_or_no(truth: bool) -> str:
+    return "yes" if truth else "no"
