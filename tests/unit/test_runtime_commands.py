@@ -86,7 +86,6 @@ def test_docker_command(tmp_path):
         "--pull=never",
         "--log-driver=none",
         "--network=host",
-        "--cap-add=SYS_NICE",
         "--read-only",
         f"--user={os.getuid()}:{os.getgid()}",
         "--volume=/dev/shm:/dev/shm",

@@ -11,12 +11,16 @@ from typing import Any
 
 import psutil
 
+from parity.provenance.node import free_per_cpu
+
+ZONES = Path("/proc/zoneinfo")
 _NOTHING = dict.fromkeys(
     (
         "node_used",
         "node_available",
         "node_cached",
         "node_shmem",
+        "node_free_per_cpu",
         "private_writable",
         "private_dirty",
     )
@@ -35,6 +39,7 @@ def node_sample(seconds: float) -> dict[str, Any]:
         "node_available": memory.available,
         "node_cached": memory.cached,
         "node_shmem": memory.shared,
+        "node_free_per_cpu": free_per_cpu(ZONES.read_text()),
     }
 
 

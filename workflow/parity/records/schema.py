@@ -144,6 +144,13 @@ SAMPLES = TableSchema(
         _column("node_available", _I, "MemAvailable.", "B", True),
         _column("node_cached", _I, "Cached.", "B", True),
         _column("node_shmem", _I, "Shmem.", "B", True),
+        _column(
+            "node_free_per_cpu",
+            _I,
+            "Freed pages on the CPUs' own lists, which MemFree leaves out since Linux 6.7.",
+            "B",
+            True,
+        ),
         _column("private_writable", _I, "Private writable mappings, as `pmap -d`.", "B", True),
         _column("private_dirty", _I, "Private_Dirty over all mappings.", "B", True),
     ),

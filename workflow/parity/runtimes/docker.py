@@ -28,8 +28,7 @@ class Docker(Arm):
     """`docker run` of the image by its id.
 
     The output goes to the runner alone: without `--log-driver=none` the daemon keeps a
-    copy. Docker's seccomp profile refuses mbind(2) to who lacks SYS_NICE, and Open MPI
-    binds memory natively, so the capability keeps binding equal between arms.
+    copy. Capabilities and seccomp profile are Docker's own defaults, as users have them.
     """
 
     name: str = "docker"
@@ -55,7 +54,7 @@ class Docker(Arm):
         assert launch.image is not None
         return [
             *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host", "--cap-add=SYS_NICE", "--read-only"),
+            *("--log-driver=none", "--network=host", "--read-only"),
             f"--user={os.getuid()}:{os.getgid()}",
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
