@@ -1,5 +1,6 @@
 """The front door: the workflow itself is in workflow/Snakefile."""
 
+
 include: "workflow/Snakefile"
 
 
@@ -8,4 +9,4 @@ rule everything:
     """The same as `all`: what a bare `snakemake` makes."""
     default_target: True
     input:
-        rules.all.input,
+        rules.all.output,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import platform
+import subprocess
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -20,3 +22,31 @@ def digest_of(*parts: str) -> str:
             state.update(f"{file.relative_to(PACKAGE)}\n".encode())
             state.update(file.read_bytes())
     return state.hexdigest()
+
+
+def identity() -> dict[str, str | bool]:
+    """Which state of this program it is, for records: commit, sources, lock, Python.
+
+    Returns:
+        commit (empty outside of a clone), changed (whether tracked files differ from
+        it), package_sha256 (the sources that really run), lock_sha256, python.
+    """
+    root = PACKAGE.parents[1]
+    lock = root / "uv.lock"
+    return {
+        "commit": _git(root, "rev-parse", "HEAD"),
+        "changed": bool(_git(root, "status", "--porcelain", "--untracked-files=no")),
+        "package_sha256": digest_of("."),
+        "lock_sha256": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else "",
+        "python": platform.python_version(),
+    }
+
+
+def _git(root: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", root, *words], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip()

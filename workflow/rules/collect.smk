@@ -19,9 +19,9 @@ rule gather_blocks:
         images=f"{LIVE}/images.json",
     log:
         f"{LIVE}/logs/gather_blocks.log",
+    localrule: True
     params:
         code=digest_of("records/gather.py", "records/schema.py"),
-    localrule: True
     script:
         "../scripts/gather_blocks.py"
 
@@ -37,9 +37,9 @@ rule parse_records:
         expand(f"{LIVE}/records/{{table}}.parquet", table=TABLES),
     log:
         f"{LIVE}/logs/parse_records.log",
+    localrule: True
     params:
         code=digest_of("records", "benchmarks"),
-    localrule: True
     script:
         "../scripts/parse_records.py"
 
@@ -50,24 +50,26 @@ rule reparse:
         raw=f"{ARCHIVE}/records/raw.parquet",
     log:
         "results/reparse.log",
+    localrule: True
     params:
         dataset=ARCHIVE,
-    localrule: True
     script:
         "../scripts/reparse.py"
 
 
 rule archive:
-    """Copy the campaign that was measured here into results/archive, with checksums."""
+    """Copy the campaign that was measured here into results/archive/<system>-<day>."""
     input:
         plan=f"{LIVE}/plan.json",
         images=f"{LIVE}/images.json",
-        records=expand(f"{LIVE}/records/{{table}}.parquet", table=["raw", "blocks", *TABLES]),
+        records=expand(
+            f"{LIVE}/records/{{table}}.parquet", table=["raw", "blocks", *TABLES]
+        ),
     log:
         "results/archive.log",
+    localrule: True
     params:
         live=LIVE,
-        archive=f"results/archive/{CAMPAIGN}",
-    localrule: True
+        system=SYSTEM.name,
     script:
         "../scripts/archive.py"

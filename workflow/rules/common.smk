@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 from parity.errors import UserError
 from parity.plan import make_plan
 from parity.settings import check, schema
-from parity.source import digest_of
+from parity.source import PACKAGE, digest_of
 from parity.study import load_study, load_system
 
 try:
@@ -20,11 +20,12 @@ CAMPAIGN = STUDY.campaign
 BLOCKS = [block["block"] for block in PLAN["blocks"]]
 LIVE = f"results/live/{CAMPAIGN}"
 ARCHIVE = f"results/archive/{config['archive']}"
-PAPER = LIVE if config["paper_source"] == "live" else ARCHIVE
+# What `figures` and `paper` draw; `all` always draws what is measured here.
+DATA = LIVE if config["data"] == "live" else ARCHIVE
 
 
 wildcard_constraints:
     source="live|archive",
-    campaign="[a-z][a-z0-9]*-[a-z][a-z0-9]*",
+    dataset="[a-z][a-z0-9]*-[a-z0-9-]+",
     block="[a-z0-9]+-[a-z0-9]+-b[0-9]{4}-[0-9a-f]{8}",
     format="[a-z]+",

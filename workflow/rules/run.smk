@@ -12,10 +12,10 @@ rule write_plan:
         plan=f"{LIVE}/plan.json",
     log:
         f"{LIVE}/logs/write_plan.log",
+    localrule: True
     params:
         scale=config["scale"],
         code=digest_of("plan.py", "study.py", "benchmarks", "runtimes"),
-    localrule: True
     script:
         "../scripts/write_plan.py"
 
@@ -33,7 +33,7 @@ rule run_block:
     # A block has the node for itself.
     threads: workflow.cores
     params:
-        package=workflow.basedir,
+        package=str(PACKAGE.parent),
         system=config["system"],
     shell:
         "PYTHONPATH={params.package:q} python -m parity.execute"

@@ -7,9 +7,9 @@ rule plan:
         plan=f"{LIVE}/plan.json",
     log:
         f"{LIVE}/logs/plan.log",
+    localrule: True
     params:
         archive=ARCHIVE,
-    localrule: True
     script:
         "../scripts/print_plan.py"
 

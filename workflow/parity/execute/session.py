@@ -17,6 +17,7 @@ from parity.execute.quiet import wait_until_quiet
 from parity.provenance import node
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, Arm, Image
+from parity.source import identity
 from parity.study import System
 
 
@@ -85,6 +86,7 @@ def begin_session(
         folder / f"session-{number}-start.json",
         {
             "started": now(),
+            "program": identity(),
             "node_name": socket.gethostname(),
             "node": before,
             "busy_fraction": busy,

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from parity import plan
 from parity.errors import UserError
 from parity.records import schema
 from parity.records.parse import parse_all
@@ -16,6 +17,7 @@ from parity.records.parse import parse_all
 VERBATIM = ("raw", "blocks")
 PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
 CHECKSUMS = "SHA256SUMS"
+PROVENANCE = "provenance.json"
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
@@ -42,28 +44,62 @@ def differing_tables(dataset: Path) -> list[str]:
         ]
 
 
-def archive_dataset(live: Path, archive: Path) -> None:
+def archive_dataset(live: Path, root: Path, system: str) -> Path:
     """Copy a live dataset into the archive, whole or not at all, with its checksums.
 
+    Args:
+        live: the dataset.
+        root: the folder of all archived datasets.
+        system: name of the system; the archive is called `<system>-<day of its last block>`.
+
+    Returns:
+        The archived dataset.
+
     Raises:
-        UserError: the archive already holds a campaign of this name; it is never overwritten.
+        UserError: there is an archive of this name already; it is never overwritten.
     """
+    origin = provenance(live)
+    archive = root / f"{system}-{origin['ended'][:10]}"
     if archive.exists():
         raise UserError(
-            "the archive already holds this campaign",
+            "there already is an archive of this system and day",
             where=str(archive),
             action="move it away yourself to replace it; archived data is never overwritten",
         )
-    temporary = archive.with_name(f".{archive.name}.part")
+    temporary = root / f".{archive.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
     (temporary / "records").mkdir(parents=True)
     files = ["plan.json", "images.json"]
     files += [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
     for name in files:
         shutil.copyfile(live / name, temporary / name)
-    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in sorted(files)]
+    (temporary / PROVENANCE).write_text(json.dumps(origin, indent=1, sort_keys=True) + "\n")
+    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in sorted([*files, PROVENANCE])]
     (temporary / CHECKSUMS).write_text("".join(sums))
     temporary.rename(archive)
+    return archive
+
+
+def provenance(dataset: Path) -> dict[str, Any]:
+    """What a dataset came from: when, and with which state of the program and its environment.
+
+    A campaign whose sessions ran different states of the program lists all of them.
+    """
+    blocks = schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist()
+    sessions = [s for block in blocks for s in json.loads(block["record"])["sessions"]]
+    programs = {plan.canonical(session["start"]["program"]) for session in sessions}
+    return {
+        "began": min(session["start"]["started"] for session in sessions),
+        "ended": max(session["end"]["ended"] for session in sessions if session["end"]),
+        "blocks": len(blocks),
+        "sessions": len(sessions),
+        "programs": [json.loads(text) for text in sorted(programs)],
+        "runtimes": {
+            name: state["version"]
+            for session in sessions
+            for name, state in session["start"]["arms"].items()
+        },
+    }
 
 
 def broken_files(archive: Path) -> list[str]:

@@ -1,0 +1,315 @@
+"""A synthetic dataset with planted effects, written through the records' own schema.
+
+It exists to test analysis and presentation: its numbers describe no machine, its
+campaign says so in its title, and nothing of it is ever archived.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parity.records import schema
+
+RUNTIMES = {
+    "native-a": "native",
+    "native-b": "native",
+    "namespaces": "namespaces",
+    "charliecloud-dir": "charliecloud",
+    "charliecloud-sqfs": "charliecloud",
+    "apptainer": "apptainer",
+    "podman": "podman",
+    "docker": "docker",
+    "lxc": "lxc",
+}
+TITLES = {
+    "native-a": "Native",
+    "native-b": "Native again",
+    "namespaces": "Namespaces",
+    "charliecloud-dir": "Charliecloud (directory)",
+    "charliecloud-sqfs": "Charliecloud (SquashFS)",
+    "apptainer": "Apptainer",
+    "podman": "Podman",
+    "docker": "Docker",
+    "lxc": "LXC",
+}
+# case: benchmark, margin, and per metric: centre, coefficient of variation, unit, better, primary
+CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]] = {
+    "sysbench": ("sysbench", 0.01, {"time": (1.02, 0.004, "s", "lower", True)}),
+    "hpcc": (
+        "hpcc",
+        0.05,
+        {
+            "hpl": (72.0, 0.02, "Gflop/s", "higher", True),
+            "single_stream_triad": (11.5, 0.03, "GB/s", "higher", False),
+        },
+    ),
+    **{
+        f"likwid-{kernel}": (
+            "likwid",
+            0.02,
+            {"bandwidth": (centre, 0.025, "GB/s", "higher", True)},
+        )
+        for kernel, centre in {"copy": 21.0, "triad": 18.0, "stream": 17.2}.items()
+    },
+    "startup-cold": ("startup", None, {"start_seconds": (0.02, 0.1, "s", "lower", True)}),
+    "startup-warm": ("startup", None, {"start_seconds": (0.002, 0.05, "s", "lower", True)}),
+    "memory": (
+        "memory",
+        0.01,
+        {
+            "process_private": (1031.2, 0.0, "MiB", "lower", True),
+            "node_used_median": (2900.0, 0.02, "MiB", "lower", True),
+            "node_used_increment": (1040.0, 0.005, "MiB", "lower", True),
+        },
+    ),
+}
+STARTUP = {
+    "native-a": 1,
+    "native-b": 1,
+    "namespaces": 2.5,
+    "charliecloud-dir": 5,
+    "charliecloud-sqfs": 12,
+    "apptainer": 45,
+    "podman": 130,
+    "docker": 210,
+    "lxc": 25,
+}
+Effects = Mapping[tuple[str, str], float]
+
+
+def plan(blocks: int = 3, arms: tuple[str, ...] = tuple(RUNTIMES)) -> dict[str, Any]:
+    """A plan of all cases and the arms, in fixed order."""
+    cases = [
+        {
+            "case": case,
+            "benchmark": benchmark,
+            "parameters": {},
+            "margin": margin,
+            "primary": [name for name, facts in metrics.items() if facts[4]],
+            "timeout": 60,
+        }
+        for case, (benchmark, margin, metrics) in CASES.items()
+    ]
+    runs = [{"run": f"{case}.{arm}", "case": case, "arm": arm} for case in CASES for arm in arms]
+    return {
+        "version": 1,
+        "campaign": "synthetic-smoke",
+        "study": "synthetic",
+        "scale": "smoke",
+        "title": "Synthetic numbers for tests of the presentation",
+        "reproduces": "none",
+        "seed": 7,
+        "attempts": 2,
+        "reference": "native-a",
+        "aa_pair": ["native-a", "native-b"],
+        "arms": list(arms),
+        "arm_titles": {arm: TITLES[arm] for arm in arms},
+        "arm_runtimes": {arm: RUNTIMES[arm] for arm in arms},
+        "benchmark_titles": {
+            "sysbench": "SysBench CPU",
+            "hpcc": "HPCC",
+            "likwid": "LIKWID bandwidth",
+            "startup": "Start-up",
+            "memory": "Memory",
+        },
+        "benchmark_notes": {
+            "sysbench": "",
+            "hpcc": "STREAM's arrays are smaller than four last-level caches.",
+            "likwid": "",
+            "startup": "",
+            "memory": "",
+        },
+        "cases": cases,
+        "blocks": [
+            {"block": f"synthetic-smoke-b{n:04d}-00000000", "number": n, "runs": runs}
+            for n in range(1, blocks + 1)
+        ],
+        "comparisons": [
+            {
+                "case": case["case"],
+                "metric": metric,
+                "arm": arm,
+                "reference": "native-a",
+                "margin": None if metric.startswith("node_used") else case["margin"],
+            }
+            for case in cases
+            for metric in case["primary"]
+            for arm in arms
+            if arm != "native-a"
+        ],
+        "not_tested": [
+            {"arm": "shifter", "reason": "not packaged for this system"},
+            {"benchmark": "hpcg", "reason": "comes with a later study"},
+        ],
+    }
+
+
+def run_row(
+    plan: Mapping[str, Any], block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
+) -> dict[str, Any]:
+    """A row of the runs table for a valid run, with any column changed."""
+    native = run["arm"].startswith("native")
+    row = {
+        "campaign": plan["campaign"],
+        "block": block["block"],
+        "block_number": block["number"],
+        "run": run["run"],
+        "attempt": 1,
+        "position": 1,
+        "benchmark": CASES[run["case"]][0],
+        "case": run["case"],
+        "arm": run["arm"],
+        "runtime": RUNTIMES[run["arm"]],
+        "parameters": "{}",
+        "final": True,
+        "stage": "valid",
+        "reason": "",
+        "detail": "",
+        "exit_code": 0,
+        "started": "2026-01-01T00:00:00Z",
+        "wall_seconds": 1.0,
+        "user_seconds": 1.0,
+        "system_seconds": 0.0,
+        "steal_fraction": 0.0,
+        "load_before": 0.1,
+        "command": "[]",
+        "environment_sha256": "e" * 64,
+        "evidence": "{}",
+        "image_digest": "" if native else "sha256:" + "d" * 64,
+        "binary_sha256": "b" * 64,
+        "closure_sha256": "c" * 64,
+        "stdout_sha256": "a" * 64,
+    }
+    assert not set(changes) - set(row), "unknown columns"
+    return row | changes
+
+
+def metric_rows(
+    run: Mapping[str, Any], values: Mapping[str, float], valid: bool = True
+) -> list[dict[str, Any]]:
+    """Rows of the metrics table for one run."""
+    key = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
+    rows = []
+    for metric, value in values.items():
+        _, _, unit, better, primary = CASES[run["case"]][2][metric]
+        rows.append(
+            {name: run[name] for name in key}
+            | {
+                "metric": metric,
+                "value": value,
+                "unit": unit,
+                "better": better,
+                "clock": "internal",
+                "primary": primary,
+                "valid": valid,
+            }
+        )
+    return rows
+
+
+def records(
+    plan: Mapping[str, Any],
+    effects: Effects | None = None,
+    failures: Mapping[tuple[int, str], tuple[str, str]] | None = None,
+    absent: Mapping[str, str] | None = None,
+    confounded: tuple[tuple[str, str], ...] = (),
+) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the runs and metrics tables.
+
+    Args:
+        effects: cost ratio planted per (case, arm); above 1 costs more.
+        failures: stage and reason planted per (block number, run).
+        absent: arms that could not run, with the reason.
+        confounded: (case, arm) whose libraries differ.
+    """
+    effects, failures, absent = effects or {}, failures or {}, absent or {}
+    random = np.random.default_rng(20260101)
+    runs, metrics = [], []
+    for block in plan["blocks"]:
+        for run in block["runs"]:
+            key = (run["case"], run["arm"])
+            noise = {
+                metric: float(np.exp(random.normal(0, cv)))
+                for metric, (_, cv, *_) in CASES[run["case"]][2].items()
+            }
+            if run["arm"] in absent:
+                runs.append(
+                    run_row(
+                        plan, block, run, attempt=0, stage="planned", reason="not-tested",
+                        detail=absent[run["arm"]], exit_code=None, started="",
+                    )
+                )  # fmt: skip
+                continue
+            changes = {"closure_sha256": "f" * 64} if key in confounded else {}
+            if planted := failures.get((block["number"], run["run"])):
+                changes |= dict(zip(("stage", "reason"), planted, strict=True))
+            row = run_row(plan, block, run, **changes)
+            runs.append(row)
+            if row["stage"] in ("parsed", "valid"):
+                values = {
+                    metric: _value(run, metric, noise[metric], effects.get(key, 1.0))
+                    for metric in noise
+                }
+                metrics += metric_rows(row, values, valid=row["stage"] == "valid")
+    return {"runs": runs, "metrics": metrics}
+
+
+def _value(run: Mapping[str, Any], metric: str, noise: float, effect: float) -> float:
+    centre, _, _, better, _ = CASES[run["case"]][2][metric]
+    if run["case"].startswith("startup"):
+        effect *= STARTUP[run["arm"]]
+    return centre * noise * (1 / effect if better == "higher" else effect)
+
+
+def write(folder: Path, plan: Mapping[str, Any], rows: Mapping[str, list[dict[str, Any]]]) -> Path:
+    """Write plan.json and the records; tables without rows are written empty."""
+    (folder / "records").mkdir(parents=True, exist_ok=True)
+    (folder / "plan.json").write_text(json.dumps(plan, indent=1, sort_keys=True))
+    tables = {"nodes": node_rows(plan), "images": image_rows(plan)} | dict(rows)
+    for name, table in schema.TABLES.items():
+        schema.write(table, tables.get(name, []), folder / "records" / f"{name}.parquet")
+    return folder
+
+
+def node_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A few facts of a node that does not exist."""
+    facts = {"cpu_model": "Synthetic CPU", "kernel": "6.0.0-synthetic", "config_hz": "250"}
+    return [
+        {
+            "campaign": plan["campaign"],
+            "block": block["block"],
+            "node": "synthetic",
+            "phase": phase,
+            "fact": fact,
+            "value": value,
+        }
+        for block in plan["blocks"]
+        for phase in ("before", "after")
+        for fact, value in facts.items()
+    ]
+
+
+def image_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A digest chain, one format of which could not be made."""
+    chain = [("base", ""), ("oci", "base"), ("directory", "oci"), ("squashfs", "directory")]
+    chain += [("sif", "oci"), ("docker", "oci"), ("podman", "oci")]
+    digest = {name: f"sha256:{number:064x}" for number, (name, _) in enumerate(chain, 1)}
+    return [
+        {
+            "campaign": plan["campaign"],
+            "format": name,
+            "digest": "" if name == "sif" else digest[name],
+            "parent": parent,
+            "parent_digest": digest.get(parent, ""),
+            "bytes": None if name == "sif" else 10_000_000,
+            "seconds": None if name == "sif" else 1.5,
+            "tool": "" if name == "sif" else "tool 1.0",
+            "reason": "apptainer: not installed" if name == "sif" else "",
+        }
+        for name, parent in chain
+    ]

@@ -1,0 +1,87 @@
+"""Figures: the same bytes twice, and one for every dataset, however empty."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+import synthetic
+
+from parity.analysis import analysis, dataset
+from parity.present import figures, forest, specs, style
+from parity.present.view import View
+
+ARMS = ("native-a", "native-b", "docker", "lxc")
+
+
+def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: Any) -> View:
+    """A view of a synthetic dataset."""
+    plan = synthetic.plan(blocks, arms)
+    loaded = dataset.load(synthetic.write(folder, plan, synthetic.records(plan, **plants)))
+    return View(loaded, analysis.analyse(loaded))
+
+
+def texts(figure: plt.Figure) -> str:
+    """All words in a figure."""
+    return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
+
+
+@pytest.fixture(autouse=True)
+def house_style():
+    """The house style, and no figure left open."""
+    style.use()
+    yield
+    plt.close("all")
+
+
+def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
+    """Every run of every block fails."""
+    runs = synthetic.plan(1, ARMS)["blocks"][0]["runs"]
+    return {(n + 1, run["run"]): ("ran", "exit-status") for n in range(blocks) for run in runs}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "arms", "plants"),
+    [
+        (2, ("native-a", "native-b"), {}),
+        (1, ARMS, {}),
+        (2, ARMS, {"failures": failing(2)}),
+        (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
+    ],
+    ids=["native alone", "one block", "no valid run", "far apart"],
+)
+def test_any_dataset_can_be_drawn(
+    tmp_path: Path, blocks: int, arms: tuple[str, ...], plants: dict[str, Any]
+) -> None:
+    view = view_of(tmp_path, blocks, arms, **plants)
+    for spec in specs.FIGURES:
+        figures.draw(view, spec).canvas.draw()
+    forest.draw(view).canvas.draw()
+
+
+def test_an_absent_arm_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    view = view_of(tmp_path, 3, absent={"lxc": "needs root"})
+    assert "not tested: needs root" in texts(figures.draw(view, specs.FIGURES[0]))
+
+
+def test_a_benchmark_outside_of_the_study_is_said_to_be_so(tmp_path: Path) -> None:
+    spec = specs.FigureSpec("x", "hpcg", specs.FIGURES[0].quantities, "HPCG", "")
+    found = texts(figures.draw(view_of(tmp_path, 2), spec))
+    assert "not tested: comes with a later study" in found
+
+
+def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:
+    view = view_of(tmp_path / "data", 3)
+    for folder in ("one", "two"):
+        style.save(figures.draw(view, specs.FIGURES[0]), tmp_path / folder, "x")
+        style.save(forest.draw(view), tmp_path / folder, "y")
+    for name in ("x.pdf", "x.png", "y.pdf", "y.png"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_runtime_looks_the_same_whatever_else_is_there() -> None:
+    few = style.arm_styles(synthetic.plan(1, ("native-a", "docker")))
+    many = style.arm_styles(synthetic.plan(1))
+    assert few["docker"] == many["docker"]
+    looks = [(look.colour, look.marker, look.hollow) for look in many.values()]
+    assert len(set(looks)) == len(looks)

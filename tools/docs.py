@@ -1,0 +1,139 @@
+"""Writes the generated parts of the documentation; `--check` says which are out of date.
+
+A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.records.dictionary import dictionary
+from parity.runtimes import arms
+from parity.settings import schema
+
+ROOT = Path(__file__).parents[1]
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _allowed(rule: Mapping[str, Any]) -> str:
+    if "enum" in rule:
+        return ", ".join(f"`{value}`" for value in rule["enum"])
+    kinds = rule.get("type", "")
+    kinds = kinds if isinstance(kinds, str) else " or ".join(kinds)
+    bounds = [
+        f"{sign} {rule[key]}"
+        for key, sign in (
+            ("minimum", "≥"),
+            ("exclusiveMinimum", ">"),
+            ("maximum", "≤"),
+        )
+        if key in rule
+    ]
+    return " ".join([kinds, ", ".join(bounds)]).strip()
+
+
+def _keys(rules: Mapping[str, Any], root: Mapping[str, Any], path: str = "") -> Iterator[tuple]:
+    """Each key of a schema with its path; `<name>` stands for names that the user chooses."""
+    for key, rule in rules.get("properties", {}).items():
+        reference = rule.get("$ref", "").rpartition("/")[2]
+        rule = {**root.get("$defs", {}).get(reference, {}), **rule}
+        here = f"{path}{key}"
+        needed = "yes" if key in rules.get("required", ()) else ""
+        yield f"`{here}`", _allowed(rule), needed, rule["description"]
+        yield from _keys(rule, root, f"{here}.")
+        inner = rule.get("additionalProperties")
+        if isinstance(inner, dict):
+            yield from _keys(inner, root, f"{here}.<name>.")
+        if isinstance(rule.get("items"), dict):
+            yield from _keys(rule["items"], root, f"{here}[].")
+
+
+def _schema_table(name: str) -> str:
+    rules = schema(name)
+    return _table(("key", "allowed", "needed", "meaning"), _keys(rules, rules))
+
+
+def _arm_table() -> str:
+    return _table(
+        ("arm", "runtime", "image format", "own namespaces", "Debian packages"),
+        (
+            (
+                f"`{name}`",
+                arm.title,
+                arm.image_format or "none",
+                ", ".join(arm.isolates) or "none",
+                " ".join(arm.packages) or "none",
+            )
+            for name, arm in arms().items()
+        ),
+    )
+
+
+def _benchmark_table() -> str:
+    rows = []
+    for name, benchmark in benchmarks().items():
+        for factor, levels in benchmark.factors.items():
+            text = ", ".join(f"`{level}`" for level in levels)
+            rows.append((f"`{name}`", f"factor `{factor}`", text, "", "Levels are crossed."))
+        for key, rule in benchmark.parameters.items():
+            row = (f"`{key}`", _allowed(rule), f"`{rule['default']}`", rule["description"])
+            rows.append((f"`{name}`", *row))
+    return _table(("benchmark", "parameter", "allowed", "default", "meaning"), iter(rows))
+
+
+def parts() -> dict[Path, dict[str, str]]:
+    """Every generated part by file and name."""
+    return {
+        ROOT / "config/README.md": {
+            "config": _schema_table("config"),
+            "study": _schema_table("study"),
+            "system": _schema_table("system"),
+            "exclusions": _schema_table("exclusions"),
+            "arms": _arm_table(),
+            "benchmarks": _benchmark_table(),
+        },
+        ROOT / "docs/data-dictionary.md": {"tables": dictionary()},
+    }
+
+
+def with_parts(text: str, named: Mapping[str, str]) -> str:
+    """The text with its generated parts replaced.
+
+    Raises:
+        ValueError: the text has no place for a part.
+    """
+    for name, content in named.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        if begin not in text or end not in text:
+            raise ValueError(f"no place for the part {name!r}")
+        pattern = re.escape(begin) + r".*?" + re.escape(end)
+        replacement = f"{begin}\n{content}\n{end}"
+        text = re.sub(pattern, lambda _, r=replacement: r, text, flags=re.DOTALL)
+    return text
+
+
+def main() -> None:
+    """Write or check every part."""
+    stale = []
+    for path, named in parts().items():
+        before = path.read_text(encoding="utf-8")
+        after = with_parts(before, named)
+        if before != after:
+            stale.append(str(path.relative_to(ROOT)))
+            if "--check" not in sys.argv:
+                path.write_text(after, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        raise SystemExit(f"out of date: {', '.join(stale)}; run: make docs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Exclusions: runs that a person took out, with a reason that is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parity.analysis import tables
+from parity.analysis.dataset import Dataset
+from parity.settings import load_checked
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
+
+    Raises:
+        UserError: the file is missing, is no YAML, or has an unknown or missing key.
+    """
+    return load_checked(path, "exclusions")["exclusions"]
+
+
+def of_campaign(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
+    """The exclusions of this campaign, each with whether the plan holds its run.
+
+    Two machines can run the same campaign; an entry about the other one's blocks is
+    kept and shown as not applied.
+    """
+    planned = set(dataset.planned[["block", "run"]].itertuples(index=False, name=None))
+    rows = [
+        {key: entry[key] for key in ("block", "run", "reason", "who", "date")}
+        | {"applied": (entry["block"], entry["run"]) in planned}
+        for entry in exclusions
+        if entry["campaign"] == dataset.plan["campaign"]
+    ]
+    return tables.frame(tables.EXCLUSIONS, rows)

@@ -1,0 +1,90 @@
+"""The ledger: every planned run counted once, at the furthest stage that it reached.
+
+Reporting all that was planned, also what failed, is what separates a measurement
+from a selection (Hoefler & Belli, SC15, rule 2; CONSORT's flow of participants).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from parity.analysis import tables
+from parity.analysis.dataset import Dataset
+
+STAGES = ("planned", "ran", "parsed", "valid", "analysed")
+NOT_RUN = "not-run"
+NO_PAIR = "no-pair"
+
+
+def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
+    """One row per planned run: block, run, case, arm, stage and the reason it stopped there.
+
+    A run without a record stays `planned` (reason `not-run`). A valid run is
+    `analysed` if a pair holds it on either side; else its exclusion or `no-pair`
+    is the reason.
+    """
+    final = dataset.final_runs[["block", "run", "stage", "reason"]]
+    found = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
+    found["reason"] = found["reason"].where(found["stage"].notna(), NOT_RUN)
+    found["stage"] = found["stage"].fillna("planned")
+    excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in exclusions.itertuples()}
+    paired = _keys(pairs, "arm") | _keys(pairs, "reference")
+    ends = []
+    for row in found.itertuples(index=False):
+        if row.stage != "valid":
+            ends.append((row.stage, row.reason))
+        elif (row.block, row.case, row.arm) in paired:
+            ends.append(("analysed", ""))
+        else:
+            ends.append(("valid", excluded.get((row.block, row.run), NO_PAIR)))
+    return found.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
+
+
+def _keys(pairs: pd.DataFrame, side: str) -> set[tuple[str, str, str]]:
+    return set(pairs[["block", "case", side]].itertuples(index=False, name=None))
+
+
+def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
+    """Runs that came at least as far as each stage, per case and arm (`tables.LEDGER`).
+
+    Attempts are counted beside it: repeating a failed attempt never adds a run.
+    """
+    attempts = dataset.runs[dataset.runs["attempt"] > 0].groupby(["case", "arm"]).size()
+    rank = stages["stage"].map({stage: number for number, stage in enumerate(STAGES)})
+    rows = [
+        {
+            "case": case,
+            "arm": arm,
+            **{stage: int((rank[group.index] >= n).sum()) for n, stage in enumerate(STAGES)},
+            "attempts": int(attempts.get((case, arm), 0)),
+        }
+        for (case, arm), group in stages.groupby(["case", "arm"], sort=True)
+    ]
+    return tables.frame(tables.LEDGER, rows)
+
+
+def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
+    """Why runs were not analysed, per case and arm, with counts (`tables.LOSSES`).
+
+    What could not be tested here has a row as well, with no runs.
+    """
+    lost = stages[stages["stage"] != "analysed"]
+    counts = lost.groupby(["case", "arm", "stage", "reason"]).size()
+    rows = [
+        dict(zip(("case", "arm", "stage", "reason", "runs"), (*key, int(count)), strict=True))
+        for key, count in counts.items()
+    ]
+    planned = set(dataset.planned[["case", "arm"]].itertuples(index=False, name=None))
+    rows += [
+        {
+            "case": case,
+            "arm": arm,
+            "stage": "not-planned",
+            "reason": f"not-tested: {why}",
+            "runs": 0,
+        }
+        for case in dataset.benchmark_of
+        for arm, why in dataset.not_tested(case).items()
+        if (case, arm) not in planned
+    ]
+    return tables.frame(tables.LOSSES, rows)

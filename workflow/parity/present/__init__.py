@@ -1,0 +1,1 @@
+"""From conclusions to figures, tables, sentences and the paper; it tests nothing anew."""

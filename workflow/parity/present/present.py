@@ -1,0 +1,25 @@
+"""Everything that one dataset is presented with, written in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parity.present import figures, forest, numbers, published, style, tables
+from parity.present.specs import FIGURES, OVERVIEW
+from parity.present.summary import summary
+from parity.present.view import View
+
+
+def write(view: View, published_values: list[dict[str, str]], folder: Path) -> None:
+    """Write figures/, tables/, numbers.tex and summary.txt into the dataset's folder.
+
+    Args:
+        published_values: rows of `published.load`.
+    """
+    style.use()
+    figures.draw_all(view, FIGURES, folder / "figures")
+    style.save(forest.draw(view), folder / "figures", OVERVIEW)
+    for table in [*tables.all_tables(view), published.table(view, published_values)]:
+        tables.write(table, folder / "tables")
+    numbers.write(view, folder / "numbers.tex")
+    (folder / "summary.txt").write_text(summary(view), encoding="utf-8")

@@ -1,0 +1,73 @@
+"""One dataset with its analysis, and the few questions that figures and tables ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from parity.analysis import outcomes
+from parity.analysis.analysis import Analysis
+from parity.analysis.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class View:
+    """What is presented."""
+
+    dataset: Dataset
+    analysis: Analysis
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The campaign's plan."""
+        return self.dataset.plan
+
+    @property
+    def blocks(self) -> int:
+        """Number of planned blocks."""
+        return len(self.plan["blocks"])
+
+    def cases(self, benchmark: str) -> list[str]:
+        """The benchmark's cases, in the order of the plan."""
+        return [c["case"] for c in self.plan["cases"] if c["benchmark"] == benchmark]
+
+    def arms(self, case: str) -> list[str]:
+        """Arms of a case in the order of the plan, then those declared as not tested."""
+        known = list(self.plan["arms"])
+        return known + [arm for arm in self.dataset.not_tested(case) if arm not in known]
+
+    def values(self, case: str, metric: str) -> dict[str, list[float]]:
+        """The values that count, by arm, in the order of blocks; arms without any are left out."""
+        found = self.analysis.values
+        found = found[(found["case"] == case) & (found["metric"] == metric)]
+        return {arm: list(group["value"]) for arm, group in found.groupby("arm", sort=True)}
+
+    def median(self, case: str, metric: str, arm: str) -> float | None:
+        """Median of the values that count; None without any."""
+        values = self.values(case, metric).get(arm)
+        return float(pd.Series(values).median()) if values else None
+
+    def comparisons(self, case: str, metric: str) -> dict[str, Any]:
+        """The comparisons of a case and metric by arm, as named tuples."""
+        found = self.analysis.comparisons
+        found = found[(found["case"] == case) & (found["metric"] == metric)]
+        return {row.arm: row for row in found.itertuples(index=False)}
+
+    def planned(self) -> list[tuple[str, str]]:
+        """Case and metric of all planned comparisons, in the order of the plan."""
+        pairs = ((c["case"], c["metric"]) for c in self.plan["comparisons"])
+        return list(dict.fromkeys(pairs))
+
+    def absence(self, case: str, arm: str) -> str:
+        """Why an arm has no value in a case, for a row of text in its place."""
+        found = self.analysis.losses
+        found = found[(found["case"] == case) & (found["arm"] == arm)]
+        if not len(found):
+            return "no value"
+        reason = str(found.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
+        if reason.startswith(outcomes.NOT_TESTED):
+            return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
+        return f"no valid run: {reason}"

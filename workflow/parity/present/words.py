@@ -1,0 +1,146 @@
+"""Names and numbers as people read them, in plain text and in LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from parity.analysis import outcomes
+from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.present.specs import QUANTITIES, Quantity
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "≠": r"$\neq$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "†": r"\dag{}",
+    "–": "--",
+    "…": r"\dots{}",
+    "\u2009": r"\,",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def latex(text: str) -> str:
+    """Text with every character that LaTeX would take for a command escaped."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def arm_title(plan: Mapping[str, Any], arm: str) -> str:
+    """How figures and tables call an arm; an arm outside of the plan keeps its name."""
+    return plan["arm_titles"].get(arm, arm)
+
+
+def case_levels(plan: Mapping[str, Any], case: str) -> str:
+    """The levels of a case's factors, such as `copy`; empty if its benchmark has none."""
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+    return case.removeprefix(benchmark).strip("-").replace("-", ", ")
+
+
+def case_title(plan: Mapping[str, Any], case: str) -> str:
+    """How figures and tables call a case: the benchmark's title and its levels."""
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+    title, levels = plan["benchmark_titles"][benchmark], case_levels(plan, case)
+    return f"{title}: {levels}" if levels else title
+
+
+def quantity(metric: str, unit: str) -> Quantity:
+    """How a metric is called; one without an entry keeps its own name and unit."""
+    return QUANTITIES.get(metric, Quantity(metric, metric.replace("_", " "), unit))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with a fixed count of decimals and a true minus sign; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", "−")
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with that many significant digits, never in exponents; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    return number(value, max(0, digits - 1 - magnitude))
+
+
+def percent(fraction: float | None, up: bool = False) -> str:
+    """A fraction as per cent with about two significant digits: `1.5 %`.
+
+    Args:
+        up: round upwards, for a bound that must still hold as printed.
+    """
+    if fraction is None or not math.isfinite(fraction):
+        return "–"
+    value = 100 * fraction
+    digits = 0 if value >= 9.95 or math.isclose(value, round(value)) else 1 if value >= 0.95 else 2
+    if up:
+        value = math.ceil(round(value * 10**digits, 6)) / 10**digits
+    return f"{number(value, digits)}\u2009%"
+
+
+def margin(value: float | None) -> str:
+    """An equivalence margin: `±2 %`, or `–` where none is sought."""
+    return "–" if value is None or math.isnan(value) else f"±{percent(value)}"
+
+
+def estimate(row: Any) -> str:
+    """Estimate and 95 % interval of a comparison: a ratio, or a signed difference."""
+    if row.blocks == 0:
+        return "–"
+    if row.kind == "ratio":
+        figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
+    else:
+        factor = quantity(row.metric, row.unit).factor
+        scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
+        # As many decimals as the uncertainty deserves: two digits of its half width.
+        width = (scaled[2] - scaled[1]) / 2
+        size = width if math.isfinite(width) and width > 0 else abs(scaled[0]) or 1.0
+        digits = min(3, max(0, 1 - math.floor(math.log10(size))))
+        figures = [number(value, digits) for value in scaled]
+    return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
+
+
+def unit_of(row: Any) -> str:
+    """Unit of a comparison's estimate; empty for a ratio."""
+    return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
+
+
+def outcome(row: Any) -> str:
+    """The outcome of a comparison in words, with what qualifies it."""
+    text = {
+        outcomes.EQUIVALENT: "equivalent",
+        outcomes.DIFFERENT: "costs less" if (row.estimate or 1) < 1 else "costs more",
+        outcomes.INCONCLUSIVE: "inconclusive",
+        outcomes.TOO_FEW_BLOCKS: "too few blocks",
+        outcomes.REPORTED: "no margin",
+        outcomes.NOT_TESTED: "not tested",
+    }[row.outcome]
+    if row.reason:
+        return f"{text}: {row.reason}"
+    if row.outcome == outcomes.INCONCLUSIVE:
+        return f"{text}; ±{percent(row.smallest_margin, up=True)} would pass"
+    return text
+
+
+def is_confounded(row: Any) -> bool:
+    """Whether binary or libraries differ between the two sides of a comparison."""
+    return row.identity in CONFOUNDED
+
+
+def identity_note(row: Any) -> str:
+    """What must be said about the binaries of a comparison; empty if they are the same."""
+    if is_confounded(row):
+        return f"confounded: {row.identity}"
+    return "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""

@@ -1,0 +1,42 @@
+"""The data dictionary: docs/data-dictionary.md, generated from the schemas.
+
+`python -m parity.records.dictionary docs/data-dictionary.md` writes it anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+
+from parity.records.schema import SCHEMA_VERSION, TABLES, TableSchema
+
+HEAD = """# Data dictionary
+
+Generated from `workflow/parity/records/schema.py`, schema version {version}; do not edit. The
+same sentences are in the metadata of every Parquet file, table by table and column by column.
+A column that is not marked as nullable always holds a value.
+"""
+
+
+def render(tables: Iterable[TableSchema]) -> str:
+    """The dictionary of these tables as Markdown."""
+    return "\n".join([HEAD.format(version=SCHEMA_VERSION), *map(_table, tables)])
+
+
+def _table(table: TableSchema) -> str:
+    lines = [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}.", ""]
+    lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
+    return "\n".join([*lines, *map(_column, table.columns), ""])
+
+
+def _column(column: pa.Field) -> str:
+    metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
+    kind = f"{column.type}, nullable" if column.nullable else str(column.type)
+    return f"| {column.name} | {kind} | {metadata.get('unit', '')} | {metadata['doc']} |"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(render(TABLES.values()), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Analyse and draw: from records to conclusions, figures, tables and the summary.
+
+Needs: plan.json and records of a dataset, measured here or archived. Makes: its
+analysis/, figures/, tables/, numbers.tex and summary.txt. It measures nothing, and
+needs no network, no root and no runtime.
+"""
+
+from parity.present.specs import FIGURE_NAMES, TABLE_NAMES
+
+ANALYSED = [
+    "values",
+    "pairs",
+    "comparisons",
+    "dispersion",
+    "ledger",
+    "losses",
+    "exclusions",
+]
+RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
+
+
+rule analyse:
+    """Compare the arms within blocks, test equivalence, and count every run."""
+    input:
+        plan="results/{source}/{dataset}/plan.json",
+        records=expand(
+            "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
+        ),
+        exclusions="config/exclusions.yaml",
+    output:
+        tables=expand(
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+        ),
+    log:
+        "results/{source}/{dataset}/logs/analyse.log",
+    localrule: True
+    params:
+        folder="results/{source}/{dataset}",
+        code=digest_of("analysis", "records/schema.py"),
+    script:
+        "../scripts/analyse.py"
+
+
+rule draw:
+    """Draw all figures, set all tables and write the summary, in one process."""
+    input:
+        plan="results/{source}/{dataset}/plan.json",
+        records=expand(
+            "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
+        ),
+        analysis=expand(
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+        ),
+        published="config/published/values.csv",
+    output:
+        pdf=expand(
+            "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES
+        ),
+        png=expand(
+            "results/{{source}}/{{dataset}}/figures/{name}.png", name=FIGURE_NAMES
+        ),
+        latex=expand(
+            "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
+        ),
+        csv=expand("results/{{source}}/{{dataset}}/tables/{name}.csv", name=TABLE_NAMES),
+        numbers="results/{source}/{dataset}/numbers.tex",
+        summary="results/{source}/{dataset}/summary.txt",
+    log:
+        "results/{source}/{dataset}/logs/draw.log",
+    localrule: True
+    params:
+        folder="results/{source}/{dataset}",
+        code=digest_of("present"),
+    script:
+        "../scripts/draw.py"
+
+
+rule figures:
+    """Draw the archived dataset (or the live one, if `data` says so), and print its plan, its ledger and its A/A ratios."""
+    input:
+        figures=expand(f"{DATA}/figures/{{name}}.pdf", name=FIGURE_NAMES),
+        summary=f"{DATA}/summary.txt",
+    log:
+        "results/figures.log",
+    localrule: True
+    params:
+        dataset=DATA,
+    script:
+        "../scripts/print_summary.py"

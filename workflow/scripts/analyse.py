@@ -1,0 +1,15 @@
+"""Rule analyse: from records to conclusions; an archive is checked first."""
+
+from pathlib import Path
+
+from parity.analysis import analysis, dataset, exclusions
+from parity.errors import shown_to_the_user
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        folder = Path(snakemake.params.folder)
+        if snakemake.wildcards.source == "archive":
+            dataset.refuse_broken(folder)
+        excluded = exclusions.load(Path(snakemake.input.exclusions))
+        analysed = analysis.analyse(dataset.load(folder), excluded)
+        analysis.write(analysed, folder / "analysis")
