@@ -1,6 +1,7 @@
 """The exact command line of every arm, and what the runtimes write for a run."""
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_apptainer_command(tmp_path, monkeypatch):
         "--userns",
         "--cleanenv",
         "--no-mount=home,tmp,cwd,bind-paths",
-        "--bind=/tmp/parity",
+        "--bind=/tmp/parity,/etc/hosts",
         "/images/one",
         *INNER,
     ]
@@ -142,13 +143,14 @@ def test_lxc_command_and_configuration(tmp_path):
     words = [name, f"--lxcpath={tmp_path}", f"--rcfile={file}"]
     assert argv == ["lxc-execute", *words, "--", *INNER]
     assert file.read_text().splitlines() == [
-        "lxc.uts.name = parity",
+        f"lxc.uts.name = {platform.node()}",
         "lxc.rootfs.path = dir:/images/one",
         "lxc.rootfs.options = ro",
         "lxc.net.0.type = none",
         "lxc.mount.auto = proc:rw sys:rw",
         "lxc.mount.entry = /dev dev none rbind 0 0",
         "lxc.mount.entry = /tmp/parity tmp/parity none bind,rw 0 0",
+        "lxc.mount.entry = /etc/hosts etc/hosts none bind,ro 0 0",
     ]
 
 

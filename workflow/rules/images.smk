@@ -27,6 +27,7 @@ rule build_image:
     input:
         base="results/images/base.json",
         dockerfile="containers/Dockerfile",
+        hosts="containers/hosts",
     output:
         record="results/images/oci.json",
     log:

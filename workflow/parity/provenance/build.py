@@ -153,9 +153,14 @@ def installed_versions(packages: Sequence[str]) -> list[str]:
     ]
 
 
-def recipe_of(dockerfile: str, base_digest: str, packages: Sequence[str]) -> str:
+def _context(folder: Path) -> str:
+    """Names and texts of all that a build can read."""
+    return "\0".join(f"{file.name}\0{file.read_text()}" for file in sorted(folder.iterdir()))
+
+
+def recipe_of(context: str, base_digest: str, packages: Sequence[str]) -> str:
     """SHA-256 (hexadecimal) over all that decides what the image is."""
-    text = "\0".join([dockerfile, base_digest, *packages])
+    text = "\0".join([context, base_digest, *packages])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -185,7 +190,7 @@ def build_image(
     if reason or not builder:
         reason = reason or "no image builder: docker, podman or buildah"
         return ImageRecord("oci", parent="base", parent_digest=base.digest, reason=reason)
-    recipe = recipe_of(dockerfile.read_text(), base.digest, packages)
+    recipe = recipe_of(_context(dockerfile.parent), base.digest, packages)
     part = destination.with_name(f".{destination.name}.part")
     remove(part)
     start = time.monotonic()

@@ -12,7 +12,7 @@ from parity.commands import answer_of, is_installed, output_of
 from parity.presence import Presence
 from parity.runtimes.apptainer_install import PREFIX, install
 from parity.runtimes.charliecloud import no_fuse
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import HOSTS, Arm, Launch
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -54,7 +54,7 @@ class Apptainer(Arm):
         return [
             *(program(), "--silent", "exec", "--userns", "--cleanenv"),
             "--no-mount=home,tmp,cwd,bind-paths",
-            f"--bind={launch.scratch}",
+            f"--bind={launch.scratch},{HOSTS}",
             launch.image.location,
             *inner,
         ]

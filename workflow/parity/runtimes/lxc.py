@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity.commands import answer_of, is_installed
 from parity.presence import Presence
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import HOSTS, Arm, Launch
 
 
 def _fstab_word(path: Path) -> str:
@@ -21,13 +22,14 @@ def configuration(launch: Launch) -> str:
     """The container's configuration: read-only root, the host's devices and network."""
     assert launch.image is not None
     scratch = _fstab_word(launch.scratch)
-    return f"""lxc.uts.name = parity
+    return f"""lxc.uts.name = {platform.node()}
 lxc.rootfs.path = dir:{launch.image.location}
 lxc.rootfs.options = ro
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw sys:rw
 lxc.mount.entry = /dev dev none rbind 0 0
 lxc.mount.entry = {scratch} {scratch.removeprefix("/")} none bind,rw 0 0
+lxc.mount.entry = {HOSTS} {str(HOSTS).removeprefix("/")} none bind,ro 0 0
 """
 
 

@@ -17,6 +17,9 @@ from parity.presence import Presence
 SCRATCH = Path("/tmp/parity")
 # The file in the image by which a process knows that it is inside of it.
 MARKER = "/etc/parity-image"
+# The host's own file, seen in every container: a program that looks up its host's name
+# (mpirun does) must not wait for a name server in one arm and not in the other.
+HOSTS = Path("/etc/hosts")
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
