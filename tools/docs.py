@@ -1,6 +1,7 @@
-"""Writes the generated parts of the documentation; `--check` says which are out of date.
+"""Writes the generated documentation; `--check` says what is out of date.
 
-A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+The data dictionary is generated whole. In config/README.md a generated part stands
+between `<!-- begin NAME -->` and `<!-- end NAME -->`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from parity.analysis import tables as analysis
 from parity.benchmarks import benchmarks
-from parity.records.dictionary import dictionary
+from parity.records import schema as records
+from parity.records.dictionary import render
 from parity.runtimes import arms
 from parity.settings import schema
 
@@ -90,18 +93,21 @@ def _benchmark_table() -> str:
     return _table(("benchmark", "parameter", "allowed", "default", "meaning"), iter(rows))
 
 
-def parts() -> dict[Path, dict[str, str]]:
-    """Every generated part by file and name."""
+def documents() -> dict[Path, str]:
+    """The text that every generated document should have, by file."""
+    reference = ROOT / "config/README.md"
+    parts = {
+        "config": _schema_table("config"),
+        "study": _schema_table("study"),
+        "system": _schema_table("system"),
+        "exclusions": _schema_table("exclusions"),
+        "arms": _arm_table(),
+        "benchmarks": _benchmark_table(),
+    }
+    tables = [*records.TABLES.values(), *analysis.TABLES.values()]
     return {
-        ROOT / "config/README.md": {
-            "config": _schema_table("config"),
-            "study": _schema_table("study"),
-            "system": _schema_table("system"),
-            "exclusions": _schema_table("exclusions"),
-            "arms": _arm_table(),
-            "benchmarks": _benchmark_table(),
-        },
-        ROOT / "docs/data-dictionary.md": {"tables": dictionary()},
+        reference: with_parts(reference.read_text(encoding="utf-8"), parts),
+        ROOT / "docs/data-dictionary.md": render(tables),
     }
 
 
@@ -122,17 +128,15 @@ def with_parts(text: str, named: Mapping[str, str]) -> str:
 
 
 def main() -> None:
-    """Write or check every part."""
-    stale = []
-    for path, named in parts().items():
-        before = path.read_text(encoding="utf-8")
-        after = with_parts(before, named)
-        if before != after:
-            stale.append(str(path.relative_to(ROOT)))
-            if "--check" not in sys.argv:
-                path.write_text(after, encoding="utf-8")
+    """Write or check every document."""
+    stale = {
+        path: text for path, text in documents().items() if path.read_text(encoding="utf-8") != text
+    }
+    names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
     if stale and "--check" in sys.argv:
-        raise SystemExit(f"out of date: {', '.join(stale)}; run: make docs")
+        raise SystemExit(f"out of date: {names}; run: make docs")
+    for path, text in stale.items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

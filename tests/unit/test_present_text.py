@@ -13,7 +13,7 @@ from parity.errors import UserError
 from parity.present import numbers, published, sentences, specs, tables, words
 from parity.present.summary import summary
 from parity.present.view import View
-from parity.records import dictionary, schema
+from parity.records import schema
 
 ROOT = Path(__file__).parents[2]
 MakeView = Callable[..., View]
@@ -132,10 +132,3 @@ def test_the_summary_holds_plan_ledger_and_control(make_view: MakeView) -> None:
     assert "Plan synthetic-smoke" in text
     assert "1 × timeout" in text
     assert re.search(r"A/A pair: native-b against native-a", text)
-
-
-def test_the_data_dictionary_is_current() -> None:
-    path = ROOT / "docs/data-dictionary.md"
-    assert path.read_text() == dictionary.render(schema.TABLES.values()), (
-        "run `python -m parity.records.dictionary docs/data-dictionary.md`"
-    )

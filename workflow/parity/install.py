@@ -25,10 +25,10 @@ from parity.runtimes import arms
 
 PAPER_PACKAGES = (
     "latexmk",
-    "lmodern",
     "texlive-fonts-recommended",
     "texlive-latex-base",
     "texlive-latex-recommended",
+    "texlive-publishers",
 )
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}

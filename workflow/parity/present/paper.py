@@ -29,8 +29,8 @@ def build(sources: Iterable[Path], parts: Iterable[Path], output: Path) -> str:
     if not shutil.which("latexmk"):
         raise UserError(
             "LaTeX is not installed: latexmk is missing",
-            action="install texlive-latex-recommended, texlive-fonts-recommended, lmodern and "
-            "latexmk, or ask for `figures` instead of `paper`",
+            action="install texlive-latex-recommended, texlive-publishers, "
+            "texlive-fonts-recommended and latexmk, or ask for `figures` instead of `paper`",
         )
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)

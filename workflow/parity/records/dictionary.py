@@ -1,22 +1,18 @@
-"""The data dictionary: docs/data-dictionary.md, generated from the schemas.
-
-`python -m parity.records.dictionary docs/data-dictionary.md` writes it anew.
-"""
+"""The data dictionary, docs/data-dictionary.md, from the schemas; `make docs` writes it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyarrow as pa
 
-from parity.records.schema import SCHEMA_VERSION, TABLES, TableSchema
+from parity.records.schema import SCHEMA_VERSION, TableSchema
 
 HEAD = """# Data dictionary
 
-Generated from `workflow/parity/records/schema.py`, schema version {version}; do not edit. The
-same sentences are in the metadata of every Parquet file, table by table and column by column.
+Generated from the schemas in `workflow/parity/records` and `workflow/parity/analysis`, version
+{version}; do not edit. The tables up to `images` are in a dataset's `records/`, the others in its
+`analysis/`. The same sentences are in the metadata of every Parquet file, table by table and column by column.
 A column that is not marked as nullable always holds a value.
 """
 
@@ -36,7 +32,3 @@ def _column(column: pa.Field) -> str:
     metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
     kind = f"{column.type}, nullable" if column.nullable else str(column.type)
     return f"| {column.name} | {kind} | {metadata.get('unit', '')} | {metadata['doc']} |"
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(render(TABLES.values()), encoding="utf-8")
