@@ -13,7 +13,6 @@ from parity.errors import UserError
 from parity.present import numbers, published, sentences, specs, tables, words
 from parity.present.summary import summary
 from parity.present.view import View
-from parity.records import schema
 
 ROOT = Path(__file__).parents[2]
 MakeView = Callable[..., View]
