@@ -1,5 +1,10 @@
 """Fixtures for all tests."""
 
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,33 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
-def root() -> Path:
-    """The repository."""
-    return ROOT
+def new_clone(tmp_path_factory) -> Callable[[], Path]:
+    """Makes what a clone holds: every file that git tracks or would, nothing that was built."""
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    def make() -> Path:
+        folder = tmp_path_factory.mktemp("clone") / "parity"
+        for name in listed.stdout.splitlines():
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def clone(new_clone) -> Path:
+    """A clone for the tests of one module."""
+    return new_clone()
+
+
+@pytest.fixture(scope="session")
+def images() -> dict[str, dict]:
+    """The records of the image formats; built in results/images if they are not there yet."""
+    gathered = ROOT / "results/images/images.json"
+    if not gathered.exists():
+        snakemake = Path(sys.executable).with_name("snakemake")
+        subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    return json.loads(gathered.read_text())

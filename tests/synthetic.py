@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from parity.records import schema
+from parity.records.dataset import PROVENANCE
 
 RUNTIMES = {
     "native-a": "native",
@@ -65,6 +66,7 @@ CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str
             "process_private": (1031.2, 0.0, "MiB", "lower", True),
             "node_used_median": (2900.0, 0.02, "MiB", "lower", True),
             "node_used_increment": (1040.0, 0.005, "MiB", "lower", True),
+            "node_used_increment_published": (600.0, 0.1, "MiB", "lower", False),
         },
     ),
 }
@@ -161,6 +163,7 @@ def run_row(
         "run": run["run"],
         "attempt": 1,
         "position": 1,
+        "session": 1,
         "benchmark": CASES[run["case"]][0],
         "case": run["case"],
         "arm": run["arm"],
@@ -218,6 +221,7 @@ def records(
     failures: Mapping[tuple[int, str], tuple[str, str]] | None = None,
     absent: Mapping[str, str] | None = None,
     confounded: tuple[tuple[str, str], ...] = (),
+    block_spread: float = 0.0,
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows of the runs and metrics tables.
 
@@ -226,15 +230,17 @@ def records(
         failures: stage and reason planted per (block number, run).
         absent: arms that could not run, with the reason.
         confounded: (case, arm) whose libraries differ.
+        block_spread: standard deviation of the log of what a whole block has in common.
     """
     effects, failures, absent = effects or {}, failures or {}, absent or {}
     random = np.random.default_rng(20260101)
     runs, metrics = [], []
     for block in plan["blocks"]:
+        shared = np.random.default_rng(block["number"]).normal(0, block_spread)
         for run in block["runs"]:
             key = (run["case"], run["arm"])
             noise = {
-                metric: float(np.exp(random.normal(0, cv)))
+                metric: float(np.exp(shared + random.normal(0, cv)))
                 for metric, (_, cv, *_) in CASES[run["case"]][2].items()
             }
             if run["arm"] in absent:
@@ -267,13 +273,43 @@ def _value(run: Mapping[str, Any], metric: str, noise: float, effect: float) -> 
 
 
 def write(folder: Path, plan: Mapping[str, Any], rows: Mapping[str, list[dict[str, Any]]]) -> Path:
-    """Write plan.json and the records; tables without rows are written empty."""
+    """Write plan.json, provenance and records; tables without rows are written empty."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(json.dumps(plan, indent=1, sort_keys=True))
-    tables = {"nodes": node_rows(plan), "images": image_rows(plan)} | dict(rows)
+    (folder / PROVENANCE).write_text(json.dumps(provenance(plan)))
+    made = {"blocks": block_rows(plan), "nodes": node_rows(plan), "images": image_rows(plan)}
+    tables = made | dict(rows)
     for name, table in schema.TABLES.items():
         schema.write(table, tables.get(name, []), folder / "records" / f"{name}.parquet")
     return folder
+
+
+def provenance(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Dates, a state of the program and versions that never were."""
+    program = {"commit": "0" * 40, "changed": False, "package_sha256": "1" * 64,
+               "lock_sha256": "2" * 64, "python": "3.11.0"}  # fmt: skip
+    return {
+        "began": "2026-01-01T00:00:00.000+00:00",
+        "ended": "2026-01-01T01:30:00.000+00:00",
+        "blocks": len(plan["blocks"]),
+        "sessions": len(plan["blocks"]),
+        "programs": [program],
+        "runtimes": {arm: ["version 1"] for arm in plan["arms"]},
+    }
+
+
+def block_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The little of a block's record that the presentation reads."""
+    record = {"sessions": [{"start": {"system": "synthetic", "scale_label": "vm"}}]}
+    return [
+        {
+            "campaign": plan["campaign"],
+            "block": block["block"],
+            "block_number": block["number"],
+            "record": json.dumps(record),
+        }
+        for block in plan["blocks"]
+    ]
 
 
 def node_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:

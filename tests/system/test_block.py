@@ -7,19 +7,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from parity.execute.block import run_block
+from parity.execute.block import _end_interrupted, run_block
+from parity.execute.inner import WORK
+from parity.execute.storage import new_attempt, private_folder, processes_in
 from parity.plan import make_plan
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_all
 from parity.runtimes import arms
+from parity.runtimes.model import SCRATCH
 from parity.study import Case, Study, System
 
 pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
 
 SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
 NO_IMAGES = {
@@ -110,7 +115,8 @@ def test_a_node_that_is_not_quiet_fails_its_gate_and_keeps_its_runs(tmp_path: Pa
         settle_seconds=0.0,
         max_steal_fraction=1.0,
     )
-    tables = _run(_plan(_case(), attempts=1), tmp_path, strict)
+    tables = _run(_plan(_case(), attempts=3), tmp_path, strict)
+    assert len(tables["runs"]) == 2, "trying again at once would not make the node quiet"
     assert {(row["stage"], row["reason"]) for row in tables["runs"]} == {("ran", "gate-quiet")}
     assert all(row["stdout_sha256"] for row in tables["runs"])
 
@@ -153,28 +159,81 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
 
     runner = subprocess.Popen(command, env=environment)
-    started = folder / "runs" / "sysbench.native-a" / "attempt-1" / "stdout"
-    deadline = time.monotonic() + 60
-    while not started.exists():
-        assert time.monotonic() < deadline and runner.poll() is None
-        time.sleep(0.01)
+    begun = folder / "runs" / "sysbench.native-a" / "attempt-1"
+    _wait_for(lambda: begun.exists() and list(processes_in(WORK)))
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     assert not (folder / "block.json").exists()
-    assert _programs("sysbench"), "the program outlives its killed runner until the next start"
+    assert list(processes_in(WORK)), "the program outlives its killed runner until the next start"
 
     subprocess.run(command, env=environment, check=True, timeout=120)
-    assert not _programs("sysbench")
+    assert not list(processes_in(WORK))
     tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder]), {})
     final = [row for row in tables["runs"] if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(
         run["run"] for run in plan["blocks"][0]["runs"]
     )
     assert {row["stage"] for row in final} == {"valid"}
-    lost = [row for row in tables["runs"] if not row["final"]]
-    assert [(row["run"], row["reason"]) for row in lost] == [("sysbench.native-a", "interrupted")]
+    lost = [(row["run"], row["reason"]) for row in tables["runs"] if not row["final"]]
+    assert ("sysbench.native-a", "interrupted") in lost
+    # Arms of a case are compared with each other, so all of them come from one session.
+    for case in ("sysbench", "startup-warm"):
+        assert len({row["session"] for row in final if row["case"] == case}) == 1
     assert len({row["phase"] for row in tables["nodes"]}) == 3  # before, before-2, after-2
 
 
-def _programs(name: str) -> list[psutil.Process]:
-    return [p for p in psutil.process_iter(["name"]) if p.info["name"] == name]
+ATTEMPT = """
+import json, sys
+from pathlib import Path
+from parity.benchmarks.model import Program
+from parity.execute.attempt import Order, make_attempt
+from parity.runtimes import arms
+from parity.runtimes.model import Image
+
+arm, folder, image = arms()[sys.argv[1]], Path(sys.argv[2]), json.loads(sys.argv[3])
+program = Program(argv=("/bin/sleep", "300"), cpus=(0,))
+order = Order("sleep.x", "sleep", arm, Image(**image) if image else None, "", program, {},
+              400, {}, (), 1.0, 1)
+make_attempt(order, f"parity-killed-{arm.name}", folder)
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("name", arms())
+def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Path, images) -> None:
+    arm = arms()[name]
+    record = images.get(arm.image_format)
+    if not arm.probe().available or (record and record["reason"]):
+        pytest.skip(f"{name}: {arm.probe().reason or record['reason']}")
+    image = {key: record[key] for key in ("format", "location", "digest")} if record else None
+    folder = new_attempt(tmp_path / "runs" / "sleep.x")
+    private_folder(SCRATCH)
+    script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
+    words = [sys.executable, "-c", script, name, str(folder), json.dumps(image)]
+    runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
+    _wait_for(lambda: any(map(_is_sleep, psutil.process_iter())))
+    runner.send_signal(stop)
+    runner.wait()
+    if stop == signal.SIGKILL:
+        _end_interrupted(tmp_path)
+    _wait_for(lambda: not any(map(_is_sleep, psutil.process_iter())), seconds=20)
+    assert not list(processes_in(WORK))
+
+
+TERMINATED = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+"""
+
+
+def _is_sleep(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return process.cmdline() == ["/bin/sleep", "300"]
+    return False
+
+
+def _wait_for(holds, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

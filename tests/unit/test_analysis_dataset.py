@@ -13,6 +13,14 @@ from parity.analysis import analysis, comparisons, dataset, exclusions, outcomes
 from parity.errors import UserError
 
 Analyse = Callable[..., analysis.Analysis]
+EXCLUSION = {
+    "dataset": "live/synthetic-smoke",
+    "block": "synthetic-smoke-b0003-00000000",
+    "run": "hpcc.podman",
+    "reason": "a test",
+    "who": "me",
+    "date": "2026-01-01",
+}
 
 
 @pytest.fixture
@@ -21,14 +29,16 @@ def analyse(tmp_path: Path) -> Analyse:
 
     def run(
         blocks: int = 6,
+        arms: tuple[str, ...] = tuple(synthetic.RUNTIMES),
         excluded: tuple[dict[str, Any], ...] = (),
         change: Callable[[dict[str, Any]], None] = lambda rows: None,
         **plants: Any,
     ) -> analysis.Analysis:
-        plan = synthetic.plan(blocks)
+        plan = synthetic.plan(blocks, arms)
         rows = synthetic.records(plan, **plants)
         change(rows)
-        return analysis.analyse(dataset.load(synthetic.write(tmp_path, plan, rows)), list(excluded))
+        folder = synthetic.write(tmp_path / "live/synthetic-smoke", plan, rows)
+        return analysis.analyse(dataset.load(folder), excluded)
 
     return run
 
@@ -71,6 +81,28 @@ def test_no_difference_if_the_control_differs(analyse: Analyse) -> None:
         outcomes.INCONCLUSIVE,
         comparisons.CONTROL_DIFFERS,
     )
+
+
+def test_a_difference_survives_a_control_that_decides_nothing(analyse: Analyse) -> None:
+    done = analyse(30, effects={("sysbench", "native-b"): 1.01, ("sysbench", "docker"): 1.05})
+    assert row(done, "sysbench", "native-b").outcome == outcomes.INCONCLUSIVE
+    assert row(done, "sysbench", "docker").outcome == outcomes.DIFFERENT
+
+
+def test_no_equivalence_without_any_control(analyse: Analyse) -> None:
+    done = analyse(30, arms=("native-a", "docker", "lxc"), effects={("sysbench", "lxc"): 1.05})
+    docker = row(done, "sysbench", "docker")
+    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, comparisons.NO_CONTROL)
+    assert row(done, "sysbench", "lxc").outcome == outcomes.DIFFERENT
+
+
+def test_what_a_block_has_in_common_cancels(analyse: Analyse) -> None:
+    # Blocks differ by half their size; each arm in them by less than half a per cent.
+    failures = {(2, "sysbench.docker"): ("ran", "timeout")}
+    docker = row(analyse(12, block_spread=0.5, failures=failures), "sysbench", "docker")
+    assert docker.blocks == 11
+    assert 1 / 1.01 < docker.low95 < docker.high95 < 1.01
+    assert docker.outcome == outcomes.EQUIVALENT
 
 
 def test_a_missing_side_drops_the_block_and_is_counted(analyse: Analyse) -> None:
@@ -131,10 +163,9 @@ def test_the_ledger_counts_every_planned_run_once(analyse: Analyse) -> None:
         6,
         absent={"lxc": "needs root"},
         failures={(2, "sysbench.docker"): ("ran", "timeout")},
-        excluded=({"campaign": "synthetic-smoke", "block": "synthetic-smoke-b0003-00000000",
-                   "run": "hpcc.podman", "reason": "a test", "who": "me", "date": "2026-01-01"},),
+        excluded=(EXCLUSION,),
         change=lose,
-    )  # fmt: skip
+    )
     lost = done.losses["runs"].sum()
     assert done.ledger["planned"].sum() == 6 * 9 * len(synthetic.CASES)
     assert done.ledger["planned"].sum() == done.ledger["analysed"].sum() + lost
@@ -143,6 +174,34 @@ def test_the_ledger_counts_every_planned_run_once(analyse: Analyse) -> None:
     assert {"timeout", "not-run", "excluded: a test", "not-tested: needs root"} <= set(
         done.losses["reason"]
     )
+
+
+def test_a_run_is_not_analysed_by_a_number_that_is_only_reported(analyse: Analyse) -> None:
+    def spoil(rows: dict[str, Any]) -> None:
+        found = (m for m in rows["metrics"] if (m["run"], m["metric"]) == ("hpcc.docker", "hpl"))
+        next(found)["value"] = 0.0
+
+    done = analyse(6, change=spoil)
+    lost = done.losses[(done.losses["arm"] == "docker") & (done.losses["case"] == "hpcc")]
+    assert list(lost[["stage", "reason", "runs"]].itertuples(index=False, name=None)) == [
+        ("valid", "no-pair", 1)
+    ]
+
+
+def test_an_exclusion_is_about_one_dataset(tmp_path: Path) -> None:
+    plan = synthetic.plan(6)
+    rows = synthetic.records(plan)
+    done = {
+        source: analysis.analyse(
+            dataset.load(synthetic.write(tmp_path / source / "synthetic-smoke", plan, rows)),
+            [EXCLUSION],
+        )
+        for source in ("live", "archive")
+    }
+    live, archive = (row(done[source], "hpcc", "podman") for source in ("live", "archive"))
+    assert (live.blocks, archive.blocks) == (5, 6)
+    assert live.estimate != archive.estimate
+    assert (len(done["live"].exclusions), len(done["archive"].exclusions)) == (1, 0)
 
 
 def test_attempts_are_counted_beside_the_runs(analyse: Analyse) -> None:

@@ -85,3 +85,14 @@ def test_identical_ratios(log_ratio: float, expected: str) -> None:
 def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         estimate.estimate([0.1, math.nan])
+
+
+def test_equivalence_is_decided_by_the_90_and_difference_by_the_95_per_cent_interval() -> None:
+    # Three effects mean + spread * (-1, 0, 1): half widths 1.69 and 2.48 spreads.
+    bound = math.log1p(0.01)
+    inside = [0.5 * bound * step for step in (-1, 0, 1)]
+    assert max(estimate.t_interval(inside, 0.90)) < bound < max(estimate.t_interval(inside, 0.95))
+    assert estimate.outcome(inside, 0.01) == outcomes.EQUIVALENT
+    outside = [bound + 0.002 * (2 + step) for step in (-1, 0, 1)]
+    assert min(estimate.t_interval(outside, 0.95)) < bound < min(estimate.t_interval(outside, 0.90))
+    assert estimate.outcome(outside, 0.01) == outcomes.INCONCLUSIVE

@@ -5,19 +5,24 @@ import pytest
 from parity.execute import gates, inner
 from parity.runtimes import arms
 
-HOST = {"mnt": "1", "pid": "2", "user": "3", "net": "4"}
+HOST = {"mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
 RECIPE = "sha256:feed"
 
 
-def _evidence(marker: str, cpus: str = "0-1", **namespaces: str) -> dict[str, str]:
+def _evidence(
+    marker: str, cpus: str = "0-1", root: str = "ext4,rw", **namespaces: str
+) -> dict[str, str]:
     inside = HOST | namespaces
     lines = [f"{inner.EVIDENCE}marker={marker}", f"{inner.EVIDENCE}Cpus_allowed_list:={cpus}"]
+    lines += [f"{inner.EVIDENCE}root={root}"]
     lines += [f"{inner.EVIDENCE}namespace./proc/self/ns/{n}={i}" for n, i in inside.items()]
     return inner.evidence("noise\n" + "\n".join(lines) + "\nmore noise\n")
 
 
 def _isolated(name: str) -> dict[str, str]:
-    return _evidence(RECIPE, **{space: "99" for space in arms()[name].isolates})
+    arm = arms()[name]
+    root = f"{arm.root_filesystem or 'overlay'},ro"
+    return _evidence(RECIPE, root=root, **{space: "99" for space in arm.isolates})
 
 
 CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
@@ -51,6 +56,30 @@ def test_native_passes_outside_and_fails_inside() -> None:
     assert gates.where_gate(native, _evidence(""), HOST, "").passed
     assert not gates.where_gate(native, _evidence("", mnt="9"), HOST, "").passed
     assert not gates.where_gate(native, _evidence(RECIPE), HOST, "").passed
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_evidence_without_one_of_its_namespaces_fails(name: str) -> None:
+    for space in arms()[name].isolates:
+        found = _isolated(name)
+        del found[f"namespace.{space}"]
+        assert not gates.where_gate(arms()[name], found, HOST, RECIPE).passed
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_process_namespace_of_its_own_that_was_not_asked_for_fails(name: str) -> None:
+    if "pid" not in arms()[name].isolates:
+        found = _isolated(name) | {"namespace.pid": "99"}
+        gate = gates.where_gate(arms()[name], found, HOST, RECIPE)
+        assert not gate.passed and "unexpectedly" in gate.detail
+
+
+def test_a_squashfs_that_was_silently_unpacked_fails() -> None:
+    arm = arms()["charliecloud-sqfs"]
+    found = _isolated(arm.name)
+    assert gates.where_gate(arm, found | {"root": "fuse.squashfuse_ll,ro"}, HOST, RECIPE).passed
+    gate = gates.where_gate(arm, found | {"root": "ext4,ro"}, HOST, RECIPE)
+    assert not gate.passed and "expected a root file system fuse, saw ext4" in gate.detail
 
 
 def test_no_evidence_is_no_pass() -> None:

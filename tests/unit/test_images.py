@@ -15,10 +15,12 @@ from parity.provenance.images import (
     Converter,
     ImageRecord,
     config_digest,
+    forget_failures,
     layer_digests,
+    line_of,
+    made_or_reason,
     make_format,
     manifest_digest,
-    mismatch,
     read_record,
     write_record,
 )
@@ -229,15 +231,6 @@ def test_a_store_must_hold_that_very_image(tmp_path, oci):
     assert same in str(error.value)
 
 
-def test_a_mismatch_names_both_hashes():
-    record = ImageRecord("sif", digest="sha256:1", location="/x.sif")
-    assert mismatch(record, lambda _location: "sha256:1") == ""
-    assert mismatch(record, lambda _location: "sha256:2") == (
-        "/x.sif: expected sha256:1, found sha256:2"
-    )
-    assert mismatch(record, lambda _location: "").endswith("found nothing")
-
-
 def test_a_failed_command_shows_its_output():
     with pytest.raises(UserError, match="status 3") as error:
         output_of(["/bin/sh", "-c", "echo seen; echo heard >&2; exit 3"])
@@ -310,3 +303,26 @@ def test_libraries_are_only_named_unless_asked_for(monkeypatch, capsys):
     assert "--only-upgrade libssl3" in capsys.readouterr().out
     install.level_libraries(upgrade=True)
     assert asked[0][-1] == "libssl3"
+
+
+def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):
+    def fail():
+        raise UserError("the tool failed\nwith much to say")
+
+    record = made_or_reason(fail, ImageRecord("sif", parent="oci"), tmp_path / "log")
+    assert (record.format, record.reason) == ("sif", "making it failed: the tool failed")
+    assert "much to say" in (tmp_path / "log").read_text()
+    assert "sif could not be made" in capsys.readouterr().err
+
+
+def test_a_registry_s_base_is_a_line_without_size():
+    record = build.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
+    assert line_of(record).startswith("base")
+
+
+def test_what_could_not_be_made_is_tried_again(tmp_path):
+    write_record(ImageRecord("sif", reason="not installed"), tmp_path / "sif.json")
+    write_record(ImageRecord("oci", digest="sha256:1"), tmp_path / "oci.json")
+    (tmp_path / "images.json").write_text("{}")
+    assert forget_failures(tmp_path) == ["sif"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]

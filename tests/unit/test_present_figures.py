@@ -1,14 +1,20 @@
 """Figures: the same bytes twice, and one for every dataset, however empty."""
 
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
 import synthetic
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from parity.analysis import analysis, dataset
 from parity.present import figures, forest, specs, style
+from parity.present import view as views
 from parity.present.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -18,7 +24,8 @@ def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: A
     """A view of a synthetic dataset."""
     plan = synthetic.plan(blocks, arms)
     loaded = dataset.load(synthetic.write(folder, plan, synthetic.records(plan, **plants)))
-    return View(loaded, analysis.analyse(loaded))
+    analysis.write(analysis.analyse(loaded), folder / "analysis")
+    return views.load(folder)
 
 
 def texts(figure: plt.Figure) -> str:
@@ -57,6 +64,44 @@ def test_any_dataset_can_be_drawn(
     for spec in specs.FIGURES:
         figures.draw(view, spec).canvas.draw()
     forest.draw(view).canvas.draw()
+
+
+def boxes(texts: Iterable[Text]) -> list[Bbox]:
+    """Where words stand, in pixels; without those that are empty or hidden."""
+    return [t.get_window_extent() for t in texts if t.get_text() and t.get_visible()]
+
+
+def drawn(view: View) -> dict[str, Figure]:
+    """All figures, laid out."""
+    made = {spec.name: figures.draw(view, spec) for spec in specs.FIGURES}
+    made[specs.OVERVIEW] = forest.draw(view)
+    for figure in made.values():
+        figure.canvas.draw()
+    return made
+
+
+@pytest.mark.parametrize("blocks", [3, 30])
+def test_no_word_is_cut_and_no_tick_label_covers_another(tmp_path: Path, blocks: int) -> None:
+    view = view_of(tmp_path, blocks, tuple(synthetic.RUNTIMES), absent={"lxc": "needs root"})
+    for name, figure in drawn(view).items():
+        ticks = {axes: axes.get_xticklabels() for axes in figure.axes}
+        others = set(figure.findobj(Text)).difference(*ticks.values())
+        for box in boxes(others):
+            assert figure.bbox.padded(1).containsx(box.x0), name
+            assert figure.bbox.padded(1).containsx(box.x1), name
+            assert figure.bbox.padded(1).containsy(box.y0), name
+            assert figure.bbox.padded(1).containsy(box.y1), name
+        for axes, labels in ticks.items():
+            # A tick beyond the axis keeps its label and is not drawn.
+            shown = [b for b in boxes(labels) if axes.bbox.padded(1).containsx((b.x0 + b.x1) / 2)]
+            shown.sort(key=lambda box: box.x0)
+            assert all(one.x1 < two.x0 for one, two in pairwise(shown)), name
+
+
+def test_an_arm_that_is_only_declared_is_a_line_at_the_foot(tmp_path: Path) -> None:
+    for figure in drawn(view_of(tmp_path, 3)).values():
+        assert "not tested: Shifter (appendix)" in texts(figure)
+        assert texts(figure).count("Shifter") == 1
 
 
 def test_an_absent_arm_is_a_row_with_its_reason(tmp_path: Path) -> None:

@@ -58,6 +58,15 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
         schema.read(schema.BLOCKS, path)
 
 
+def test_a_file_of_another_version_with_the_same_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.parquet"
+    table = schema.to_table(schema.BLOCKS, [ROW])
+    old = {**table.schema.metadata, b"schema_version": b"0"}
+    pa.parquet.write_table(table.replace_schema_metadata(old), path)
+    with pytest.raises(ValueError, match=r"version 0.*version 1"):
+        schema.read(schema.BLOCKS, path)
+
+
 def test_units_survive_the_file(tmp_path: Path) -> None:
     schema.write(schema.RUNS, [], tmp_path / "runs.parquet")
     field = schema.read(schema.RUNS, tmp_path / "runs.parquet").schema.field("wall_seconds")

@@ -58,6 +58,10 @@ BAD_STUDIES = {
         _set("benchmarks", "sysbench", "parameters", {"events": -5}),
         ["benchmarks.sysbench.parameters: events"],
     ),
+    "parameter of a scale out of range": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": 0}}),
+        ["scales.smoke.parameters.sysbench: threads"],
+    ),
     "unknown factor": (
         _set("benchmarks", "likwid", "factors", {"colour": ["red"]}),
         ["unknown factor of likwid: colour"],

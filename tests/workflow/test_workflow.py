@@ -1,7 +1,6 @@
 """The workflow as a user meets it: dry runs, bad input, lint; from a clean copy, nothing built."""
 
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -9,26 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory) -> Path:
-    """What a clone holds: every file that git tracks or would, and nothing that was built."""
-    folder = tmp_path_factory.mktemp("clone") / "parity"
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    for name in listed:
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
-    return folder
 
 
 def _snakemake(clone: Path, *words: str) -> subprocess.CompletedProcess:
@@ -52,9 +32,7 @@ def test_a_dry_run_works_before_anything_is_built(clone: Path) -> None:
 
 
 def test_a_bare_call_makes_all(clone: Path) -> None:
-    bare, all_of_it = _jobs(_snakemake(clone, "-n")), _jobs(_snakemake(clone, "-n", "all"))
-    assert bare - all_of_it == Counter({"everything": 1})
-    assert all_of_it - bare == Counter({"all": 1})
+    assert _jobs(_snakemake(clone, "-n")) == _jobs(_snakemake(clone, "-n", "all"))
 
 
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 3), ("machine", 30), ("cluster", 100)])
@@ -107,14 +85,11 @@ def test_a_config_file_that_is_no_yaml_is_one_message(clone: Path, text: str) ->
     finally:
         path.write_text(before)
     said = done.stdout + done.stderr
-    assert done.returncode != 0 and "Traceback" not in said and "config.yaml" in said
+    assert done.returncode != 0 and "Traceback" not in said and "config/config.yaml, line" in said
 
 
-# What `snakemake --lint` says of this workflow, and why it stands: nothing else may come.
-EXPECTED_LINT: dict[str, str] = {}
-
-
-def test_lint_finds_exactly_what_is_expected(clone: Path) -> None:
-    said = _snakemake(clone, "--lint")
-    findings = set(re.findall(r"^    \* (.+?)[:.]?$", said.stdout + said.stderr, re.M))
-    assert {finding.split(":")[0] for finding in findings} == set(EXPECTED_LINT), said.stderr
+def test_lint_finds_nothing(clone: Path) -> None:
+    done = _snakemake(clone, "--lint")
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "Congratulations, your workflow is in a good condition!" in said

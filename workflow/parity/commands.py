@@ -41,6 +41,8 @@ def output_of(
         )
     except FileNotFoundError as error:
         raise UserError(f"{words[0]} is not installed", action="make setup") from error
+    except OSError as error:
+        raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
     if log:
         with log.open("a") as file:
             file.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")

@@ -15,12 +15,14 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from parity.benchmarks import benchmarks
 from parity.commands import is_installed, output_of
 from parity.errors import UserError
 from parity.overview import probe_lines
 from parity.provenance import build
+from parity.provenance.images import forget_failures
 from parity.runtimes import arms
 
 PAPER_PACKAGES = (
@@ -30,6 +32,7 @@ PAPER_PACKAGES = (
     "texlive-latex-recommended",
     "texlive-publishers",
 )
+IMAGES = Path("results/images")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
@@ -126,6 +129,8 @@ def level_libraries(upgrade: bool) -> None:
     if upgrade:
         _say("upgrading them")
         output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
+        # The image's base has to come from the same day.
+        (IMAGES / "base.json").unlink(missing_ok=True)
     else:
         _say("comparisons that load them are marked as confounded; to level both sides:")
         _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
@@ -170,6 +175,8 @@ def main(words: Sequence[str] | None = None) -> int:
         level_libraries(upgrade=root and not chosen.keep_libraries)
     except UserError as error:
         failures["libraries"] = str(error)
+    if again := forget_failures(IMAGES):
+        _say(f"images to be tried again: {', '.join(again)}")
     _say("\n".join(probe_lines()))
     for what, why in failures.items():
         _say(f"could not install {what}: {why}")

@@ -132,9 +132,7 @@ def load_study(path: Path | str, scale: str) -> Study:
         reference=document["reference"],
         aa_pair=tuple(document["aa_pair"]),
         arms=tuple(document["arms"]),
-        cases=tuple(
-            case for name in chosen for case in _cases(name, document["benchmarks"], size, where)
-        ),
+        cases=tuple(case for name in chosen for case in _cases(name, document, scale, where)),
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=tuple(document.get("not_tested", ())),
@@ -154,16 +152,15 @@ def _native(pair: Sequence[str], where: str) -> None:
             raise UserError(f"{name} runs in a container", where=where, allowed=", ".join(outside))
 
 
-def _cases(
-    name: str, entries: Mapping[str, Any], size: Mapping[str, Any], where: str
-) -> list[Case]:
+def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:
     """All cases of one benchmark: the factors' levels crossed, in the order they are given."""
-    where = f"{where}: benchmarks.{name}"
+    entries, size = document["benchmarks"], document["scales"][scale]
+    where = f"{path}: benchmarks.{name}"
     _known([name], benchmarks(), where, "benchmark")
     benchmark, entry = benchmarks()[name], entries[name]
     factors = entry.get("factors", {})
     _check_factors(benchmark, factors, f"{where}.factors")
-    parameters = _parameters(benchmark, entry, size, where)
+    parameters = _parameters(benchmark, entry, size, scale, path)
     margin = entry["margin_percent"]
     return [
         Case(
@@ -190,7 +187,11 @@ def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str)
 
 
 def _parameters(
-    benchmark: Benchmark, entry: Mapping[str, Any], size: Mapping[str, Any], where: str
+    benchmark: Benchmark,
+    entry: Mapping[str, Any],
+    size: Mapping[str, Any],
+    scale: str,
+    where: str,
 ) -> dict[str, Any]:
     """The benchmark's defaults, then the study's values, then those of the scale."""
     rules = {
@@ -199,7 +200,7 @@ def _parameters(
         "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
     }
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
-    for values in given:
-        check(values, rules, f"{where}.parameters")
+    check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
+    check(given[1], rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
     defaults = {name: rule["default"] for name, rule in benchmark.parameters.items()}
     return defaults | given[0] | given[1]

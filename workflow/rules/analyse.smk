@@ -34,8 +34,9 @@ rule analyse:
     log:
         "results/{source}/{dataset}/logs/analyse.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
-        folder="results/{source}/{dataset}",
         code=digest_of("analysis", "records/schema.py"),
     script:
         "../scripts/analyse.py"
@@ -68,9 +69,10 @@ rule draw:
     log:
         "results/{source}/{dataset}/logs/draw.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
-        folder="results/{source}/{dataset}",
-        code=digest_of("present"),
+        code=digest_of("present", "records/dataset.py"),
     script:
         "../scripts/draw.py"
 
@@ -83,7 +85,7 @@ rule figures:
     log:
         "results/figures.log",
     localrule: True
-    params:
-        dataset=DATA,
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/print_summary.py"

@@ -20,6 +20,8 @@ rule gather_blocks:
     log:
         f"{LIVE}/logs/gather_blocks.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
         code=digest_of("records/gather.py", "records/schema.py"),
     script:
@@ -38,6 +40,8 @@ rule parse_records:
     log:
         f"{LIVE}/logs/parse_records.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
         code=digest_of("records", "benchmarks"),
     script:
@@ -51,8 +55,8 @@ rule reparse:
     log:
         "results/reparse.log",
     localrule: True
-    params:
-        dataset=ARCHIVE,
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/reparse.py"
 
@@ -68,8 +72,9 @@ rule archive:
     log:
         "results/archive.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
-        live=LIVE,
         system=SYSTEM.name,
     script:
         "../scripts/archive.py"

@@ -1,8 +1,5 @@
 """Loads and checks the configuration, once, for all rules; no logic lives here."""
 
-from snakemake.exceptions import WorkflowError
-
-from parity.errors import UserError
 from parity.plan import make_plan
 from parity.settings import check, schema
 from parity.source import PACKAGE, digest_of

@@ -1,12 +1,18 @@
 """Images: one Dockerfile, one OCI image, every runtime's format, and the digests of each.
 
 Needs: containers/Dockerfile and the benchmarks that are installed natively.
-Makes: results/images/<format>.json, and results/images/images.json of them all.
+Makes: results/images/<format>.json, and results/images/images.{json,parquet} of them all.
 A format that cannot be made here is a record with a reason.
 """
 
+from parity.benchmarks import benchmarks
+from parity.provenance.build import installed_versions
 from parity.runtimes import arms
 
+# A native package that is upgraded makes another image.
+PACKAGES = installed_versions(
+    [name for benchmark in benchmarks().values() for name in benchmark.packages]
+)
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
 
@@ -16,6 +22,8 @@ rule bootstrap_base:
         record="results/images/base.json",
     log:
         "results/images/logs/bootstrap_base.log",
+    conda:
+        "../../envs/parity.yaml"
     params:
         base_image=SYSTEM.base_image,
     script:
@@ -32,6 +40,10 @@ rule build_image:
         record="results/images/oci.json",
     log:
         "results/images/logs/build_image.log",
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        packages=PACKAGES,
     script:
         "../scripts/build_image.py"
 
@@ -44,6 +56,8 @@ rule unpack_image:
         record="results/images/directory.json",
     log:
         "results/images/logs/unpack_image.log",
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/unpack_image.py"
 
@@ -59,6 +73,8 @@ rule convert_image:
         "results/images/logs/convert_{format}.log",
     wildcard_constraints:
         format="|".join(FORMATS),
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/convert_image.py"
 
@@ -72,8 +88,11 @@ rule images:
         ),
     output:
         images="results/images/images.json",
+        table="results/images/images.parquet",
     log:
         "results/images/logs/images.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/gather_images.py"

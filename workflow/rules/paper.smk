@@ -17,6 +17,8 @@ rule build_paper:
     log:
         "results/{source}/{dataset}/logs/build_paper.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
         code=digest_of("present/paper.py"),
     script:
@@ -27,8 +29,11 @@ rule paper:
     """Put the paper of the dataset that the configuration names where people look for it."""
     input:
         pdf=f"{DATA}/paper/paper.pdf",
+        summary=f"{DATA}/summary.txt",
     log:
         "results/paper.log",
     localrule: True
-    shell:
-        "cp {input.pdf:q} paper/paper.pdf 2> {log:q} && echo paper/paper.pdf: {input.pdf:q}"
+    conda:
+        "../../envs/parity.yaml"
+    script:
+        "../scripts/publish_paper.py"

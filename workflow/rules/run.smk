@@ -13,6 +13,8 @@ rule write_plan:
     log:
         f"{LIVE}/logs/write_plan.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
         scale=config["scale"],
         code=digest_of("plan.py", "study.py", "benchmarks", "runtimes"),
@@ -30,6 +32,8 @@ rule run_block:
         block="results/blocks/{block}/block.json",
     log:
         "results/blocks/{block}/runner.log",
+    conda:
+        "../../envs/parity.yaml"
     # A block has the node for itself.
     threads: workflow.cores
     params:

@@ -8,6 +8,8 @@ rule plan:
     log:
         f"{LIVE}/logs/plan.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     params:
         archive=ARCHIVE,
     script:
@@ -19,5 +21,7 @@ rule probe:
     log:
         "results/probe.log",
     localrule: True
+    conda:
+        "../../envs/parity.yaml"
     script:
         "../scripts/print_probe.py"

@@ -7,7 +7,7 @@ from parity.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        folder = Path(snakemake.params.folder)
+        folder = Path(snakemake.input.plan).parent
         if snakemake.wildcards.source == "archive":
             dataset.refuse_broken(folder)
         excluded = exclusions.load(Path(snakemake.input.exclusions))

@@ -7,6 +7,6 @@ from parity.records.dataset import archive_dataset
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        live, root = Path(snakemake.params.live), Path("results/archive")
+        live, root = Path(snakemake.input.plan).parent, Path("results/archive")
         archive = archive_dataset(live, root, snakemake.params.system)
         print(f"archived as {archive}; name it in config/config.yaml: archive")

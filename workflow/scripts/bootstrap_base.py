@@ -1,16 +1,19 @@
 """Rule bootstrap_base: the base image, from Debian's packages or from a registry by digest."""
 
+from functools import partial
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
 from parity.provenance.build import bootstrap_base, registry_base
-from parity.provenance.images import write_record
+from parity.provenance.images import ImageRecord, made_or_reason, write_record
 
 if __name__ == "__main__":
     with shown_to_the_user():
         reference = snakemake.params.base_image
         tar = Path(snakemake.output.record).resolve().with_name("base.tar")
         log = Path(snakemake.log[0])
-        bootstrap = reference == "bootstrap"
-        record = bootstrap_base(tar, log) if bootstrap else registry_base(reference)
+        if reference == "bootstrap":
+            record = made_or_reason(partial(bootstrap_base, tar, log), ImageRecord("base"), log)
+        else:
+            record = registry_base(reference)
         write_record(record, snakemake.output.record)

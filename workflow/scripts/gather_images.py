@@ -1,13 +1,16 @@
-"""Rule images: the records of all formats in one file, and a table of them."""
+"""Rule images: the records of all formats in one file, and the digest chain as a table."""
 
 from dataclasses import asdict
 from pathlib import Path
 
-from parity.provenance.images import read_record, write_json
+from parity.provenance.images import line_of, read_record, write_json
+from parity.records import schema
+from parity.records.parse import image_rows
 
 if __name__ == "__main__":
     records = [read_record(path) for path in snakemake.input]
-    for record in records:
-        what = record.reason or f"{record.bytes / 1e6:8.1f} MB  {record.seconds:6.1f} s"
-        print(f"{record.format:<10} {record.digest[:19]:<19}  {what}")
-    write_json({record.format: asdict(record) for record in records}, Path(snakemake.output.images))
+    print("\n".join(map(line_of, records)))
+    by_format = {record.format: asdict(record) for record in records}
+    write_json(by_format, Path(snakemake.output.images))
+    # The images of this folder belong to no campaign.
+    schema.write(schema.IMAGES, image_rows("", by_format), snakemake.output.table)

@@ -7,7 +7,7 @@ from parity.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        folder = Path(snakemake.params.dataset)
+        folder = Path(snakemake.input.summary).parent
         if folder.parent.name == "archive":
             refuse_broken(folder)
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from parity.records.dataset import PARSED, broken_files, differing_tables
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        dataset = Path(snakemake.params.dataset)
+        dataset = Path(snakemake.input.raw).parents[1]
         if broken := broken_files(dataset):
             raise UserError(f"checksums do not hold: {', '.join(broken)}", where=str(dataset))
         if differing := differing_tables(dataset):

@@ -30,7 +30,7 @@ class Analysis:
 
 def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:
     """Analyse a dataset, leaving out the excluded runs (entries of config/exclusions.yaml)."""
-    left_out = exclusions.of_campaign(list(excluded), dataset)
+    left_out = exclusions.of_dataset(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
     concluded, pairs = comparisons.conclude(dataset, values)
     stages = ledger.run_stages(dataset, pairs, left_out)

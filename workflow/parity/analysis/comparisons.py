@@ -29,7 +29,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[dict[str,
     measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
     compared = {(c["case"], c["metric"], c["arm"]) for c in plan["comparisons"]}
     for case, metric in planned:
-        arms = [plan["aa_pair"][1], *dataset.not_tested(case)]
+        arms = [dataset.double, *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
     for case, metric in measured - planned.keys():
         compared |= {(case, metric, arm) for arm in plan["arms"]}
@@ -83,7 +83,7 @@ def _row(
         "planned_blocks": _planned_blocks(dataset, comparison),
         "reason": reason,
         "identity": identity(recorded, paired),
-        "control": [comparison["reference"], comparison["arm"]] == list(dataset.plan["aa_pair"]),
+        "control": comparison["arm"] == dataset.double,
         **result,
     }
 
@@ -164,7 +164,9 @@ def _gated(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any
     control = [
         other["outcome"]
         for other in rows
-        if other["control"] and (other["case"], other["metric"]) == (row["case"], row["metric"])
+        if other["control"]
+        and other["blocks"]
+        and (other["case"], other["metric"]) == (row["case"], row["metric"])
     ]
     if outcomes.EQUIVALENT in control:
         return row

@@ -22,10 +22,12 @@ class Dataset:
     """What one campaign planned and left.
 
     Attributes:
+        name: its source and name, such as `live/torrez2019-machine`.
         plan: the content of plan.json.
         runs, metrics, nodes, images: the tables of that name in records/schema.py.
     """
 
+    name: str
     plan: Mapping[str, Any]
     runs: pd.DataFrame
     metrics: pd.DataFrame
@@ -46,6 +48,11 @@ class Dataset:
     def benchmark_of(self) -> dict[str, str]:
         """The benchmark of each case."""
         return {case["case"]: case["benchmark"] for case in self.plan["cases"]}
+
+    @property
+    def double(self) -> str:
+        """The reference's double: the other arm of the A/A pair."""
+        return next(arm for arm in self.plan["aa_pair"] if arm != self.plan["reference"])
 
     @cached_property
     def final_runs(self) -> pd.DataFrame:
@@ -84,7 +91,7 @@ def load(folder: Path) -> Dataset:
             where=str(folder),
             action="collect it again, or check the archive",
         ) from error
-    dataset = Dataset(plan=plan, **tables)
+    dataset = Dataset(name="/".join(folder.parts[-2:]), plan=plan, **tables)
     _refuse_unplanned(dataset, folder)
     return dataset
 

@@ -4,7 +4,8 @@ All functions take the effects of one comparison, one number per block. For a
 ratio the effect is a logarithm, so the mean is the log of a geometric mean, which
 is the only mean under which a ratio and its inverse agree (Fleming & Wallace,
 CACM 1986). The block is the sampling unit (Kalibera & Jones, ISMM 2013): pairing
-inside it removes what all of its runs share.
+inside it removes what slows a whole block alike. What comes and goes within a block
+stays, and widens the interval.
 """
 
 from __future__ import annotations

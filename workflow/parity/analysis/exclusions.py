@@ -22,17 +22,18 @@ def load(path: Path) -> list[dict[str, Any]]:
     return load_checked(path, "exclusions")["exclusions"]
 
 
-def of_campaign(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
-    """The exclusions of this campaign, each with whether the plan holds its run.
+def of_dataset(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
+    """The exclusions of this dataset, each with whether the plan holds its run.
 
-    Two machines can run the same campaign; an entry about the other one's blocks is
-    kept and shown as not applied.
+    Two machines that run the same study give their blocks the same ids, and one file
+    holds the exclusions of all datasets; so it is the dataset that an entry must name.
+    An entry about a run that the plan does not know is kept and shown as not applied.
     """
     planned = set(dataset.planned[["block", "run"]].itertuples(index=False, name=None))
     rows = [
         {key: entry[key] for key in ("block", "run", "reason", "who", "date")}
         | {"applied": (entry["block"], entry["run"]) in planned}
         for entry in exclusions
-        if entry["campaign"] == dataset.plan["campaign"]
+        if entry["dataset"] == dataset.name
     ]
     return tables.frame(tables.EXCLUSIONS, rows)

@@ -20,15 +20,17 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     """One row per planned run: block, run, case, arm, stage and the reason it stopped there.
 
     A run without a record stays `planned` (reason `not-run`). A valid run is
-    `analysed` if a pair holds it on either side; else its exclusion or `no-pair`
-    is the reason.
+    `analysed` if a pair of a planned comparison holds it on either side; else its
+    exclusion or `no-pair` is the reason. A pair of a number that is only reported
+    beside them does not make a run analysed.
     """
     final = dataset.final_runs[["block", "run", "stage", "reason"]]
     found = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
     found["reason"] = found["reason"].where(found["stage"].notna(), NOT_RUN)
     found["stage"] = found["stage"].fillna("planned")
     excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in exclusions.itertuples()}
-    paired = _keys(pairs, "arm") | _keys(pairs, "reference")
+    compared = {(c["case"], c["metric"]) for c in dataset.plan["comparisons"]}
+    paired = _keys(pairs, "arm", compared) | _keys(pairs, "reference", compared)
     ends = []
     for row in found.itertuples(index=False):
         if row.stage != "valid":
@@ -40,8 +42,12 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     return found.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
 
 
-def _keys(pairs: pd.DataFrame, side: str) -> set[tuple[str, str, str]]:
-    return set(pairs[["block", "case", side]].itertuples(index=False, name=None))
+def _keys(
+    pairs: pd.DataFrame, side: str, compared: set[tuple[str, str]]
+) -> set[tuple[str, str, str]]:
+    """Block, case and arm on one side of the pairs of the compared cases and metrics."""
+    rows = pairs[["block", "case", side, "metric"]].itertuples(index=False, name=None)
+    return {(block, case, arm) for block, case, arm, metric in rows if (case, metric) in compared}
 
 
 def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:

@@ -113,9 +113,18 @@ LEDGER = schema.TableSchema(
         _ARM,
         _column("planned", _I, "Runs that the plan holds."),
         _column("ran", _I, "Runs whose last attempt was started and ended."),
-        _column("parsed", _I, "Of these, runs whose output could be read."),
-        _column("valid", _I, "Of these, runs that passed their gates and their own check."),
-        _column("analysed", _I, "Of these, runs that entered at least one comparison."),
+        _column(
+            "parsed",
+            _I,
+            "Of these, runs that ended well and passed their gates, "
+            "so that their output was parsed.",
+        ),
+        _column(
+            "valid",
+            _I,
+            "Of these, runs whose output was complete and passed the benchmark's own check.",
+        ),
+        _column("analysed", _I, "Of these, runs that entered at least one planned comparison."),
         _column("attempts", _I, "Attempts in all, repeated ones included."),
     ),
 )
@@ -135,7 +144,7 @@ LOSSES = schema.TableSchema(
 
 EXCLUSIONS = schema.TableSchema(
     "exclusions",
-    "One row per exclusion of this campaign in config/exclusions.yaml.",
+    "One row per exclusion of this dataset in config/exclusions.yaml.",
     ("block", "run"),
     (
         _BLOCK,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 
+from parity.commands import answer_of
 from parity.presence import Presence
 
 
@@ -28,13 +28,5 @@ def installed(binaries: Sequence[str], packages: Sequence[str]) -> Presence:
 
 def package_version(package: str) -> str:
     """The installed version of a Debian package; empty if it or dpkg is absent."""
-    try:
-        answer = subprocess.run(
-            ["dpkg-query", "--show", "--showformat=${Version}", package],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return ""
-    return answer.stdout.strip()
+    known, said = answer_of(["dpkg-query", "--show", "--showformat=${Version}", package])
+    return said if known else ""

@@ -128,8 +128,9 @@ class HpcChallenge(Benchmark):
     }
     primary = ("hpl",)
     note = (
-        "hpcc derives the arrays of its STREAM test from N; they are smaller than four "
-        "times the last-level cache, so its bandwidths are not STREAM results."
+        "With a small matrix HPL itself takes a fraction of a second, so start and clock weigh "
+        "more than in a real run. hpcc derives the arrays of its STREAM test from N; they are "
+        "smaller than four times the last-level cache, so its bandwidths are not STREAM results."
     )
 
     def probe(self) -> Presence:

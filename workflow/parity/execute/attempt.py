@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,14 +28,12 @@ class Order:
     """What an attempt is to do.
 
     Attributes:
-        name: unique name of the attempt on this node.
         recipe: what the marker file of the arm's image says; empty if native.
         block_gates: gates of the block as a whole, judged once at its start.
         max_steal_fraction: limit of the steal gate.
         session: number of the runner's session in this block, from 1.
     """
 
-    name: str
     run: str
     case: str
     arm: Arm
@@ -58,30 +57,41 @@ class _Seen:
     error: str = ""
 
 
-def make_attempt(order: Order, folder: Path) -> dict[str, Any]:
+def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
     """Make one attempt in its own, new folder; its record is written as the last act.
+
+    Args:
+        name: unique on this node; a container is called so.
+        folder: empty but for a folder `state`.
 
     Returns:
         The record; its `reason` is empty when the program ended well and all gates held.
     """
-    launch = Launch(order.name, order.image, SCRATCH, (folder / "state").resolve())
+    launch = Launch(name, order.image, SCRATCH, (folder / "state").resolve())
     work = storage.emptied(inner.WORK)
-    for name, text in order.program.files.items():
-        (work / name).write_text(text, encoding="utf-8")
+    for file, text in order.program.files.items():
+        (work / file).write_text(text, encoding="utf-8")
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     storage.write_json(
-        folder / storage.STARTED, {"name": order.name, "arm": order.arm.name, "started": started}
+        folder / storage.STARTED, {"name": name, "arm": order.arm.name, "started": started}
     )
-    load, before = os.getloadavg()[0], psutil.cpu_times()
-    seen = _run(order, launch, folder)
-    steal = steal_fraction(before, psutil.cpu_times())
-    for name in order.program.collect:
-        if (work / name).is_file():
+    load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
+    try:
+        seen = _run(order, launch, folder)
+    except BaseException:
+        # The runner is being stopped: a container must not go on without it.
+        order.arm.cleanup(launch)
+        raise
+    steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
+    for file in order.program.collect:
+        if (work / file).is_file():
             (folder / "files").mkdir(exist_ok=True)
-            shutil.copyfile(work / name, folder / "files" / name)
+            shutil.copyfile(work / file, folder / "files" / file)
     record = _record(order, seen, _evidence(folder), steal, load, started)
     if record["reason"]:
+        # Whatever a failed run left, ranks in sessions of their own included, ends here.
         order.arm.cleanup(launch)
+        storage.end_processes_in(inner.WORK)
     storage.write_json(folder / storage.RECORD, record)
     return record
 
@@ -91,13 +101,15 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
 
     A program that is started once carries the witness. One that is started and timed
     several times has a witnessed start first, which is not timed, and then its timed
-    starts consist of nothing but the runtime and the program's own words.
+    starts consist of nothing but the runtime and the program's own words. The time
+    limit is that of all starts together.
     """
     seen = _Seen([], [])
     program, several = order.program, order.program.repetitions > 1
     starts = [inner.witnessed(program)]
     starts += [inner.bare(program)] * program.repetitions if several else []
     environment = launch_environment(os.environ)
+    deadline = time.monotonic() + order.timeout_seconds
     sampler = (
         Sampler(program.sample_seconds, program.sample_processes)
         if program.sample_seconds
@@ -115,7 +127,8 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
                 stdout=folder / "stdout",
                 stderr=folder / "stderr",
                 environment=environment,
-                timeout_seconds=order.timeout_seconds,
+                folder=inner.WORK,
+                timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pid: sampler.start()) if sampler else None,
             )
         except OSError as error:
@@ -149,14 +162,16 @@ def _record(
     load: float,
     started: str,
 ) -> dict[str, Any]:
+    # Timed starts of several are the program's bare words: neither bound nor with an
+    # environment of ours, and the record does not say that they were.
+    several = order.program.repetitions > 1
     judged = [
         *order.block_gates,
         gates.where_gate(order.arm, evidence, order.host_namespaces, order.recipe),
-        gates.binding_gate(order.program.cpus, evidence),
+        *([] if several else [gates.binding_gate(order.program.cpus, evidence)]),
         gates.steal_gate(steal, order.max_steal_fraction),
     ]
     reason, detail = _reason(seen, judged)
-    several = order.program.repetitions > 1
     timed = seen.finished[1:] if several else seen.finished
     return {
         "version": RECORD_VERSION,
@@ -176,8 +191,8 @@ def _record(
         "steal_fraction": steal,
         "load_before": load,
         "commands": seen.commands,
-        "environment": inner.program_environment(order.program),
-        "environment_sha256": inner.environment_digest(order.program),
+        "environment": {} if several else inner.program_environment(order.program),
+        "environment_sha256": "" if several else inner.environment_digest(order.program),
         "evidence": dict(evidence),
         "image_digest": order.image.digest if order.image else "",
         "gates": [gate.as_record() for gate in judged],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
-from parity.execute import storage
+from parity.errors import UserError
+from parity.execute import history, storage
 from parity.execute.attempt import Order, make_attempt
+from parity.execute.inner import WORK
 from parity.execute.session import ArmState, Session, begin_session, end_session, sessions
 from parity.plan import block_of, case_of
 from parity.runtimes import arms
@@ -18,6 +21,8 @@ from parity.runtimes.model import SCRATCH, Launch
 from parity.study import System
 
 BLOCK_VERSION = 1
+
+Reasons = dict[str, dict[str, str]]
 
 
 def run_block(
@@ -32,106 +37,123 @@ def run_block(
     Args:
         plan: the whole plan.
         images: the records of the image formats, by format (results/images/images.json).
+
+    Raises:
+        UserError: the working folder is not ours, or we stand in it.
     """
     block = block_of(plan, block_id)
     folder.mkdir(parents=True, exist_ok=True)
     storage.private_folder(SCRATCH)
+    if Path.cwd().is_relative_to(SCRATCH):
+        raise UserError(
+            f"the study lies in {SCRATCH}, where measured programs work and are ended",
+            action="move the clone to another folder",
+        )
     with storage.only_one_here(SCRATCH):
         _end_interrupted(folder)
         session = begin_session(plan, images, system, folder)
-        not_started: dict[str, dict[str, str]] = {}
-        for position, entry in enumerate(block["runs"], start=1):
-            outcome = _one_run(plan, block_id, entry, position, session, folder)
-            if outcome:
-                not_started[entry["run"]] = outcome
-            state = outcome["reason"] if outcome else _last_reason(folder / "runs" / entry["run"])
-            print(_progress(block, position, entry["run"], state), flush=True)
+        not_started: Reasons = {}
+        numbered = enumerate(block["runs"], start=1)
+        for case, group in groupby(numbered, key=lambda pair: pair[1]["case"]):
+            not_started |= _run_case(plan, block, case, list(group), session, folder)
         end_session(session, folder)
         storage.write_json(folder / "block.json", _summary(plan, block, folder, not_started))
 
 
-def _one_run(
+def _run_case(
     plan: Mapping[str, Any],
-    block_id: str,
-    entry: Mapping[str, Any],
-    position: int,
+    block: Mapping[str, Any],
+    name: str,
+    group: Iterable[tuple[int, Mapping[str, Any]]],
     session: Session,
     folder: Path,
-) -> dict[str, str] | None:
-    """Make a run unless it is there already; the reason and detail if it cannot be started."""
-    case, arm = case_of(plan, entry["case"]), arms()[entry["arm"]]
-    state = session.states[arm.name]
-    run_folder = folder / "runs" / entry["run"]
-    digest = state.image.digest if state.image else ""
-    if _is_done(run_folder, digest):
-        return None
-    program = benchmarks()[case["benchmark"]].program(case["parameters"], session.node)
-    problem = _cannot_start(state, case["benchmark"], program)
-    if problem:
-        return dict(zip(("reason", "detail"), problem, strict=True))
-    while True:
+) -> Reasons:
+    """Make the runs of a case, unless all of them are settled; why some cannot be started."""
+    case = case_of(plan, name)
+    program, problem = _program(case, session)
+    cannot: Reasons = {}
+    can: dict[str, Path] = {}
+    for _, entry in group:
+        why = problem or _cannot_start(session.states[entry["arm"]])
+        if why:
+            cannot[entry["run"]] = dict(zip(("reason", "detail"), why, strict=True))
+        else:
+            can[entry["run"]] = folder / "runs" / entry["run"]
+    digests = {
+        can[entry["run"]]: _digest(session.states[entry["arm"]])
+        for _, entry in group
+        if entry["run"] in can
+    }
+    settled = history.case_is_settled(digests, plan["attempts"])
+    for position, entry in group:
+        if entry["run"] in can and not settled and program:
+            order = _order(block, case, entry, program, session)
+            _attempt_until_settled(order, can[entry["run"]], position, plan["attempts"])
+        _show(block, position, entry["run"], cannot, folder)
+    return cannot
+
+
+def _attempt_until_settled(order: Order, run_folder: Path, position: int, most: int) -> None:
+    """Make attempts until one is good, or as many have failed as the study allows."""
+    while history.failures(history.records(run_folder)) < most:
         attempt_folder = storage.new_attempt(run_folder)
         number = attempt_folder.name.removeprefix("attempt-")
-        record = make_attempt(
-            Order(
-                name=f"parity-{block_id[-8:]}-{os.getpid()}-{position}-{number}",
-                run=entry["run"],
-                case=entry["case"],
-                arm=arm,
-                image=state.image,
-                recipe=state.recipe if arm.image_format else "",
-                program=program,
-                parameters=case["parameters"],
-                timeout_seconds=case["timeout"],
-                host_namespaces=session.host_namespaces,
-                block_gates=(*session.block_gates, state.gate),
-                max_steal_fraction=session.system.max_steal_fraction,
-                session=session.number,
-            ),
-            attempt_folder,
-        )
-        if not record["reason"] or _failures(run_folder) >= plan["attempts"]:
-            return None
+        name = f"parity-{os.getpid()}-{position}-{number}"
+        reason = make_attempt(order, name, attempt_folder)["reason"]
+        if not reason or reason in history.OF_THE_BLOCK:
+            return
 
 
-def _cannot_start(state: ArmState, benchmark: str, program: Program) -> tuple[str, str] | None:
+def _program(
+    case: Mapping[str, Any], session: Session
+) -> tuple[Program | None, tuple[str, str] | None]:
+    """The program of a case on this node, or why there is none."""
+    benchmark = case["benchmark"]
+    presence = session.benchmarks[benchmark]
+    if not presence.available:
+        return None, ("not-tested", f"{benchmark}: {presence.reason}")
+    try:
+        program = benchmarks()[benchmark].program(case["parameters"], session.node)
+    except UserError as error:
+        # This node is too small for the case; the other cases still run.
+        return None, ("not-tested", error.what)
+    if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
+        return None, ("not-tested", "dropping the page cache needs root")
+    return program, None
+
+
+def _cannot_start(state: ArmState) -> tuple[str, str] | None:
     if not state.gate.passed:
         return f"gate-{state.gate.name}", state.gate.detail
-    if state.reason:
-        return state.reason, state.detail
-    presence = benchmarks()[benchmark].probe()
-    if not presence.available:
-        return "not-tested", f"{benchmark}: {presence.reason}"
-    if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
-        return "not-tested", "dropping the page cache needs root"
-    return None
+    return (state.reason, state.detail) if state.reason else None
 
 
-def _records(run_folder: Path) -> Iterator[dict[str, Any]]:
-    for attempt in storage.attempts(run_folder):
-        if (attempt / storage.RECORD).exists():
-            yield storage.read_json(attempt / storage.RECORD)
+def _digest(state: ArmState) -> str:
+    return state.image.digest if state.image else ""
 
 
-def _is_done(run_folder: Path, image_digest: str) -> bool:
-    """Whether the run has a good attempt, made from the image that is here now."""
-    records = list(_records(run_folder))
-    return (
-        bool(records)
-        and not records[-1]["reason"]
-        and (records[-1]["image_digest"] == image_digest)
+def _order(
+    block: Mapping[str, Any],
+    case: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    program: Program,
+    session: Session,
+) -> Order:
+    arm, state = arms()[entry["arm"]], session.states[entry["arm"]]
+    return Order(
+        run=entry["run"],
+        case=case["case"],
+        arm=arm,
+        image=state.image,
+        recipe=state.recipe if arm.image_format else "",
+        program=program,
+        parameters=case["parameters"],
+        timeout_seconds=case["timeout"],
+        host_namespaces=session.host_namespaces,
+        block_gates=(*session.block_gates, state.gate),
+        max_steal_fraction=session.system.max_steal_fraction,
+        session=session.number,
     )
-
-
-def _failures(run_folder: Path) -> int:
-    """Attempts that failed; an interrupted attempt is nobody's failure and does not count."""
-    return sum(bool(record["reason"]) for record in _records(run_folder))
-
-
-def _last_reason(run_folder: Path) -> str:
-    records = list(_records(run_folder))
-    seconds = records[-1]["wall_seconds"] or 0.0
-    return records[-1]["reason"] or f"{seconds:.2f} s"
 
 
 def _end_interrupted(folder: Path) -> None:
@@ -143,14 +165,11 @@ def _end_interrupted(folder: Path) -> None:
             arm = arms().get(left["arm"])
             if arm:
                 arm.cleanup(Launch(left["name"], None, SCRATCH, (attempt / "state").resolve()))
-    storage.end_processes_in(SCRATCH)
+    storage.end_processes_in(WORK)
 
 
 def _summary(
-    plan: Mapping[str, Any],
-    block: Mapping[str, Any],
-    folder: Path,
-    not_started: Mapping[str, Any],
+    plan: Mapping[str, Any], block: Mapping[str, Any], folder: Path, not_started: Reasons
 ) -> dict[str, Any]:
     return {
         "version": BLOCK_VERSION,
@@ -159,9 +178,15 @@ def _summary(
         "number": block["number"],
         "runs": block["runs"],
         "sessions": sessions(folder),
-        "not_started": dict(not_started),
+        "not_started": not_started,
     }
 
 
-def _progress(block: Mapping[str, Any], position: int, run: str, state: str) -> str:
-    return f"{block['block']}  {position:>3}/{len(block['runs'])}  {run:<32} {state}"
+def _show(block: Mapping[str, Any], position: int, run: str, cannot: Reasons, folder: Path) -> None:
+    """One line of progress: how the run ended, or why it cannot be started."""
+    if run in cannot:
+        state = cannot[run]["reason"]
+    else:
+        last = history.records(folder / "runs" / run)[-1]
+        state = last["reason"] or f"{last['wall_seconds']:.2f} s"
+    print(f"{block['block']}  {position:>3}/{len(block['runs'])}  {run:<32} {state}", flush=True)

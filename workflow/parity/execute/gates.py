@@ -40,7 +40,7 @@ def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], reci
         recipe: the content of the image's marker file; empty outside of any container.
     """
     inside = namespaces(found)
-    if not {"mnt", "pid"} <= inside.keys() or "marker" not in found:
+    if not {"mnt", "pid", *arm.isolates} <= inside.keys() or not {"marker", "root"} <= found.keys():
         return Gate("where", False, "the run left no evidence of where it ran")
     if found["marker"] != recipe:
         seen = found["marker"] or "no marker"
@@ -48,9 +48,14 @@ def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], reci
     shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
     if shared:
         return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
-    foreign = [name for name in ("mnt", "pid") if inside[name] != host[name]]
-    if arm.image_format is None and foreign:
-        return Gate("where", False, f"native, but in other namespaces: {', '.join(foreign)}")
+    own = [name for name in ("mnt", "pid") if inside[name] != host[name]]
+    if foreign := sorted(set(own) - set(arm.isolates)):
+        return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
+    # `fuse.squashfuse_ll` is a kind of `fuse`.
+    filesystem = found["root"].partition(",")[0].partition(".")[0]
+    if arm.root_filesystem and filesystem != arm.root_filesystem:
+        expected = arm.root_filesystem
+        return Gate("where", False, f"expected a root file system {expected}, saw {filesystem}")
     return Gate("where", True)
 
 

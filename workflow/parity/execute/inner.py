@@ -7,7 +7,7 @@ by each runtime's own flags, so they are equal by construction.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from parity.benchmarks.model import Program
 from parity.runtimes.model import MARKER, SCRATCH
@@ -109,8 +109,3 @@ def namespaces(found: Mapping[str, str]) -> dict[str, str]:
     """The namespaces of an evidence by name."""
     prefix = "namespace."
     return {key.removeprefix(prefix): value for key, value in found.items() if prefix in key}
-
-
-def words(sequence: Sequence[str]) -> list[str]:
-    """A command line as a plain list of text, for a record."""
-    return [str(word) for word in sequence]

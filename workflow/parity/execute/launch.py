@@ -20,9 +20,13 @@ KEPT_VARIABLES = (
     "USER",
     "LOGNAME",
     "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
     "DOCKER_HOST",
     "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
 )
 
 
@@ -84,12 +88,15 @@ def run_and_wait(
     stderr: Path,
     environment: Mapping[str, str],
     timeout_seconds: float,
+    folder: Path | None = None,
     on_start: Callable[[int], None] | None = None,
 ) -> Finished:
     """Run a command to its end, its output appended verbatim to two files.
 
     Args:
         argv: the command line; no shell reads it.
+        folder: working directory of the command; runs have one that tells them from
+            everything else on the node, so that left-overs can be found.
         on_start: called with the process id right after the start; only sampled
             runs use it, because whatever it does happens beside the program.
 
@@ -104,6 +111,7 @@ def run_and_wait(
             stdout=out,
             stderr=err,
             env=dict(environment),
+            cwd=folder,
             start_new_session=True,
         )
         try:

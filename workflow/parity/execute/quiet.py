@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -21,14 +22,22 @@ def fraction(before: Any, after: Any, kinds: tuple[str, ...]) -> float:
     return sum(spent.get(kind, 0.0) for kind in kinds) / total if total else 0.0
 
 
-def steal_fraction(before: Any, after: Any) -> float:
-    """Share of CPU time that the hypervisor gave to others."""
-    return fraction(before, after, ("steal",))
+def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
+    """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
+
+    Args:
+        before, after: `psutil.cpu_times(percpu=True)`.
+        cpus: the CPUs that the program is bound to; on a large machine the mean over
+            all of them would hide what one of them lost.
+    """
+    return max(fraction(before[cpu], after[cpu], ("steal",)) for cpu in cpus)
 
 
-def busy_fraction(before: Any, after: Any) -> float:
-    """Share of CPU time in use, by whomever, or stolen."""
-    return 1.0 - fraction(before, after, ("idle", "iowait"))
+def busy_now() -> float:
+    """Share of CPU time in use or stolen in one short window, while nothing of ours runs."""
+    before = psutil.cpu_times()
+    time.sleep(WINDOW_SECONDS)
+    return 1.0 - fraction(before, psutil.cpu_times(), ("idle", "iowait"))
 
 
 def wait_until_quiet(limit: float, patience_seconds: float) -> float:
@@ -39,8 +48,6 @@ def wait_until_quiet(limit: float, patience_seconds: float) -> float:
     """
     deadline = time.monotonic() + patience_seconds
     while True:
-        before = psutil.cpu_times()
-        time.sleep(WINDOW_SECONDS)
-        busy = busy_fraction(before, psutil.cpu_times())
+        busy = busy_now()
         if busy <= limit or time.monotonic() >= deadline:
             return busy

@@ -13,7 +13,8 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
 from parity.execute import gates, storage
 from parity.execute.audit import AuditError, audit_arm
-from parity.execute.quiet import wait_until_quiet
+from parity.execute.quiet import busy_now, wait_until_quiet
+from parity.presence import Presence
 from parity.provenance import node
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, Arm, Image
@@ -49,6 +50,7 @@ class Session:
     node: NodeFacts
     states: Mapping[str, ArmState]
     host_namespaces: Mapping[str, str]
+    benchmarks: Mapping[str, Presence]
     block_gates: tuple[gates.Gate, ...]
     system: System
 
@@ -79,6 +81,7 @@ def begin_session(
         node=facts,
         states=states,
         host_namespaces=host_namespaces(),
+        benchmarks={name: benchmarks()[name].probe() for name in names},
         block_gates=(gates.quiet_gate(busy, system.max_busy_fraction),),
         system=system,
     )
@@ -118,9 +121,14 @@ def _state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
         return ArmState(None, "", held, "", "", presence.version)
     record = images[arm.image_format]
     if record["reason"]:
-        return ArmState(None, "", held, "not-tested", record["reason"], presence.version)
+        again = f"{record['reason']} (then; now: snakemake images --forcerun convert_image)"
+        return ArmState(None, "", held, "not-tested", again, presence.version)
     image = Image(arm.image_format, record["location"], record["digest"])
-    gate = gates.image_gate(image.location, image.digest, arm.digest(image.location))
+    try:
+        found = arm.digest(image.location)
+    except OSError as error:
+        found = f"unreadable: {error.strerror}"
+    gate = gates.image_gate(image.location, image.digest, found or "nothing, or no answer")
     return ArmState(image, record["recipe"], gate, "", "", presence.version)
 
 
@@ -135,7 +143,8 @@ def host_namespaces() -> dict[str, str]:
 def end_session(session: Session, folder: Path) -> None:
     """Write down the node's state after the block."""
     storage.write_json(
-        folder / f"session-{session.number}-end.json", {"ended": now(), "node": node.facts()}
+        folder / f"session-{session.number}-end.json",
+        {"ended": now(), "busy_fraction": busy_now(), "node": node.facts()},
     )
 
 

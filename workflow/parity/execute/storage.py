@@ -7,8 +7,9 @@ import json
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from parity.errors import UserError
 
 RECORD = "record.json"
 STARTED = "started.json"
+LONGEST_END_SECONDS = 10
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -89,12 +91,22 @@ def only_one_here(folder: Path) -> Iterator[None]:
 def end_processes_in(folder: Path) -> None:
     """End every process that still works below a folder: what a killed runner left behind.
 
-    Measured programs have their working directory there and nothing else has, so this
-    finds ranks and helpers too, whatever namespaces they are in.
+    Runtimes are started there and programs work there, and nothing else does, so this
+    finds ranks and helpers, too, in sessions and namespaces of their own.
     """
-    for process in psutil.process_iter(["pid"]):
-        try:
-            if Path(process.cwd()).is_relative_to(folder):
+    deadline = time.monotonic() + LONGEST_END_SECONDS
+    while left := list(processes_in(folder)):
+        for process in left:
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 process.kill()
-        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-            continue
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.01)
+
+
+def processes_in(folder: Path) -> Iterator[psutil.Process]:
+    """Processes that have their working directory below a folder, we ourselves excepted."""
+    for process in psutil.process_iter(["pid"]):
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid():
+                yield process

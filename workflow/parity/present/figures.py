@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from parity.present import style, words
-from parity.present.panels import Column, comparison, distribution, rows
-from parity.present.specs import FigureSpec
+from parity.present.comparison_panel import comparison
+from parity.present.panels import Column, rows
+from parity.present.specs import LEVELS, FigureSpec
+from parity.present.values_panel import distribution
 from parity.present.view import View
 
 LABELS = 1.42  # inches left of the panels for the names of the arms
 GAP = 0.5  # inches right of each panel for counts and symbols
-FOOT, HEAD, BETWEEN = 0.72, 0.26, 0.66
-TITLE = 0.2  # inches for the benchmark's name above several columns
+FOOT, HEAD, BETWEEN = 0.78, 0.26, 0.6
+TITLE = 0.2  # inches for the figure's title above several columns
 KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
 
 
@@ -23,7 +26,7 @@ def columns(view: View, spec: FigureSpec) -> list[Column]:
     """What the figure's columns show: each case of its benchmark with each quantity."""
     styles = style.arm_styles(view.plan)
     return [
-        Column(view, case, quantity, view.arms(case), styles)
+        Column(view, case, quantity, view.arms, styles)
         for case in view.cases(spec.benchmark)
         for quantity in spec.quantities
     ]
@@ -54,8 +57,8 @@ def _side_by_side(column: Column, spec: FigureSpec) -> Figure:
     rows(right, column.labels, show=False)
     distribution(left, column, spec)
     comparison(right, column, spec.logarithmic)
-    left.set_title(words.case_title(column.view.plan, column.case), loc="left")
-    right.set_title("paired within blocks, 95 % interval", loc="left", fontweight="normal")
+    left.set_title(spec.title, loc="left")
+    right.set_title("paired within blocks", loc="left", fontweight="normal")
     _key(figure, column)
     return figure
 
@@ -66,8 +69,7 @@ def _stacked(found: list[Column], spec: FigureSpec) -> Figure:
     height = TITLE + HEAD + 2 * body + BETWEEN + FOOT
     figure = new_figure(height)
     figure.text(
-        LABELS / style.TWO_COLUMNS, 1 - 0.06 / height, _benchmark_title(found[0], spec),
-        va="top", fontweight="bold",
+        LABELS / style.TWO_COLUMNS, 1 - 0.06 / height, spec.title, va="top", fontweight="bold",
     )  # fmt: skip
     width = (style.TWO_COLUMNS - LABELS) / len(found) - GAP
     for number, column in enumerate(found):
@@ -79,19 +81,16 @@ def _stacked(found: list[Column], spec: FigureSpec) -> Figure:
         distribution(top, column, spec)
         comparison(bottom, column, spec.logarithmic)
         top.set_title(_column_title(column, spec), loc="left", fontweight="normal")
-    _key(figure, found[0])
+    _key(figure, *found)
     return figure
-
-
-def _benchmark_title(column: Column, spec: FigureSpec) -> str:
-    return column.view.plan["benchmark_titles"][spec.benchmark]
 
 
 def _column_title(column: Column, spec: FigureSpec) -> str:
     """What sets the column apart: its quantity, or the levels of its case."""
     if len(spec.quantities) > 1:
         return column.quantity.label
-    return words.case_levels(column.view.plan, column.case)
+    level = words.case_levels(column.view.plan, column.case)
+    return LEVELS.get(level, level)
 
 
 def new_figure(height: float) -> Figure:
@@ -107,15 +106,24 @@ def place(figure: Figure, left: float, bottom: float, width: float, height: floa
     )
 
 
-def _key(figure: Figure, column: Column) -> None:
+def _key(figure: Figure, *columns: Column) -> None:
     """What the symbols mean and what one value is, at the foot."""
-    found = column.view.comparisons(column.case, column.quantity.metric).values()
+    view = columns[0].view
+    found = [row for c in columns for row in view.comparisons(c.case, c.quantity.metric).values()]
     key = f"      {KEY}" if any(row.kind == "ratio" for row in found) else ""
-    foot(figure, f"n: blocks that count, of {column.view.blocks} planned{key}")
+    lines = [f"n: blocks that count, of {view.blocks} planned{key}", *absent(columns)]
+    foot(figure, "\n".join(lines))
+
+
+def absent(columns: Sequence[Column]) -> list[str]:
+    """A line about the arms that the study only declares, if there are any."""
+    arms = columns[0].view.declared(column.case for column in columns)
+    titles = [words.arm_title(columns[0].view.plan, arm) for arm in arms]
+    return [f"not tested: {', '.join(titles)} (appendix)"] if titles else []
 
 
 def foot(figure: Figure, text: str) -> None:
-    """A line of small print at the foot of a figure."""
+    """Lines of small print at the foot of a figure."""
     figure.text(
         0.5, 0.04 / figure.get_size_inches()[1], text,
         ha="center", va="bottom", fontsize=7, color=style.GREY,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from parity.present import style, words
-from parity.present.figures import KEY, LABELS, foot, new_figure, place
-from parity.present.panels import NUMBERS, Column, comparison, rows
+from parity.present.comparison_panel import NUMBERS, comparison
+from parity.present.figures import KEY, LABELS, absent, foot, new_figure, place
+from parity.present.panels import Column, rows
 from parity.present.view import View
 
-ROW, HEAD, AXIS, FOOT = 0.155, 0.38, 0.26, 0.36  # inches
+ROW, HEAD, AXIS, FOOT = 0.155, 0.38, 0.26, 0.46  # inches
 ACROSS = 2
 
 
@@ -21,7 +22,7 @@ def columns(view: View) -> list[Column]:
         compared = view.comparisons(case, metric)
         if any(row.kind == "ratio" for row in compared.values()):
             unit = next(iter(compared.values())).unit
-            arms = [arm for arm in view.arms(case) if arm in compared]
+            arms = [arm for arm in view.arms if arm in compared]
             arms.sort(key=lambda arm, compared=compared: not compared[arm].control)
             found.append(Column(view, case, words.quantity(metric, unit), arms, styles))
     return found
@@ -47,7 +48,8 @@ def draw(view: View) -> Figure:
         comparison(axes, column, numbers=True)
         axes.set_title(_title(column), loc="left", pad=13)
     reference = words.arm_title(view.plan, view.plan["reference"])
-    foot(figure, f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks\n{KEY}")
+    key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
+    foot(figure, "\n".join([key, KEY, *absent(found)]))
     return figure
 
 

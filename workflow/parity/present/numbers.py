@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.present import sentences, words
-from parity.present.specs import FIGURES
+from parity.present import captions, sentences, words
+from parity.present.specs import FIGURES, OVERVIEW
 from parity.present.view import View
 
 HEAD = r"""% Made from the data; not to be edited.
@@ -21,31 +21,52 @@ HEAD = r"""% Made from the data; not to be edited.
 
 def values(view: View) -> dict[str, str]:
     """Plain text by key."""
-    plan, ledger = view.plan, view.analysis.ledger
+    return {**_design(view), **_course(view), **_findings(view)}
+
+
+def _design(view: View) -> dict[str, str]:
+    """What the study planned."""
+    plan = view.plan
     margins = sorted({case["margin"] for case in plan["cases"] if case["margin"] is not None})
-    hosts = view.dataset.nodes["node"].nunique()
-    known = {
+    notes = {words.benchmark_title(plan, name): n for name, n in plan["benchmark_notes"].items()}
+    return {
         "title": plan["title"],
         "campaign": plan["campaign"],
         "seed": str(plan["seed"]),
         "blocks": str(view.blocks),
         "cases": str(len(plan["cases"])),
         "arms": str(len(plan["arms"])),
-        "arm-list": sentences.listed([words.arm_title(plan, arm) for arm in plan["arms"]]),
+        "arm-list": sentences.listed([words.arm_title(plan, arm) for arm in view.arms]),
         "reference": words.arm_title(plan, plan["reference"]),
-        "control": words.arm_title(plan, plan["aa_pair"][1]),
+        "control": words.arm_title(plan, view.dataset.double),
         "margins": sentences.listed([words.margin(m) for m in margins]) or "none",
-        "nodes": str(hosts),
-        "abstract": sentences.abstract(view),
-        "excluded": str(int(view.analysis.exclusions["applied"].sum())),
+        "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
+        "declared": sentences.declared(view),
     }
-    for stage in ("planned", "ran", "parsed", "valid", "analysed", "attempts"):
-        known[f"runs-{stage}"] = str(int(ledger[stage].sum()))
-    for spec in FIGURES:
-        note = plan["benchmark_notes"].get(spec.benchmark, "")
-        known[f"caption-{spec.name}"] = f"{spec.caption} {note}".strip()
-        known[f"text-{spec.name}"] = sentences.of_figure(view, spec)
-    return known
+
+
+def _course(view: View) -> dict[str, str]:
+    """What became of the plan."""
+    ledger, facts = view.analysis.ledger, view.origin.facts
+    stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
+    return {
+        "measured": words.period(facts["began"], facts["ended"]),
+        "systems": sentences.listed(view.origin.systems) or "unknown",
+        "nodes": str(view.dataset.nodes["node"].nunique()),
+        "excluded": str(int(view.analysis.exclusions["applied"].sum())),
+        **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
+    }
+
+
+def _findings(view: View) -> dict[str, str]:
+    """Sentences on the outcomes, and the figures' captions."""
+    return {
+        "abstract": sentences.abstract(view),
+        "few-blocks": sentences.few_blocks(view),
+        f"caption-{OVERVIEW}": captions.of_overview(view),
+        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in FIGURES},
+        **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in FIGURES},
+    }
 
 
 def to_latex(known: dict[str, str]) -> str:

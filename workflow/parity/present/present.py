@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.present import figures, forest, numbers, published, style, tables
+from parity.present import figures, forest, numbers, published, setting, style, table, tables
 from parity.present.specs import FIGURES, OVERVIEW
 from parity.present.summary import summary
 from parity.present.view import View
@@ -19,7 +19,13 @@ def write(view: View, published_values: list[dict[str, str]], folder: Path) -> N
     style.use()
     figures.draw_all(view, FIGURES, folder / "figures")
     style.save(forest.draw(view), folder / "figures", OVERVIEW)
-    for table in [*tables.all_tables(view), published.table(view, published_values)]:
-        tables.write(table, folder / "tables")
+    for each in all_tables(view, published_values):
+        table.write(each, folder / "tables")
     numbers.write(view, folder / "numbers.tex")
     (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
+
+
+def all_tables(view: View, published_values: list[dict[str, str]]) -> list[table.Table]:
+    """Every table of `specs.TABLE_NAMES`."""
+    beside = published.table(view, published_values)
+    return [*tables.of_results(view), *setting.of_setting(view), beside]

@@ -1,4 +1,4 @@
-"""Published values beside ours: the same descriptive statistic of both, no test between them.
+"""Published values beside ours: the nearest statistic of our runs, no test between them.
 
 The published machine is another one, so the two columns answer whether the order
 of magnitude is the same and nothing more.
@@ -7,26 +7,39 @@ of magnitude is the same and nothing more.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from parity.errors import UserError
 from parity.present import words
-from parity.present.tables import Table
+from parity.present.specs import QUANTITIES
+from parity.present.table import Table
 from parity.present.view import View
 
 COLUMNS = (
     "study", "quantity", "benchmark", "metric", "statistic", "arm", "published", "unit", "place",
 )  # fmt: skip
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A statistic of our runs, and what it rests on in words."""
+
+    value: float
+    basis: str
 
 
 def load(path: Path, study: str) -> list[dict[str, str]]:
     """The published values of a study from config/published/values.csv.
 
     Raises:
-        UserError: the file has other columns or an unknown statistic.
+        UserError: the file has other columns, or a row an unknown statistic or metric,
+            no number, or an arm where none belongs; with the line.
     """
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
@@ -38,33 +51,74 @@ def load(path: Path, study: str) -> list[dict[str, str]]:
             )
         rows = list(reader)
     for number, row in enumerate(rows, start=2):
-        if row["statistic"] not in STATISTICS:
-            raise UserError(
-                f"unknown statistic {row['statistic']!r}",
-                where=f"{path}: line {number}",
-                allowed=", ".join(STATISTICS),
-            )
+        _check(row, f"{path}: line {number}")
     return [row for row in rows if row["study"] == study]
 
 
-def _spread_of_medians(found: pd.DataFrame, _arm: str, _reference: str) -> float:
-    return 100 * (found["median"].max() / found["median"].min() - 1)
+def _check(row: Row, where: str) -> None:
+    for key, known in (("statistic", STATISTICS), ("metric", QUANTITIES)):
+        if row[key] not in known:
+            raise UserError(f"unknown {key} {row[key]!r}", where=where, allowed=", ".join(known))
+    if bool(row["arm"]) != (row["statistic"] in OF_ONE_ARM):
+        raise UserError(
+            f"{row['statistic']} and arm {row['arm']!r} do not belong together",
+            where=where,
+            allowed=f"an arm with {', '.join(OF_ONE_ARM)}, none with any other statistic",
+        )
+    try:
+        number = float(row["published"])
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"published is {row['published']!r}, not a number", where=where)
 
 
-def _spread_of_runs(found: pd.DataFrame, _arm: str, _reference: str) -> float:
-    return 100 * (found["maximum"].max() / found["minimum"].min() - 1)
+def _spread_of_medians(view: View, row: Row) -> Ours | None:
+    """How far the largest median of an arm lies above the smallest, in %."""
+    return _spread(_dispersion(view, row), "median", "median")
 
 
-def _median_added(found: pd.DataFrame, arm: str, reference: str) -> float | None:
-    medians = found.set_index("arm")["median"]
-    return medians[arm] - medians[reference] if {arm, reference} <= set(medians.index) else None
+def _spread_of_runs(view: View, row: Row) -> Ours | None:
+    """How far the largest value of any arm lies above the smallest, in %."""
+    return _spread(_dispersion(view, row), "minimum", "maximum")
 
 
-STATISTICS: dict[str, Callable[[pd.DataFrame, str, str], float | None]] = {
+def _dispersion(view: View, row: Row) -> pd.DataFrame:
+    found = view.analysis.dispersion
+    cases = view.cases(row["benchmark"])
+    return found[found["case"].isin(cases) & (found["metric"] == row["metric"])]
+
+
+def _spread(found: pd.DataFrame, low: str, high: str) -> Ours | None:
+    if not len(found):
+        return None
+    runs = dict.fromkeys((found["runs"].min(), found["runs"].max()))
+    basis = f"{len(found)} arms × {' to '.join(map(str, runs))}"
+    return Ours(100 * (found[high].max() / found[low].min() - 1), basis)
+
+
+def _median_of_paired_differences(view: View, row: Row) -> Ours | None:
+    """Median over blocks of arm less reference within the block.
+
+    Memory of a node drifts from block to block, so medians of the two arms over
+    all blocks would differ by that drift as soon as one run is missing.
+    """
+    found = view.analysis.pairs
+    cases = view.cases(row["benchmark"])
+    of_arm = (found["metric"] == row["metric"]) & (found["arm"] == row["arm"])
+    found = found[found["case"].isin(cases) & of_arm]
+    if not len(found):
+        return None
+    differences = found["value"] - found["reference_value"]
+    return Ours(differences.median(), f"{len(found)} block{'' if len(found) == 1 else 's'}")
+
+
+STATISTICS: dict[str, Callable[[View, Row], Ours | None]] = {
     "spread-of-medians": _spread_of_medians,
     "spread-of-runs": _spread_of_runs,
-    "median-added": _median_added,
+    "median-of-paired-differences": _median_of_paired_differences,
 }
+OF_ONE_ARM = ("median-of-paired-differences",)
 
 
 def table(view: View, published: list[dict[str, str]]) -> Table:
@@ -78,21 +132,18 @@ def table(view: View, published: list[dict[str, str]]) -> Table:
         )
         for row in published
     ]
-    head = ("quantity", "published", "here", "place")
+    head = ("quantity", "published", "here", "section")
     empty = "nothing published is entered for this study"
-    return Table("published", r"L{3.1cm}lll", head, rows, empty, breaks=False)
+    return Table("published", r"L{3.2cm}lL{2.8cm}l", head, rows, empty, breaks=False)
 
 
 def _decimals(text: str) -> int:
     return len(text.partition(".")[2])
 
 
-def _ours(view: View, row: dict[str, str]) -> str:
-    """The statistic over the cases of the benchmark that this dataset holds."""
-    found = view.analysis.dispersion
-    cases = view.cases(row["benchmark"])
-    found = found[found["case"].isin(cases) & (found["metric"] == row["metric"])]
-    if not len(found):
+def _ours(view: View, row: Row) -> str:
+    """The statistic with its unit and what it rests on."""
+    ours = STATISTICS[row["statistic"]](view, row)
+    if ours is None:
         return "not measured"
-    value = STATISTICS[row["statistic"]](found, row["arm"], view.plan["reference"])
-    return "not measured" if value is None else f"{words.significant(value, 2)} {row['unit']}"
+    return f"{words.significant(ours.value, 2)} {row['unit']} ({ours.basis})"

@@ -1,18 +1,23 @@
 """Sentences about outcomes, made from the outcomes: what no test supports is never said.
 
-Every sentence names the margin and the number of blocks it rests on. That something
-differs not significantly is no finding and no sentence of this module.
+Every sentence about arms names the number of blocks it rests on, and every paragraph
+its margin, or that none was set. That a test found nothing is no finding and no
+sentence of this module. Arms that ended alike share a sentence; what each of them
+gave stands in the tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from parity.analysis import outcomes
 from parity.present import words
 from parity.present.specs import FigureSpec
 from parity.present.view import View
+
+Rows = Sequence[Any]
+ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
 
 
 def listed(names: Sequence[str]) -> str:
@@ -36,115 +41,227 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 
 
 def of_comparison(view: View, case: str, metric: str) -> str:
-    """What one case and metric say about every arm that was tested."""
-    rows = [row for arm in view.arms(case) if (row := view.comparisons(case, metric).get(arm))]
+    """What one case and metric say about every arm of the plan that was tested."""
+    found = view.comparisons(case, metric)
+    rows = [found[arm] for arm in view.arms if arm in found]
     others = [row for row in rows if not row.control]
-    ratio = bool(rows) and rows[0].kind == "ratio"
-    parts = _ratios(view, others) if ratio else _differences(view, others)
-    few = [row for row in others if row.outcome == outcomes.TOO_FEW_BLOCKS]
-    parts += [f"too few blocks: {_with_reasons(view, few)}"] if few else []
-    label = words.quantity(metric, rows[0].unit).label
-    margin = f", margin {words.margin(rows[0].margin)}" if ratio else ""
-    said = "; ".join(parts) or "no arm was tested"
-    return f"{words.case_title(view.plan, case)}, {label}{margin}: {said}. {_control(rows)}"
+    first = next(iter(found.values()))
+    ratio = first.kind == "ratio"
+    label = words.quantity(metric, first.unit).label
+    margin = f"margin {words.margin(first.margin)}" if ratio else "no margin was set"
+    said = [
+        f"{words.subject(view.plan, case, label)} ({margin}).",
+        *(_ratios(view, others) if ratio else _differences(view, others)),
+        *_too_few(view, others),
+        _control(rows),
+    ]
+    return " ".join(said)
 
 
-def _ratios(view: View, rows: Sequence[Any]) -> list[str]:
-    """The outcomes of ratios, each with the arms that ended so."""
-    parts = []
-    equivalent = [row for row in rows if row.outcome == outcomes.EQUIVALENT]
-    if equivalent:
-        blocks = _blocks([row.blocks for row in equivalent])
-        parts.append(f"equivalent to {_reference(view)}: {_names(view, equivalent)} ({blocks})")
-    for row in rows:
-        if row.outcome == outcomes.DIFFERENT:
-            more = "more" if row.estimate > 1 else "less"
-            ratio = f"ratio {words.estimate(row)}, {row.blocks} blocks"
-            parts.append(f"{_names(view, [row])} costs {more} ({ratio})")
+def _ratios(view: View, rows: Rows) -> list[str]:
+    """A sentence for all arms that ended alike."""
+    reference = _reference(view)
+    different = [row for row in rows if row.outcome == outcomes.DIFFERENT]
+    decided = (
+        ("is", "are", "equivalent to", [r for r in rows if r.outcome == outcomes.EQUIVALENT]),
+        ("costs", "cost", "more than", [row for row in different if row.estimate > 1]),
+        ("costs", "cost", "less than", [row for row in different if row.estimate < 1]),
+    )
+    said = [
+        f"{_who(view, group, rows)} {one if len(group) == 1 else many} {what} {reference} "
+        f"over {_blocks(group)}; {_ratio_of(view, group)}."
+        for one, many, what, group in decided
+        if group
+    ]
     undecided = [row for row in rows if row.outcome == outcomes.INCONCLUSIVE]
-    if undecided:
-        blocks = _blocks([row.blocks for row in undecided])
-        said = [f"{_names(view, [row])} ({_why_undecided(row)})" for row in undecided]
-        parts.append(f"inconclusive with {blocks}: {listed(said)}")
-    return parts
+    for reason in sorted({row.reason for row in undecided}):
+        group = [row for row in undecided if row.reason == reason]
+        why = f" ({reason})" if reason else f", and {_would_pass(group)}"
+        said.append(
+            f"{_who(view, group, rows)} {_are(group)} inconclusive over {_blocks(group)}; "
+            f"{_ratio_of(view, group)}{why}."
+        )
+    return said
 
 
-def _why_undecided(row: Any) -> str:
-    return row.reason or f"±{words.percent(row.smallest_margin, up=True)} would pass"
+def _who(view: View, group: Rows, rows: Rows) -> str:
+    """The arms of a group by name, or all of them at once with what qualifies some."""
+    if len(group) < len(rows) or len(rows) < 3:
+        return _names(view, group)
+    odd = [row for row in group if words.is_confounded(row)]
+    names = "all" if len(odd) == len(group) else listed([_name(view, row) for row in odd])
+    return f"All {len(group)} other arms" + (f" ({names} confounded)" if odd else "")
 
 
-def _differences(view: View, rows: Sequence[Any]) -> list[str]:
+def _ratio_of(view: View, group: Rows) -> str:
+    """The ratio of one arm with its interval, or the smallest and largest of several."""
+    if len(group) == 1:
+        return f"the ratio is {words.estimate(group[0])}"
+    low, high = _ends(group, lambda row: row.estimate)
+    if words.number(low.estimate) == words.number(high.estimate):
+        return f"the ratio is {words.number(low.estimate)} in each"
+    return (
+        f"the ratio ranges from {words.number(low.estimate)} with {_name(view, low)} "
+        f"to {words.number(high.estimate)} with {_name(view, high)}"
+    )
+
+
+def _would_pass(group: Rows) -> str:
+    low, high = (
+        f"±{words.percent(row.smallest_margin, up=True)}"
+        for row in _ends(group, lambda row: row.smallest_margin)
+    )
+    return (
+        f"a margin of {low} would pass" if low == high else f"margins of {low} to {high} would pass"
+    )
+
+
+def _ends(group: Rows, key: Callable[[Any], float]) -> tuple[Any, Any]:
+    return min(group, key=key), max(group, key=key)
+
+
+def _differences(view: View, rows: Rows) -> list[str]:
     """Smallest and largest difference; no claim is attached to either."""
-    found = sorted((row for row in rows if row.blocks > 1), key=lambda row: row.estimate)
+    found = [row for row in rows if row.blocks > 1]
     if not found:
         return []
-    ends = found if len(found) == 1 else [found[0], found[-1]]
     said = [
-        f"{words.estimate(row)} {words.unit_of(row)} with {_names(view, [row])}" for row in ends
+        f"{words.estimate(row)} {words.unit_of(row)} with {_names(view, [row])}"
+        for row in dict.fromkeys(_ends(found, lambda row: row.estimate))
     ]
+    verb = "is" if len(said) == 1 else "ranges from"
     between = " to ".join(said)
-    blocks = _blocks([row.blocks for row in found])
-    return [f"the mean difference to {_reference(view)} is {between} ({blocks}; no margin was set)"]
+    return [f"The mean difference to {_reference(view)} {verb} {between}, over {_blocks(found)}."]
+
+
+def _too_few(view: View, rows: Rows) -> list[str]:
+    """Arms with fewer than two pairs, by reason."""
+    few = [row for row in rows if row.outcome == outcomes.TOO_FEW_BLOCKS]
+    groups = [
+        (reason, [row for row in few if row.reason == reason])
+        for reason in sorted({row.reason for row in few})
+    ]
+    return [
+        f"{_names(view, group)} {'has' if len(group) == 1 else 'have'} too few blocks ({reason})."
+        for reason, group in groups
+    ]
 
 
 def _not_tested(view: View, shown: Sequence[tuple[str, str]]) -> str:
-    """Arms that were tested in none of these cases, each with its reason, said once."""
+    """Arms of the plan that were tested in none of these cases, each with its reason, once."""
     rows = {
         row.arm: row
         for case, metric in shown
         for row in view.comparisons(case, metric).values()
-        if row.outcome == outcomes.NOT_TESTED
+        if row.outcome == outcomes.NOT_TESTED and row.arm in view.arms
     }
-    return f"Not tested: {_with_reasons(view, list(rows.values()))}." if rows else ""
+    said = [f"{_name(view, row)} ({row.reason})" for row in rows.values()]
+    return f"Not tested: {listed(said)}." if said else ""
 
 
-def _with_reasons(view: View, rows: Sequence[Any]) -> str:
-    return listed([f"{_names(view, [row])} ({row.reason})" for row in rows])
-
-
-def _control(rows: Sequence[Any]) -> str:
+def _control(rows: Rows) -> str:
     """What the A/A pair says, which qualifies everything before it."""
-    control = [row for row in rows if row.control]
-    if not control:
+    control = next((row for row in rows if row.control), None)
+    if control is None:
         return "The plan has no A/A pair to judge this by."
-    if not control[0].blocks:
-        return f"The A/A pair gives no value ({control[0].reason})."
-    unit = words.unit_of(control[0])
-    value = f"{words.estimate(control[0])}{f' {unit}' if unit else ''}"
-    if control[0].kind == "difference":
+    if not control.blocks:
+        return f"The A/A pair gives no value ({control.reason})."
+    unit = words.unit_of(control)
+    value = f"{words.estimate(control)}{f' {unit}' if unit else ''} over {_blocks([control])}"
+    if control.kind == "difference":
         return f"The A/A pair differs by {value}."
-    return f"The A/A pair gives {value}: {words.outcome(control[0])}."
+    return f"The A/A pair gives {value}: {words.outcome(control).replace(':', ',')}."
 
 
-def _blocks(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return f"{low} blocks" if low == high else f"{low} to {high} blocks"
+def _blocks(rows: Rows) -> str:
+    counts = sorted({row.blocks for row in rows})
+    span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"{span} block{'' if counts == [1] else 's'}"
 
 
-def _names(view: View, rows: Sequence[Any]) -> str:
-    return listed([words.arm_title(view.plan, row.arm) + _dagger(row) for row in rows])
+def _are(rows: Rows) -> str:
+    return "is" if len(rows) == 1 else "are"
 
 
-def _dagger(row: Any) -> str:
-    return " (confounded)" if words.is_confounded(row) else ""
+def _name(view: View, row: Any) -> str:
+    return words.arm_title(view.plan, row.arm)
+
+
+def _names(view: View, rows: Rows) -> str:
+    return listed([_name(view, row) + " (confounded)" * words.is_confounded(row) for row in rows])
 
 
 def abstract(view: View) -> str:
     """The study's answer in counts of outcomes over all planned ratios."""
     found = view.analysis.comparisons
     found = found[(found["kind"] == "ratio") & found["planned"] & ~found["control"]]
-    counts = found["outcome"].value_counts()
+    rows = list(found.itertuples(index=False))
+    measured = [row for row in rows if row.blocks]
+    untested = len(rows) - len(measured)
+    if not rows:
+        return "No comparison of this dataset has a margin."
+    if not measured:
+        return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
+    said = [_counts(view, measured), _fixed(view, measured)]
+    more = "comparison" if untested == 1 else "comparisons"
+    said += [f"{untested} more {more} could not be tested."] if untested else []
+    return " ".join(filter(None, said))
+
+
+def _counts(view: View, measured: Rows) -> str:
+    """Outcomes of what was measured, and how much of it is confounded."""
     names = (
-        (outcomes.EQUIVALENT, "equivalent within their margin"),
+        (outcomes.EQUIVALENT, "equivalent within the margin"),
         (outcomes.DIFFERENT, "different beyond it"),
         (outcomes.INCONCLUSIVE, "inconclusive"),
         (outcomes.TOO_FEW_BLOCKS, "without enough blocks"),
-        (outcomes.NOT_TESTED, "not tested"),
     )
-    said = [f"{counts[key]} {text}" for key, text in names if counts.get(key)]
-    if not said:
-        return "No comparison of this dataset has a margin."
-    return f"Of {len(found)} comparisons with {_reference(view)}: {listed(said)}."
+    groups = [(text, [r for r in measured if r.outcome == key]) for key, text in names]
+    said = [f"{len(group)} {_are(group)} {text}" for text, group in groups if group]
+    odd = [row for row in measured if words.is_confounded(row)]
+    confounded = f"{len(odd) or 'none'} of them {'are' if len(odd) > 1 else 'is'} confounded"
+    return (
+        f"Of {len(measured)} measured comparisons with {_reference(view)} over "
+        f"{_blocks(measured)}, {listed(said)}; {confounded}."
+    )
+
+
+def _fixed(view: View, measured: Rows) -> str:
+    """How many comparisons hold the same ratio in every block: their p is 0 by construction."""
+    pairs = view.analysis.pairs.groupby(["case", "metric", "arm"])["effect"]
+    fixed = {key for key, effects in pairs if len(effects) > 1 and effects.nunique() == 1}
+    count = sum((row.case, row.metric, row.arm) in fixed for row in measured)
+    if not count:
+        return ""
+    compare = "compares" if count == 1 else "compare"
+    return f"{count} of them {compare} numbers that did not vary at all."
+
+
+def few_blocks(view: View) -> str:
+    """What must be said of a campaign that is too short to answer; empty if it is not."""
+    if view.blocks >= ENOUGH:
+        return ""
+    return (
+        "Below ten blocks the intervals rest on normality alone; such a run shows that the "
+        "workflow works, not what a container costs."
+    )
+
+
+def declared(view: View) -> str:
+    """What the study declares and does not run; empty if there is nothing."""
+    plan = view.plan
+    names = [
+        words.arm_title(plan, entry["arm"])
+        if "arm" in entry
+        else words.benchmark_title(plan, entry["benchmark"])
+        for entry in plan["not_tested"]
+    ]
+    names = list(dict.fromkeys(names))
+    return f"The study declares {listed(names)} and does not run {_it(names)}." if names else ""
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _reference(view: View) -> str:

@@ -35,8 +35,9 @@ class FigureSpec:
         name: file name without its ending.
         benchmark: whose cases it shows.
         quantities: metrics it shows for each case.
-        title: short title for the list of figures.
-        caption: what a reader must know to read it; the paper prints it.
+        title: what stands above its panels.
+        caption: what is measured, and how it compares with the publication's figure; what
+            its marks mean is added by parity.present.captions.
         relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic: whether the axis of values is logarithmic.
         from_zero: whether values are drawn as bars from zero.
@@ -58,8 +59,20 @@ _BANDWIDTH = Quantity("bandwidth", "bandwidth", "GB/s")
 _PRIVATE = Quantity("process_private", "process memory", "MiB")
 _NODE = Quantity("node_used_median", "node memory in use", "MiB")
 _ADDED = Quantity("node_used_increment", "node memory added by the run", "MiB")
+_ADDED_AS_PUBLISHED = Quantity(
+    "node_used_increment_published", "node memory added by the run, free lists included", "MiB"
+)
 _START = Quantity("start_seconds", "start-up time", "ms", 1e3)
-QUANTITIES = {q.metric: q for q in (_TIME, _HPL, _BANDWIDTH, _PRIVATE, _NODE, _ADDED, _START)}
+QUANTITIES = {
+    q.metric: q
+    for q in (
+        _TIME, _HPL, _BANDWIDTH, _PRIVATE, _NODE, _ADDED, _ADDED_AS_PUBLISHED, _START,
+    )
+}  # fmt: skip
+
+# The kernels of the bandwidth figure, above their panels: names alone mislead, because
+# two programs call different kernels "triad".
+LEVELS = {"copy": "copy: a = b", "stream": "stream: a = b·s + c", "triad": "triad: a = b·c + d"}
 
 FIGURES = (
     FigureSpec(
@@ -76,24 +89,33 @@ FIGURES = (
         "hpcc",
         (_HPL,),
         "Dense linear algebra",
-        "Rate of High Performance Linpack inside the HPC Challenge suite. Left: deviation "
-        "from the median of the reference.",
+        "Rate of High Performance Linpack inside the HPC Challenge suite. With a small matrix "
+        "HPL itself takes a fraction of a second, so start and clock weigh more than in a real "
+        "run; the appendix on cases gives its order. Left: deviation from the median of the "
+        "reference.",
         relative=True,
     ),
     FigureSpec(
         "bandwidth",
         "likwid",
         (_BANDWIDTH,),
-        "Memory bandwidth by kernel",
-        "Memory bandwidth of each likwid-bench kernel, after Fig. 2 of Torrez et al. (2019).",
+        "Memory bandwidth",
+        "Memory bandwidth of likwid-bench's kernels, in the manner of Fig. 2 of Torrez et al. "
+        "(2019), which shows STREAM's; these are not STREAM results. Copy is the same in both; "
+        "stream is a = b·s + c, which STREAM calls triad; triad is a = b·c + d, which STREAM "
+        "does not have.",
     ),
     FigureSpec(
         "node-memory",
         "memory",
         (_NODE, _ADDED),
         "Memory of the node",
-        "Node memory in use (MemTotal minus MemFree) while a bandwidth kernel runs, in all and "
-        "less what was in use before the start, after Fig. 5 of Torrez et al. (2019).",
+        "Node memory in use while likwid-bench's stream kernel runs, in all and less what was in "
+        "use before the start, in the manner of Fig. 5 of Torrez et al. (2019), which shows "
+        "STREAM. In use is MemTotal less MemFree and less the pages on the kernel's per-CPU free "
+        "lists, which MemFree leaves out. Page cache counts as used, as in the publication, so "
+        "part of a difference may be cached image; the range over blocks is that of the whole "
+        "node. A run's value is the median of its samples with the program at full size.",
         from_zero=True,
     ),
     FigureSpec(
@@ -101,24 +123,31 @@ FIGURES = (
         "memory",
         (_PRIVATE,),
         "Memory of a process",
-        "Writable private memory of the benchmark's process, after Fig. 6 of Torrez et al. (2019).",
+        "Writable private memory of the benchmark's process, in the manner of Fig. 6 of Torrez "
+        "et al. (2019), which shows HPCG ranks. It counts mappings at their full size, touched "
+        "or not. A run's value is the median of its samples with the program at full size.",
     ),
     FigureSpec(
         "startup",
         "startup",
         (_START,),
         "Start-up",
-        "Time from starting the runtime's command to the end of a program that does nothing, "
-        "with the page cache dropped before (cold) and not (warm).",
+        "Time from starting the runtime's command until it has ended, around a program that does "
+        "nothing: creation, start and take-down. One value is the median of the starts in one "
+        "run; cold: caches dropped before each start; warm: not. The axis of differences is "
+        "linear below 1 ms and logarithmic above.",
         logarithmic=True,
     ),
 )
+
 OVERVIEW = "overview"
 FIGURE_NAMES = (*(spec.name for spec in FIGURES), OVERVIEW)
 TABLE_NAMES = (
-    "results", "differences", "dispersion", "ledger", "losses",
-    "exclusions", "images", "machine", "not-tested", "published",
+    "results", "differences", "dispersion", "cases", "ledger", "losses",
+    "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip
+
+FEW = 12  # up to this many values a row shows each one instead of a box
 
 # Colour (Okabe and Ito, 2008) and marker of each runtime, the same in every figure.
 LOOKS = {

@@ -24,8 +24,8 @@ from parity.analysis import outcomes
 from parity.present.specs import LOOKS, OTHER_LOOKS
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
-ROW = 0.19  # inches that one arm takes
-BAND = "#e9e9e9"
+ROW = 0.175  # inches that one arm takes
+BAND = "#dadada"
 EDGE = "#8a8a8a"
 GREY = "#555555"
 

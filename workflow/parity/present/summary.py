@@ -62,8 +62,8 @@ def _control(view: View) -> str:
          words.outcome(row))
         for row in found.itertuples(index=False)
     ]  # fmt: skip
-    first, second = view.plan["aa_pair"]
-    head = f"A/A pair: {second} against {first}, 95 % interval"
+    pair = f"{view.dataset.double} against {view.plan['reference']}"
+    head = f"A/A pair: {pair}, 95 % interval"
     return head + "\n" + (aligned(rows) if rows else "  not planned")
 
 

@@ -1,82 +1,29 @@
-"""Tables in LaTeX and CSV: the same rows twice; the numbers behind them are in analysis/."""
+"""Tables of what was found: results, spread, and what became of every run.
+
+The numbers behind them are in the dataset's analysis/.
+"""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from parity.present import words
-from parity.present.specs import MACHINE_FACTS
+from parity.present.table import Table
 from parity.present.view import View
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of text.
-
-    Attributes:
-        name: file name without its ending.
-        alignment: LaTeX column types; the paper defines `L{width}` for ragged text.
-        head: column heads.
-        rows: cells as plain text.
-        empty: what is said in place of rows if there are none.
-        breaks: whether it may break over pages; if not, it fits into a float.
-    """
-
-    name: str
-    alignment: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    empty: str = "none"
-    breaks: bool = True
-
-
-def to_latex(table: Table) -> str:
-    """A booktabs table; where rows share their first cell, only the first of them shows it."""
-    head = " & ".join(words.latex(cell) for cell in table.head) + r" \\"
-    environment = "longtable" if table.breaks else "tabular"
-    lines = [rf"\begin{{{environment}}}{{@{{}}{table.alignment}@{{}}}}", r"\toprule", head]
-    lines += [r"\midrule", *([r"\endhead", r"\bottomrule", r"\endlastfoot"] * table.breaks)]
-    previous = ""
-    for row in table.rows:
-        same = row[0] == previous
-        if previous and not same and table.breaks:
-            lines.append(r"\addlinespace[2pt]")
-        lines.append(
-            " & ".join(words.latex(c) for c in ("" if same else row[0], *row[1:])) + r" \\"
-        )
-        previous = row[0]
-    if not table.rows:
-        empty = words.latex(table.empty)
-        lines.append(rf"\multicolumn{{{len(table.head)}}}{{@{{}}l@{{}}}}{{{empty}}} \\")
-    lines += [] if table.breaks else [r"\bottomrule"]
-    return "\n".join([*lines, rf"\end{{{environment}}}", ""])
-
-
-def write(table: Table, folder: Path) -> None:
-    """Write `<name>.tex` and `<name>.csv`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
-    with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([table.head, *table.rows])
-
-
-def all_tables(view: View) -> list[Table]:
-    """Every table of `specs.TABLE_NAMES` that needs the dataset alone."""
+def of_results(view: View) -> list[Table]:
+    """The tables of this module."""
     return [
         results(view),
         differences(view),
+        dispersion(view),
         ledger(view),
         losses(view),
         exclusions(view),
-        images(view),
-        machine(view),
         not_tested(view),
-        dispersion(view),
     ]
 
 
@@ -84,53 +31,78 @@ def results(view: View) -> Table:
     """Every cost ratio with its interval, margin and outcome."""
     rows = [
         (
-            _what(view, case, metric),
-            words.arm_title(view.plan, arm),
+            _what(view, row),
+            words.arm_title(view.plan, row.arm),
             str(row.blocks),
             words.estimate(row),
             words.margin(row.margin),
             "; ".join(filter(None, (words.outcome(row), words.identity_note(row)))),
         )
-        for case, metric, arm, row in _compared(view, "ratio")
+        for row in _compared(view, "ratio")
     ]
     head = ("case", "arm", "n", "ratio [95 % interval]", "margin", "outcome")
-    return Table("results", r"L{4.6cm}lrllL{4.6cm}", head, rows)
+    return Table("results", r"L{4.2cm}lrllL{4.8cm}", head, rows)
 
 
 def differences(view: View) -> Table:
     """Comparisons without a margin, as differences in the quantity's unit."""
     rows = [
         (
-            _what(view, case, metric),
-            words.arm_title(view.plan, arm),
+            _what(view, row),
+            words.arm_title(view.plan, row.arm),
             str(row.blocks),
             words.estimate(row),
             words.unit_of(row),
             words.identity_note(row) or (words.outcome(row) if row.reason else ""),
         )
-        for case, metric, arm, row in _compared(view, "difference")
+        for row in _compared(view, "difference")
     ]
     head = ("case", "arm", "n", "difference [95 % interval]", "unit", "note")
-    return Table("differences", r"L{5.6cm}lrllL{3.2cm}", head, rows)
+    return Table("differences", r"L{4.2cm}lrllL{4.2cm}", head, rows)
 
 
-def _compared(view: View, kind: str) -> list[tuple]:
-    """The planned comparisons of one kind, in the plan's order of cases and arms."""
+def _compared(view: View, kind: str) -> list[Any]:
+    """The planned comparisons of one kind, for the plan's own arms."""
     found = view.analysis.comparisons
-    shown = found[(found["kind"] == kind) & found["planned"]]
+    wanted = (found["kind"] == kind) & found["planned"] & found["arm"].isin(view.arms)
+    return _in_order(view, found[wanted])
+
+
+def _what(view: View, row: Any) -> str:
+    """Case and quantity of a row."""
+    return words.subject(view.plan, row.case, words.quantity(row.metric, row.unit).label)
+
+
+def _in_order(view: View, frame: pd.DataFrame) -> list[Any]:
+    """Rows of a table in the plan's order of cases, then by metric, then in that of arms."""
     cases = {case["case"]: number for number, case in enumerate(view.plan["cases"])}
-    arms = {arm: number for number, arm in enumerate(view.plan["arms"])}
-    rows = sorted(
-        shown.itertuples(index=False),
-        key=lambda row: (cases[row.case], row.metric, arms.get(row.arm, len(arms)), row.arm),
+    arms = {arm: number for number, arm in enumerate(view.arms)}
+    return sorted(
+        frame.itertuples(index=False),
+        key=lambda row: (cases[row.case], getattr(row, "metric", ""), arms.get(row.arm, len(arms))),
     )
-    return [(row.case, row.metric, row.arm, row) for row in rows]
 
 
-def _what(view: View, case: str, metric: str) -> str:
-    """Case and quantity of a comparison."""
-    label = words.quantity(metric, "").label
-    return f"{words.case_title(view.plan, case)}, {label}"
+def dispersion(view: View) -> Table:
+    """Median, extremes and coefficient of variation of the planned comparisons' values."""
+    planned = set(view.planned())
+    rows = [
+        (
+            _what(view, row),
+            words.arm_title(view.plan, row.arm),
+            str(row.runs),
+            *(
+                words.significant(words.quantity(row.metric, row.unit).factor * value, 4)
+                for value in (row.median, row.minimum, row.maximum)
+            ),
+            words.quantity(row.metric, row.unit).unit,
+            words.percent(row.cv),
+        )
+        for row in _in_order(view, view.analysis.dispersion)
+        if (row.case, row.metric) in planned
+    ]
+    head = ("case", "arm", "n", "median", "min", "max", "unit", "CV")
+    return Table("dispersion", r"L{4.2cm}lrrrrlr", head, rows)
 
 
 def ledger(view: View) -> Table:
@@ -162,15 +134,7 @@ def losses(view: View) -> Table:
         for row in _in_order(view, lost[lost["runs"] > 0])
     ]
     head = ("case", "arm", "reached", "runs", "reason")
-    return Table("losses", r"lllrL{5cm}", head, rows, "every planned run was analysed")
-
-
-def _in_order(view: View, frame: pd.DataFrame) -> list:
-    """Rows of a table in the plan's order of cases and arms."""
-    cases = {case["case"]: number for number, case in enumerate(view.plan["cases"])}
-    arms = {arm: number for number, arm in enumerate(view.plan["arms"])}
-    rows = frame.itertuples(index=False)
-    return sorted(rows, key=lambda row: (cases[row.case], arms.get(row.arm, len(arms)), row.arm))
+    return Table("losses", r"lllrL{6cm}", head, rows, "every planned run was analysed")
 
 
 def exclusions(view: View) -> Table:
@@ -183,51 +147,13 @@ def exclusions(view: View) -> Table:
     return Table("exclusions", r"llL{4cm}lll", head, rows, "no run was excluded by hand")
 
 
-def images(view: View) -> Table:
-    """The digest chain from the base to each format; digests cut to sixteen digits."""
-    rows = [
-        (
-            row.format,
-            _digest(row.digest),
-            row.parent,
-            _digest(row.parent_digest),
-            "–" if pd.isna(row.bytes) else words.number(row.bytes / 2**20, 1),
-            "–" if pd.isna(row.seconds) else words.number(row.seconds, 1),
-            row.reason or row.tool,
-        )
-        for row in view.dataset.images.itertuples(index=False)
-    ]
-    head = ("format", "digest", "made from", "its digest", "MiB", "s", "made by, or why not")
-    return Table("images", r"llllrrL{3.4cm}", head, rows, "no image was used")
-
-
-def _digest(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:16] or "–"
-
-
-def machine(view: View) -> Table:
-    """The facts of the node that bear on timings; a fact that changed between blocks says so."""
-    nodes = view.dataset.nodes
-    before = nodes[nodes["phase"] == "before"]
-    rows = [
-        (label, _fact(before.loc[before["fact"] == fact, "value"]))
-        for fact, label in MACHINE_FACTS.items()
-    ]
-    return Table("machine", r"lL{5.4cm}", ("fact", "value"), rows, breaks=False)
-
-
-def _fact(values: pd.Series) -> str:
-    distinct = sorted({value for value in values if value})
-    if not distinct:
-        return "not recorded"
-    return distinct[0] if len(distinct) == 1 else f"varied: {', '.join(distinct[:4])}"
-
-
 def not_tested(view: View) -> Table:
     """What the study declares or the machine could not do, with the reason."""
     declared = [
         (
-            entry.get("benchmark", "every benchmark"),
+            words.benchmark_title(view.plan, entry["benchmark"])
+            if "benchmark" in entry
+            else "every benchmark",
             words.arm_title(view.plan, entry["arm"]) if "arm" in entry else "every arm",
             entry["reason"],
         )
@@ -244,26 +170,4 @@ def not_tested(view: View) -> Table:
         for row in _in_order(view, absent)
     ]
     head = ("what", "arm", "reason")
-    return Table("not-tested", r"llL{6cm}", head, declared + found, "everything planned was tested")
-
-
-def dispersion(view: View) -> Table:
-    """Median, extremes and coefficient of variation of the planned comparisons' values."""
-    planned = set(view.planned())
-    rows = [
-        (
-            _what(view, row.case, row.metric),
-            words.arm_title(view.plan, row.arm),
-            str(row.runs),
-            *(
-                words.significant(words.quantity(row.metric, row.unit).factor * value, 4)
-                for value in (row.median, row.minimum, row.maximum)
-            ),
-            words.quantity(row.metric, row.unit).unit,
-            words.percent(row.cv),
-        )
-        for row in _in_order(view, view.analysis.dispersion)
-        if (row.case, row.metric) in planned
-    ]
-    head = ("case", "arm", "n", "median", "min", "max", "unit", "CV")
-    return Table("dispersion", r"L{4.6cm}lrrrrlr", head, rows)
+    return Table("not-tested", r"llL{8cm}", head, declared + found, "everything planned was tested")

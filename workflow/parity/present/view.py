@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from parity.analysis import outcomes
+from parity.analysis import analysis, dataset, outcomes
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
+from parity.present import origin
+from parity.present.origin import Origin
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class View:
 
     dataset: Dataset
     analysis: Analysis
+    origin: Origin
 
     @property
     def plan(self) -> Mapping[str, Any]:
@@ -34,10 +38,15 @@ class View:
         """The benchmark's cases, in the order of the plan."""
         return [c["case"] for c in self.plan["cases"] if c["benchmark"] == benchmark]
 
-    def arms(self, case: str) -> list[str]:
-        """Arms of a case in the order of the plan, then those declared as not tested."""
-        known = list(self.plan["arms"])
-        return known + [arm for arm in self.dataset.not_tested(case) if arm not in known]
+    @property
+    def arms(self) -> list[str]:
+        """The arms that the plan holds, in its order."""
+        return list(self.plan["arms"])
+
+    def declared(self, cases: Iterable[str]) -> list[str]:
+        """Arms that the study declares as not tested in any of the cases, and does not plan."""
+        arms = [arm for case in cases for arm in self.dataset.not_tested(case)]
+        return [arm for arm in dict.fromkeys(arms) if arm not in self.arms]
 
     def values(self, case: str, metric: str) -> dict[str, list[float]]:
         """The values that count, by arm, in the order of blocks; arms without any are left out."""
@@ -71,3 +80,8 @@ class View:
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
         return f"no valid run: {reason}"
+
+
+def load(folder: Path) -> View:
+    """The view of a dataset that is analysed already."""
+    return View(dataset.load(folder), analysis.read(folder / "analysis"), origin.load(folder))

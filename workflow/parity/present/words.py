@@ -19,6 +19,7 @@ _LATEX = {
     "−": "$-$",
     "≠": r"$\neq$",
     "×": r"$\times$",
+    "·": r"$\cdot$",
     "≤": r"$\leq$",
     "†": r"\dag{}",
     "–": "--",
@@ -35,8 +36,13 @@ def latex(text: str) -> str:
 
 
 def arm_title(plan: Mapping[str, Any], arm: str) -> str:
-    """How figures and tables call an arm; an arm outside of the plan keeps its name."""
-    return plan["arm_titles"].get(arm, arm)
+    """How figures and tables call an arm; one that the plan only declares, by its name."""
+    return plan["arm_titles"].get(arm, arm.capitalize())
+
+
+def benchmark_title(plan: Mapping[str, Any], benchmark: str) -> str:
+    """How figures and tables call a benchmark; one that the plan only declares, by its name."""
+    return plan["benchmark_titles"].get(benchmark, benchmark.upper())
 
 
 def case_levels(plan: Mapping[str, Any], case: str) -> str:
@@ -50,6 +56,14 @@ def case_title(plan: Mapping[str, Any], case: str) -> str:
     benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
     title, levels = plan["benchmark_titles"][benchmark], case_levels(plan, case)
     return f"{title}: {levels}" if levels else title
+
+
+def subject(plan: Mapping[str, Any], case: str, label: str) -> str:
+    """Case and quantity in one; the benchmark is left out where the quantity names it again."""
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+    if plan["benchmark_titles"][benchmark].lower() not in label.lower():
+        return f"{case_title(plan, case)}, {label}"
+    return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
 
 def quantity(metric: str, unit: str) -> Quantity:
@@ -73,6 +87,21 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "–"
     magnitude = math.floor(math.log10(abs(value))) if value else 0
     return number(value, max(0, digits - 1 - magnitude))
+
+
+def size(count: int) -> str:
+    """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
+    unit, divisor = next(
+        (pair for pair in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)) if count >= pair[1]),
+        ("B", 1),
+    )
+    return f"{significant(count / divisor)} {unit}"
+
+
+def period(began: str, ended: str) -> str:
+    """Two times in ISO 8601, UTC, to the minute; the day is said once if it is the same."""
+    first, last = began[:16].replace("T", " "), ended[:16].replace("T", " ")
+    return f"{first} to {last.removeprefix(first[:11])} UTC"
 
 
 def percent(fraction: float | None, up: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -69,6 +70,8 @@ BUILDERS = (
 )
 
 
+# The files in the folder of the Dockerfile that the image is made from.
+CONTEXT = ("Dockerfile", "hosts")
 # The tool of a base that was not bootstrapped.
 REGISTRY = "registry"
 
@@ -144,18 +147,19 @@ def installed_versions(packages: Sequence[str]) -> list[str]:
     names = sorted(set(packages))
     if not is_installed("dpkg-query"):
         return names
-    form = "--showformat=${db:Status-Abbrev}${Version}"
-    answers = {name: answer_of(["dpkg-query", "--show", form, name]) for name in names}
-    return [
-        f"{name}={said.removeprefix('ii ').strip()}"
-        for name, (known, said) in answers.items()
-        if known and said.startswith("ii ")
-    ]
+    # One call for all: Snakemake asks each time it reads the rules. It fails if a package
+    # is unknown and answers for the others all the same.
+    form = "--showformat=${db:Status-Abbrev}\t${Package}=${Version}\n"
+    done = subprocess.run(
+        ["dpkg-query", "--show", form, *names], capture_output=True, text=True, check=False
+    )
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    return sorted({said for status, said in lines if status.strip() == "ii"})
 
 
 def _context(folder: Path) -> str:
-    """Names and texts of all that a build can read."""
-    return "\0".join(f"{file.name}\0{file.read_text()}" for file in sorted(folder.iterdir()))
+    """Names and texts of the files that the build takes from its folder."""
+    return "\0".join(f"{name}\0{(folder / name).read_text()}" for name in CONTEXT)
 
 
 def recipe_of(context: str, base_digest: str, packages: Sequence[str]) -> str:

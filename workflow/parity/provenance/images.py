@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from parity.errors import UserError
@@ -133,28 +134,48 @@ def make_format(
 
 
 def _check_store(record: ImageRecord, oci: ImageRecord) -> None:
-    """An image store's id is the digest of the image's configuration, which names its layers."""
-    expected = config_digest(Path(oci.location))
+    """An image store's id is the digest of the image's configuration or of its manifest."""
+    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
     in_store = record.location == record.digest
-    if in_store and record.digest != expected:
+    if in_store and record.digest not in expected:
         raise UserError(
             f"{record.format} holds another image than results/images/oci: "
-            f"its id is {record.digest}, the image's configuration is {expected}",
+            f"its id is {record.digest}, expected {' or '.join(expected)}",
             action="snakemake images --forcerun build_image",
         )
 
 
-def mismatch(record: ImageRecord, digest: Callable[[str], str]) -> str:
-    """Compare an image with its record; empty if it is the same, else both hashes.
+def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
+    """The record that `make` gives; if a program fails, the empty one with that as its reason.
 
-    Args:
-        record: what was made.
-        digest: `Arm.digest` of an arm that runs the format.
+    One format that cannot be made keeps nobody from measuring the others. The whole
+    message goes to the log and to standard error.
     """
-    found = digest(record.location)
-    if found == record.digest:
-        return ""
-    return f"{record.location}: expected {record.digest}, found {found or 'nothing'}"
+    try:
+        return make()
+    except UserError as error:
+        with log.open("a") as file:
+            file.write(f"{error}\n")
+        print(f"parity: {empty.format} could not be made: {error}", file=sys.stderr)
+        return replace(empty, reason=f"making it failed: {error.what.splitlines()[0]}")
+
+
+def line_of(record: ImageRecord) -> str:
+    """A record as a line for a terminal."""
+    size = "" if record.bytes is None else f"{record.bytes / 1e6:8.1f} MB"
+    took = "" if record.seconds is None else f"{record.seconds:6.1f} s"
+    what = record.reason or f"{size}  {took}"
+    return f"{record.format:<10} {record.digest[:19]:<19}  {what}".rstrip()
+
+
+def forget_failures(folder: Path) -> list[str]:
+    """Remove the records of what could not be made, so that it is tried again; their formats."""
+    again = []
+    for path in sorted(folder.glob("*.json")):
+        if path.stem != "images" and read_record(path).reason:
+            path.unlink()
+            again.append(path.stem)
+    return again
 
 
 def manifest_digest(oci: Path) -> str:

@@ -18,6 +18,11 @@ VERBATIM = ("raw", "blocks")
 PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
 CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance.json"
+# What an archived dataset consists of, beside its checksums.
+FILES = sorted(
+    ["plan.json", "images.json", PROVENANCE]
+    + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
+)
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
@@ -69,12 +74,11 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     temporary = root / f".{archive.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
     (temporary / "records").mkdir(parents=True)
-    files = ["plan.json", "images.json"]
-    files += [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
-    for name in files:
-        shutil.copyfile(live / name, temporary / name)
+    for name in FILES:
+        if name != PROVENANCE:
+            shutil.copyfile(live / name, temporary / name)
     (temporary / PROVENANCE).write_text(json.dumps(origin, indent=1, sort_keys=True) + "\n")
-    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in sorted([*files, PROVENANCE])]
+    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in FILES]
     (temporary / CHECKSUMS).write_text("".join(sums))
     temporary.rename(archive)
     return archive
@@ -95,22 +99,26 @@ def provenance(dataset: Path) -> dict[str, Any]:
         "sessions": len(sessions),
         "programs": [json.loads(text) for text in sorted(programs)],
         "runtimes": {
-            name: state["version"]
-            for session in sessions
-            for name, state in session["start"]["arms"].items()
+            name: sorted({session["start"]["arms"][name]["version"] for session in sessions})
+            for name in sessions[0]["start"]["arms"]
         },
     }
 
 
 def broken_files(archive: Path) -> list[str]:
-    """The files of an archived dataset that are missing or differ from their checksum."""
-    broken = []
-    for line in (archive / CHECKSUMS).read_text().splitlines():
-        expected, name = line.split("  ", 1)
-        path = archive / name
-        if not path.is_file() or _sha256(path) != expected:
-            broken.append(name)
-    return broken
+    """The files of an archived dataset that are missing, unlisted or differ from their checksum.
+
+    Raises:
+        OSError: there is no list of checksums.
+    """
+    lines = (archive / CHECKSUMS).read_text().splitlines()
+    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    unexpected = sorted(sums.keys() - set(FILES))
+    return unexpected + [
+        name
+        for name in FILES
+        if not (archive / name).is_file() or _sha256(archive / name) != sums.get(name)
+    ]
 
 
 def _sha256(path: Path) -> str:

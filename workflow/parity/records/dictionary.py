@@ -11,9 +11,9 @@ from parity.records.schema import SCHEMA_VERSION, TableSchema
 HEAD = """# Data dictionary
 
 Generated from the schemas in `workflow/parity/records` and `workflow/parity/analysis`, version
-{version}; do not edit. The tables up to `images` are in a dataset's `records/`, the others in its
-`analysis/`. The same sentences are in the metadata of every Parquet file, table by table and column by column.
-A column that is not marked as nullable always holds a value.
+{version}; do not edit. The tables up to `images` are in a dataset's `records/`, the others in
+its `analysis/`. The same sentences are in the metadata of every Parquet file. A column that
+is not marked as nullable always holds a value.
 """
 
 

@@ -1,8 +1,9 @@
 """Parses the gathered tables into all others; pure, so the same raw rows give the same tables.
 
 The fate of a run is told by its stage: `planned` (never started, or interrupted), `ran`
-(started, but it ended badly or a gate did not hold), `parsed` (its output was read, but
-the benchmark's own check failed), `valid`. The reason says why it came no further.
+(started, but it ended badly or a gate did not hold), `parsed` (it ended well and passed
+its gates, so its output was parsed, but that was incomplete or failed the benchmark's own
+check), `valid`. The reason says why it came no further.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def parse_all(
             _parse_run(context, position, planned, attempts, tables)
         tables["nodes"] += _node_rows(block)
         tables["binaries"] += _binary_rows(block)
-    tables["images"] = _image_rows(plan["campaign"], images)
+    tables["images"] = image_rows(plan["campaign"], images)
     return tables
 
 
@@ -76,12 +77,14 @@ def _parse_run(
     tables: dict[str, list[Row]],
 ) -> None:
     """Rows of one planned run: one for each attempt, or one for the run that never started."""
-    if not attempts:
+    # A run that was begun, and that a later session could not start, ends with its reason.
+    stopped = planned["run"] in context.block["not_started"] and not _is_good(attempts)
+    if stopped:
         tables["runs"].append(_not_started(context, position, planned))
     for index, attempt in enumerate(attempts):
         record = json.loads(attempt["record"]) if attempt["record"] else None
         run = _run_row(context, position, planned, attempt, record)
-        run["final"] = index == len(attempts) - 1
+        run["final"] = index == len(attempts) - 1 and not stopped
         if record:
             outputs = _outputs(context, planned, attempt, record)
             parsed = _parse(run["benchmark"], outputs) if not record["reason"] else None
@@ -94,6 +97,12 @@ def _parse_run(
                 tables["metrics"] += _metric_rows(context, run, parsed)
             tables["samples"] += _sample_rows(run, outputs)
         tables["runs"].append(run)
+
+
+def _is_good(attempts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last attempt ended well and passed its gates."""
+    last = attempts[-1]["record"] if attempts else ""
+    return bool(last) and not json.loads(last)["reason"]
 
 
 def _parse(benchmark: str, outputs: Outputs) -> Parsed:
@@ -125,6 +134,7 @@ def _blank(context: Context, position: int, planned: Mapping[str, str], attempt:
         "runtime": context.plan["arm_runtimes"][planned["arm"]],
         "parameters": canonical(case["parameters"]),
         "final": True,
+        "session": None,
         "stage": "planned",
         "reason": "interrupted",
         "detail": "the runner was ended before this attempt was",
@@ -162,6 +172,7 @@ def _run_row(
         return row
     binary = context.binaries.get((record["session"], planned["arm"], row["benchmark"]), {})
     copied = (
+        "session",
         "reason",
         "detail",
         "exit_code",
@@ -257,13 +268,18 @@ def _node_rows(block: Mapping[str, Any]) -> Iterable[Row]:
 
 
 def _binary_rows(block: Mapping[str, Any]) -> Iterable[Row]:
-    """Rows of the last session: it is the one whose arms all runs had at the end."""
-    last = block["sessions"][-1]["start"]
-    for row in last["binaries"]:
-        yield {"campaign": block["campaign"], "block": block["block"], **row}
+    for session in block["sessions"]:
+        shared = {
+            "campaign": block["campaign"],
+            "block": block["block"],
+            "session": session["number"],
+        }
+        for row in session["start"]["binaries"]:
+            yield shared | row
 
 
-def _image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+def image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    """Rows of the IMAGES table: the digest chain."""
     columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
     return [
         {"campaign": campaign, "format": name} | {column: record[column] for column in columns}

@@ -90,6 +90,12 @@ RUNS = TableSchema(
         _column("runtime", _S, "Runtime of the arm."),
         _column("parameters", _S, "Parameters and factor levels of the case, as sorted JSON."),
         _column("final", _B, "Whether this is the attempt that counts (the last one)."),
+        _column(
+            "session",
+            _I,
+            "Session of the runner that made it; good runs of a case share one.",
+            null=True,
+        ),
         _column("stage", _S, "How far it came: planned, ran, parsed or valid."),
         _column("reason", _S, "Reason code where it came no further; empty if valid."),
         _column("detail", _S, "One sentence on the reason; empty if valid."),
@@ -101,7 +107,11 @@ RUNS = TableSchema(
         _column("steal_fraction", _F, "CPU time stolen by the hypervisor meanwhile.", "1", True),
         _column("load_before", _F, "One-minute load average just before.", "1", True),
         _column("command", _S, "The exact command line, as a JSON list."),
-        _column("environment_sha256", _S, "SHA-256 of the environment the program saw."),
+        _column(
+            "environment_sha256",
+            _S,
+            "SHA-256 of the environment it was given; empty for bare starts.",
+        ),
         _column("evidence", _S, "What the process itself saw of where it ran, as sorted JSON."),
         _column("image_digest", _S, "Digest of the image in the arm's format; empty if native."),
         _column("binary_sha256", _S, "SHA-256 of the benchmark's main executable in this arm."),
@@ -173,10 +183,11 @@ NODES = TableSchema(
 BINARIES = TableSchema(
     "binaries",
     "One row per executable and arm of a block: which binary and which libraries it resolves to.",
-    ("campaign", "block", "arm", "path"),
+    ("campaign", "block", "session", "arm", "benchmark", "path"),
     (
         _column("campaign", _S, "Study and scale."),
         _column("block", _S, "Block id."),
+        _column("session", _I, "Session of the runner, from 1."),
         _column("arm", _S, "Arm."),
         _column("benchmark", _S, "Benchmark that runs it."),
         _column("path", _S, "Path of the executable inside the arm."),
@@ -196,7 +207,7 @@ IMAGES = TableSchema(
     "One row per image format: the digest chain from the OCI manifest to each format.",
     ("campaign", "format"),
     (
-        _column("campaign", _S, "Study and scale."),
+        _column("campaign", _S, "Study and scale; empty in results/images."),
         _column("format", _S, "base, oci, directory, squashfs, sif, docker or podman."),
         _column("digest", _S, "Content hash in this format; empty if it could not be made."),
         _column("parent", _S, "Format that it was made from."),
@@ -247,7 +258,7 @@ def read(schema: TableSchema, path: Path | str) -> pa.Table:
     """
     table = pq.read_table(path)
     found = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
-    if not table.schema.equals(schema.arrow):
+    if found != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
         raise ValueError(
             f"{path}: columns of table {schema.name} version {found}; "
             f"this program reads version {SCHEMA_VERSION}"

@@ -36,6 +36,7 @@ def install() -> None:
         _lay_out(tree)
         shutil.rmtree(PREFIX, ignore_errors=True)
         tree.rename(PREFIX)
+    output_of([PREFIX / "usr/bin/apptainer", "--version"])
 
 
 def _mirror() -> str:

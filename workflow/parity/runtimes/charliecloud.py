@@ -36,6 +36,7 @@ class Charliecloud(Arm):
     name: str
     title: str
     image_format: str
+    root_filesystem: str = ""
     runtime: str = "charliecloud"
     isolates: tuple[str, ...] = ("mnt", "user")
     packages = ("charliecloud-runtime", "squashfs-tools", "umoci")
@@ -81,5 +82,5 @@ class Charliecloud(Arm):
 
 ARMS = (
     Charliecloud("charliecloud-dir", "Charliecloud (directory)", "directory"),
-    Charliecloud("charliecloud-sqfs", "Charliecloud (SquashFS)", "squashfs"),
+    Charliecloud("charliecloud-sqfs", "Charliecloud (SquashFS)", "squashfs", "fuse"),
 )

@@ -67,7 +67,9 @@ class Docker(Arm):
         return output_of(["docker", "image", "inspect", "--format={{.Id}}", TAG]).strip()
 
     def digest(self, location: str) -> str:
-        answered, said = answer_of(["docker", "image", "inspect", "--format={{.Id}}", location])
+        answered, said = answer_of(
+            ["docker", "image", "inspect", "--format={{.Id}}", location], seconds=60
+        )
         return said if answered else ""
 
     def size(self, location: str) -> int:

@@ -71,6 +71,8 @@ class Arm(ABC):
         made_from: what `convert` reads: `oci` (the image layout) or `directory`.
         converter: command that prints the version of the program that makes the
             format; its first line goes into the images table.
+        root_filesystem: type of the root file system that a run must see, where the
+            format decides it (a SquashFS that was silently unpacked is another type).
         isolates: namespaces that must differ from the runner's own in every run;
             all others of `mnt` and `pid` must not (`native` isolates none).
     """
@@ -82,6 +84,7 @@ class Arm(ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     made_from: ClassVar[str] = "oci"
     converter: ClassVar[tuple[str, ...]] = ()
+    root_filesystem: str = ""
     isolates: tuple[str, ...] = ()
 
     @abstractmethod

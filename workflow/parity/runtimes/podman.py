@@ -69,7 +69,9 @@ class Podman(Arm):
         return f"sha256:{self._inspect(TAG, '{{.Id}}')}"
 
     def digest(self, location: str) -> str:
-        answered, said = answer_of(["podman", "image", "inspect", "--format={{.Id}}", location])
+        answered, said = answer_of(
+            ["podman", "image", "inspect", "--format={{.Id}}", location], seconds=60
+        )
         return f"sha256:{said.removeprefix('sha256:')}" if answered else ""
 
     def size(self, location: str) -> int:

@@ -1,0 +1,95 @@
+"""A small study from end to end through Snakemake, its runner killed in the middle."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from parity.runtimes import arms
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+STUDY = {
+    "study": "tiny",
+    "title": "A tiny study",
+    "reproduces": "none",
+    "seed": 7,
+    "reference": "native-a",
+    "aa_pair": ["native-a", "native-b"],
+    "arms": list(arms()),
+    "benchmarks": {
+        "sysbench": {"margin_percent": 5, "parameters": {"events": 600}},
+        "startup": {
+            "margin_percent": None,
+            "factors": {"cache": ["warm"]},
+            "parameters": {"repetitions": 2},
+        },
+    },
+    "not_tested": [{"benchmark": "hpcg", "reason": "not part of a tiny study"}],
+    "scales": {"tiny": {"blocks": 2}},
+}
+WORDS = ["all", "--config", "study=config/studies/tiny.yaml", "scale=tiny"]
+# The test machine runs tests beside it; what is tested here is the ledger, not the numbers.
+QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
+
+
+@pytest.fixture(scope="module")
+def study(clone: Path, images: dict) -> Path:
+    """A clone with the tiny study and the records of the images that are there."""
+    (clone / "config/studies/tiny.yaml").write_text(yaml.safe_dump(STUDY))
+    system = clone / "config/systems/machine.yaml"
+    system.write_text(yaml.safe_dump(yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}))
+    (clone / "results/images").mkdir(parents=True)
+    # In the order of the chain, so that no record is older than what it was made from.
+    chain = ["base", "oci", "directory"]
+    others = sorted(images.keys() - set(chain))
+    for name in [*(f"{name}.json" for name in [*chain, *others]), "images.json", "images.parquet"]:
+        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
+    return clone
+
+
+def _runner(folder: Path) -> psutil.Process | None:
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        runs = "parity.execute" in words and Path(words[0]).name.startswith("python")
+        if runs and process.cwd() == str(folder):
+            return process
+    return None
+
+
+def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) -> None:
+    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
+    first = subprocess.Popen([SNAKEMAKE, *WORDS], cwd=study, env=environment)
+    deadline = time.monotonic() + 120
+    while not list(study.glob("results/blocks/*/runs/*/attempt-1/stdout")):
+        assert time.monotonic() < deadline and first.poll() is None
+        time.sleep(0.02)
+    os.kill(_runner(study).pid, signal.SIGKILL)
+    assert first.wait(timeout=300) != 0
+
+    subprocess.run([SNAKEMAKE, *WORDS], cwd=study, env=environment, check=True, timeout=600)
+    dataset = study / "results/live/tiny-tiny"
+    plan = json.loads((dataset / "plan.json").read_text())
+    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    planned = Counter((b["block"], run["run"]) for b in plan["blocks"] for run in b["runs"])
+    assert Counter((row["block"], row["run"]) for row in runs if row["final"]) == planned
+    assert any(row["reason"] == "interrupted" and not row["final"] for row in runs)
+
+    usable = {name for name, arm in arms().items() if arm.probe().available}
+    for row in runs:
+        if row["final"]:
+            expected = ("valid", "") if row["arm"] in usable else ("planned", "not-tested")
+            assert (row["stage"], row["reason"]) == expected, row
+    assert (study / "paper/paper.pdf").read_bytes().startswith(b"%PDF")
+    print(f"really run through Snakemake: {', '.join(sorted(usable))}")

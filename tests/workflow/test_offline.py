@@ -1,0 +1,89 @@
+"""The archive: drawn without network, the same bytes twice, and refused when it was changed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+ARCHIVE = (
+    Path("results/archive") / yaml.safe_load((ROOT / "config/config.yaml").read_text())["archive"]
+)
+OFFLINE = ["unshare", "--map-root-user", "--net"]
+
+
+def _offline(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """Run Snakemake in a network namespace with no interface but a loopback that is down."""
+    argv = [*OFFLINE, str(SNAKEMAKE), *words]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def drawn(new_clone) -> tuple[Path, Path, str]:
+    """The archive's figures in two clones, and what the first call printed."""
+    folders = new_clone(), new_clone()
+    calls = [_offline(folder, "figures") for folder in folders]
+    for call in calls:
+        assert call.returncode == 0, call.stderr
+    return *folders, calls[0].stdout + calls[0].stderr
+
+
+def _made(folder: Path) -> dict[str, bytes]:
+    parts = ("figures/*", "tables/*", "analysis/*", "numbers.tex", "summary.txt")
+    paths = sorted(path for part in parts for path in (folder / ARCHIVE).glob(part))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_drawing_twice_gives_the_same_bytes(drawn) -> None:
+    first, second, _ = drawn
+    made = _made(first)
+    assert len([name for name in made if name.endswith(".pdf")]) >= 6
+    assert made == _made(second)
+
+
+def test_plan_ledger_and_control_are_printed(drawn) -> None:
+    said = drawn[2]
+    for words in ("seed 20191118", "Ledger", "A/A pair: native-b against native-a"):
+        assert words in said
+
+
+def test_the_figure_of_the_readme_is_the_archive_s_own(drawn) -> None:
+    overview = drawn[0] / ARCHIVE / "figures/overview.png"
+    assert overview.read_bytes() == (ROOT / "docs/overview.png").read_bytes(), (
+        "draw the archive and copy figures/overview.png to docs/"
+    )
+
+
+def test_the_archive_follows_from_its_raw_outputs(drawn) -> None:
+    done = _offline(drawn[1], "reparse")
+    assert done.returncode == 0, done.stderr
+    assert "the same bytes" in done.stdout + done.stderr
+
+
+def test_the_archive_is_small(drawn) -> None:
+    size = sum(path.stat().st_size for path in (ROOT / ARCHIVE / "records").iterdir())
+    assert size < 30e6
+
+
+@pytest.mark.parametrize("name", ["records/raw.parquet", "plan.json"])
+def test_a_tampered_archive_is_refused_by_name(new_clone, name: str) -> None:
+    folder = new_clone()
+    path = folder / ARCHIVE / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    done = _offline(folder, "figures")
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert name in said and "Traceback" not in said
+    assert not (folder / ARCHIVE / "figures/overview.pdf").exists()
+
+
+def test_an_archive_that_is_not_there_is_named(new_clone) -> None:
+    done = _offline(new_clone(), "figures", "--config", "archive=machine-1999-01-01")
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "machine-1999-01-01" in said and "Traceback" not in said

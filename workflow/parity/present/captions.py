@@ -1,0 +1,42 @@
+"""What stands below a figure: what is measured, and what every mark in it means."""
+
+from __future__ import annotations
+
+from parity.present import words
+from parity.present.specs import FEW, FigureSpec
+from parity.present.view import View
+
+_BARS = "Bars: median over blocks; lines: smallest to largest block."
+_POINTS = (
+    f"Up to {FEW} blocks, or where all are equal, every value is a point, and a black line marks "
+    "the median; above, boxes show quartiles and median, whiskers the extremes."
+)
+_DECIDING = (
+    "Thick: 90 % interval, which decides equivalence; thin: 95 % interval, which decides "
+    "difference."
+)
+_DESCRIBING = "Thick: 90 % interval; thin: 95 % interval; no margin was set."
+
+
+def of_figure(view: View, spec: FigureSpec) -> str:
+    """The caption of a figure; without a case of its benchmark, what it would have shown."""
+    kinds = {
+        row.kind
+        for case in view.cases(spec.benchmark)
+        for quantity in spec.quantities
+        for row in view.comparisons(case, quantity.metric).values()
+    }
+    if not kinds:
+        return spec.caption
+    marks = _BARS if spec.from_zero else _POINTS
+    return f"{spec.caption} {marks} {_DECIDING if 'ratio' in kinds else _DESCRIBING}"
+
+
+def of_overview(view: View) -> str:
+    """The caption of the overview."""
+    reference = words.arm_title(view.plan, view.plan["reference"])
+    control = words.arm_title(view.plan, view.dataset.double)
+    return (
+        f"Every cost ratio to {reference} with its margin (band). The first row of each panel is "
+        f"{control}, which is {reference} once more: the A/A pair. {_DECIDING}"
+    )

@@ -1,0 +1,36 @@
+"""Where a dataset comes from: when, with which program, on what kind of system."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity.records import schema
+from parity.records.dataset import PROVENANCE, provenance
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of one dataset.
+
+    Attributes:
+        facts: what `parity.records.dataset.provenance` says.
+        systems: name and kind of each system that measured it, such as `machine (vm)`.
+    """
+
+    facts: Mapping[str, Any]
+    systems: tuple[str, ...]
+
+
+def load(folder: Path) -> Origin:
+    """The origin of the dataset in `folder`; an archive brings most of it along in a file."""
+    brought = folder / PROVENANCE
+    blocks = schema.read(schema.BLOCKS, folder / "records/blocks.parquet").to_pylist()
+    starts = [s["start"] for block in blocks for s in json.loads(block["record"])["sessions"]]
+    return Origin(
+        facts=json.loads(brought.read_text("utf-8")) if brought.exists() else provenance(folder),
+        systems=tuple(sorted({f"{start['system']} ({start['scale_label']})" for start in starts})),
+    )

@@ -1,0 +1,14 @@
+"""Reads config/config.yaml, after a check that says in words where it is not YAML."""
+
+from snakemake.exceptions import WorkflowError
+
+from parity.errors import UserError
+from parity.settings import load_yaml
+
+try:
+    load_yaml("config/config.yaml")
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+
+
+configfile: "config/config.yaml"
