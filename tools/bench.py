@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parity.execute.block import run_block
 from parity.execute.launch import run_and_wait
-from parity.execute.storage import read_json
+from parity.files import read_json
 from parity.plan import make_plan
 from parity.runtimes import arms
 from parity.study import Case, Study, System

@@ -6,6 +6,7 @@ import pytest
 
 from parity.execute import storage
 from parity.execute.history import case_is_settled, failures, is_good, records
+from parity.files import write_json
 
 
 def _run(folder: Path, *made: tuple[str, int]) -> Path:
@@ -14,7 +15,7 @@ def _run(folder: Path, *made: tuple[str, int]) -> Path:
         attempt = storage.new_attempt(folder)
         if reason is not None:
             record = {"reason": reason, "session": session, "image_digest": "sha256:1"}
-            storage.write_json(attempt / storage.RECORD, record)
+            write_json(attempt / storage.RECORD, record)
     return folder
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from parity.errors import UserError
 from parity.execute import storage
+from parity.files import read_json, write_json
 
 
 def test_json_comes_back_and_leaves_no_other_file(tmp_path: Path) -> None:
-    storage.write_json(tmp_path / "a.json", {"b": 1, "a": ["ü"]})
-    assert storage.read_json(tmp_path / "a.json") == {"a": ["ü"], "b": 1}
+    write_json(tmp_path / "a.json", {"b": 1, "a": ["ü"]})
+    assert read_json(tmp_path / "a.json") == {"a": ["ü"], "b": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from parity.provenance.images import line_of, read_record, write_json
+from parity.files import write_json
+from parity.provenance.images import line_of, read_record
 from parity.records import schema
 from parity.records.parse import image_rows
 
@@ -11,6 +12,6 @@ if __name__ == "__main__":
     records = [read_record(path) for path in snakemake.input]
     print("\n".join(map(line_of, records)))
     by_format = {record.format: asdict(record) for record in records}
-    write_json(by_format, Path(snakemake.output.images))
+    write_json(Path(snakemake.output.images), by_format)
     # The images of this folder belong to no campaign.
     schema.write(schema.IMAGES, image_rows("", by_format), snakemake.output.table)

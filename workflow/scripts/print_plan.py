@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
-from parity.execute.storage import read_json
+from parity.files import read_json
 from parity.overview import plan_lines, probe_lines, typical_seconds
 
 if __name__ == "__main__":

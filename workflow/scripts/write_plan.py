@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
-from parity.execute.storage import write_json
+from parity.files import write_json
 from parity.plan import make_plan
 from parity.study import load_study
 

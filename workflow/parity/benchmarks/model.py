@@ -125,7 +125,7 @@ class Benchmark(ABC):
         primary: the metrics that are compared between arms, per level or not.
         differences: those of `primary` that are compared by their difference in their
             own unit, because a ratio of them would say nothing; all others by ratio.
-        note: a caveat that every table and figure of it carries; empty for none.
+        note: a caveat that the paper prints beside its parameters; empty for none.
     """
 
     name: str

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parity.errors import shown_to_the_user
 from parity.execute.block import run_block
-from parity.execute.storage import read_json
+from parity.files import read_json
 from parity.study import load_system
 
 

@@ -18,6 +18,7 @@ from parity.execute import gates, inner, storage
 from parity.execute.launch import Finished, launch_environment, run_and_wait
 from parity.execute.quiet import steal_fraction
 from parity.execute.sampling import Sampler
+from parity.files import write_json
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
 
 RECORD_VERSION = 1
@@ -72,9 +73,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
     for file, text in order.program.files.items():
         (work / file).write_text(text, encoding="utf-8")
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    storage.write_json(
-        folder / storage.STARTED, {"name": name, "arm": order.arm.name, "started": started}
-    )
+    write_json(folder / storage.STARTED, {"name": name, "arm": order.arm.name, "started": started})
     load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
     try:
         seen = _run(order, launch, folder)
@@ -92,7 +91,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
         # Whatever a failed run left, ranks in sessions of their own included, ends here.
         order.arm.cleanup(launch)
         storage.end_processes_in(inner.WORK)
-    storage.write_json(folder / storage.RECORD, record)
+    write_json(folder / storage.RECORD, record)
     return record
 
 

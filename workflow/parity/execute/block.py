@@ -15,6 +15,7 @@ from parity.execute import history, storage
 from parity.execute.attempt import Order, make_attempt
 from parity.execute.inner import WORK
 from parity.execute.session import ArmState, Session, begin_session, end_session, sessions
+from parity.files import read_json, write_json
 from parity.plan import block_of, case_of
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH, Launch
@@ -57,7 +58,7 @@ def run_block(
         for case, group in groupby(numbered, key=lambda pair: pair[1]["case"]):
             not_started |= _run_case(plan, block, case, list(group), session, folder)
         end_session(session, folder)
-        storage.write_json(folder / "block.json", _summary(plan, block, folder, not_started))
+        write_json(folder / "block.json", _summary(plan, block, folder, not_started))
 
 
 def _run_case(
@@ -161,7 +162,7 @@ def _end_interrupted(folder: Path) -> None:
     for started in folder.glob(f"runs/*/attempt-*/{storage.STARTED}"):
         attempt = started.parent
         if not (attempt / storage.RECORD).exists():
-            left = storage.read_json(started)
+            left = read_json(started)
             arm = arms().get(left["arm"])
             if arm:
                 arm.cleanup(Launch(left["name"], None, SCRATCH, (attempt / "state").resolve()))

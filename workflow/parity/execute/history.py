@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.execute import storage
+from parity.files import read_json
 
 # Reasons of the block as a whole: trying the run once more at once would not mend them,
 # and they are not held against the run.
@@ -18,7 +19,7 @@ Record = Mapping[str, Any]
 def records(run_folder: Path) -> list[Record]:
     """The records of a run's attempts, first to last; an interrupted attempt has none."""
     folders = storage.attempts(run_folder)
-    return [storage.read_json(a / storage.RECORD) for a in folders if (a / storage.RECORD).exists()]
+    return [read_json(a / storage.RECORD) for a in folders if (a / storage.RECORD).exists()]
 
 
 def failures(made: Iterable[Record]) -> int:

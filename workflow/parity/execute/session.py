@@ -11,9 +11,10 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
-from parity.execute import gates, storage
+from parity.execute import gates
 from parity.execute.audit import AuditError, audit_arm
 from parity.execute.quiet import busy_now, wait_until_quiet
+from parity.files import read_json, write_json
 from parity.presence import Presence
 from parity.provenance import node
 from parity.runtimes import arms
@@ -85,7 +86,7 @@ def begin_session(
         block_gates=(gates.quiet_gate(busy, system.max_busy_fraction),),
         system=system,
     )
-    storage.write_json(
+    write_json(
         folder / f"session-{number}-start.json",
         {
             "started": now(),
@@ -142,7 +143,7 @@ def host_namespaces() -> dict[str, str]:
 
 def end_session(session: Session, folder: Path) -> None:
     """Write down the node's state after the block."""
-    storage.write_json(
+    write_json(
         folder / f"session-{session.number}-end.json",
         {"ended": now(), "busy_fraction": busy_now(), "node": node.facts()},
     )
@@ -156,8 +157,8 @@ def sessions(folder: Path) -> list[dict[str, Any]]:
         found.append(
             {
                 "number": _number(start),
-                "start": storage.read_json(start),
-                "end": storage.read_json(end) if end.exists() else None,
+                "start": read_json(start),
+                "end": read_json(end) if end.exists() else None,
             }
         )
     return found

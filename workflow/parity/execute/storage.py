@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -20,22 +18,6 @@ from parity.errors import UserError
 RECORD = "record.json"
 STARTED = "started.json"
 LONGEST_END_SECONDS = 10
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a JSON document atomically: readers see the old file or the whole new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(document, file, sort_keys=True, indent=1, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON document that `write_json` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def attempts(run_folder: Path) -> list[Path]:

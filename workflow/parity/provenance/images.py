@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from parity.errors import UserError
+from parity.files import read_json, write_json
 
 TAG = "parity"
 
@@ -47,19 +48,12 @@ class ImageRecord:
 
 def read_record(path: Path | str) -> ImageRecord:
     """The record that `write_record` wrote."""
-    return ImageRecord(**json.loads(Path(path).read_text()))
+    return ImageRecord(**read_json(Path(path)))
 
 
 def write_record(record: ImageRecord, path: Path | str) -> None:
     """Write a record as JSON, whole or not at all."""
-    write_json(asdict(record), Path(path))
-
-
-def write_json(value: object, path: Path) -> None:
-    """Write JSON under a temporary name first, so that no reader sees half of it."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(value, indent=1) + "\n")
-    part.replace(path)
+    write_json(Path(path), asdict(record))
 
 
 def publish(part: Path, final: Path) -> None:

@@ -113,7 +113,7 @@ class Arm(ABC):
         Returns:
             The location for `Image.location`.
         """
-        raise NotImplementedError(f"{self.name} converts no image")
+        raise TypeError(f"{self.name} runs from no image")
 
     def digest(self, location: str) -> str:
         """`sha256:…` of the image at `location`, read anew from what is there now.

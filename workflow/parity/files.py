@@ -1,0 +1,25 @@
+"""JSON files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document atomically: readers see the old file or the whole new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(document, file, sort_keys=True, indent=1, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON document that `write_json` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
