@@ -6,7 +6,7 @@ from pathlib import Path
 from parity.files import write_json
 from parity.provenance.images import line_of, read_record
 from parity.records import schema
-from parity.records.parse import image_rows
+from parity.records.surroundings import image_rows
 
 if __name__ == "__main__":
     records = [read_record(path) for path in snakemake.input]

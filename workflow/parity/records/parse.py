@@ -17,8 +17,10 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
 from parity.plan import canonical
+from parity.records.surroundings import binary_rows, image_rows, main_binaries, node_rows
 
 Row = dict[str, Any]
+OTHER_SESSION = "other-session"
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,13 @@ class Context:
         plan: the campaign's plan.
         block: the block's parsed record.
         binaries: (session, arm, benchmark) to the main executable's audit row.
+        sessions: case to the newest session that made a good run of it.
     """
 
     plan: Mapping[str, Any]
     block: Mapping[str, Any]
     binaries: Mapping[tuple[int, str, str], Mapping[str, Any]]
+    sessions: Mapping[str, int]
 
 
 def parse_all(
@@ -59,12 +63,12 @@ def parse_all(
         by_run.setdefault((row["block"], row["run"]), []).append(row)
     for entry in blocks:
         block = json.loads(entry["record"])
-        context = Context(plan, block, _main_binaries(block))
+        context = Context(plan, block, main_binaries(block), _newest_sessions(block, by_run))
         for position, planned in enumerate(block["runs"], start=1):
             attempts = by_run.get((block["block"], planned["run"]), [])
             _parse_run(context, position, planned, attempts, tables)
-        tables["nodes"] += _node_rows(block)
-        tables["binaries"] += _binary_rows(block)
+        tables["nodes"] += node_rows(block)
+        tables["binaries"] += binary_rows(block)
     tables["images"] = image_rows(plan["campaign"], images)
     return tables
 
@@ -87,7 +91,9 @@ def _parse_run(
         run["final"] = index == len(attempts) - 1 and not stopped
         if record:
             outputs = _outputs(context, planned, attempt, record)
-            parsed = _parse(run["benchmark"], outputs) if not record["reason"] else None
+            if not record["reason"] and record["session"] < context.sessions.get(run["case"], 0):
+                run |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
+            parsed = _parse(run["benchmark"], outputs) if not run["reason"] else None
             if parsed:
                 run |= {
                     "stage": "valid" if parsed.valid else "parsed",
@@ -97,6 +103,23 @@ def _parse_run(
                 tables["metrics"] += _metric_rows(context, run, parsed)
             tables["samples"] += _sample_rows(run, outputs)
         tables["runs"].append(run)
+
+
+def _newest_sessions(
+    block: Mapping[str, Any], by_run: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+) -> dict[str, int]:
+    """Each case's newest session with a good run.
+
+    Only runs of one session may be compared. A good run of an earlier one is left behind
+    where its arm could not be started again when the others of its case were made anew.
+    """
+    newest: dict[str, int] = {}
+    for planned in block["runs"]:
+        attempts = by_run.get((block["block"], planned["run"]), [])
+        if _is_good(attempts):
+            session = json.loads(attempts[-1]["record"])["session"]
+            newest[planned["case"]] = max(session, newest.get(planned["case"], 0))
+    return newest
 
 
 def _is_good(attempts: Sequence[Mapping[str, Any]]) -> bool:
@@ -241,47 +264,3 @@ def _sample_rows(run: Mapping[str, Any], outputs: Outputs) -> Iterable[Row]:
     keys = ("campaign", "block", "block_number", "run", "attempt", "arm", "case")
     shared = {key: run[key] for key in keys}
     return [shared | dict(sample) for sample in outputs.samples]
-
-
-def _main_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], Row]:
-    """The first audited executable of each benchmark is the one that is measured."""
-    found: dict[tuple[int, str, str], Row] = {}
-    for session in block["sessions"]:
-        for row in session["start"]["binaries"]:
-            found.setdefault((session["number"], row["arm"], row["benchmark"]), row)
-    return found
-
-
-def _node_rows(block: Mapping[str, Any]) -> Iterable[Row]:
-    for session in block["sessions"]:
-        suffix = f"-{session['number']}" if session["number"] > 1 else ""
-        for phase, part in (("before", session["start"]), ("after", session["end"])):
-            for fact, value in (part["node"] if part else {}).items():
-                yield {
-                    "campaign": block["campaign"],
-                    "block": block["block"],
-                    "node": session["start"]["node_name"],
-                    "phase": phase + suffix,
-                    "fact": fact,
-                    "value": value,
-                }
-
-
-def _binary_rows(block: Mapping[str, Any]) -> Iterable[Row]:
-    for session in block["sessions"]:
-        shared = {
-            "campaign": block["campaign"],
-            "block": block["block"],
-            "session": session["number"],
-        }
-        for row in session["start"]["binaries"]:
-            yield shared | row
-
-
-def image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
-    """Rows of the IMAGES table: the digest chain."""
-    columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
-    return [
-        {"campaign": campaign, "format": name} | {column: record[column] for column in columns}
-        for name, record in images.items()
-    ]
