@@ -15,12 +15,15 @@ ROOMS = {
     "provenance": SHARED,
     "study": SHARED | GROUND,
     "plan": SHARED | GROUND | {"study"},
-    "execute": SHARED | GROUND | {"study", "plan"},
-    "records": SHARED | GROUND | {"study", "plan", "execute"},
+    "execute": SHARED | GROUND | {"study", "plan", "system"},
+    "records": SHARED | GROUND | {"study", "plan", "system", "execute"},
     "analysis": SHARED | {"records"},
     "present": SHARED | {"records", "analysis"},
     "install": SHARED | GROUND | {"overview"},
-    "overview": SHARED | GROUND,
+    "preview": SHARED | GROUND | {"plan", "system"},
+    "overview": SHARED | GROUND | {"plan", "preview"},
+    "progress": SHARED | GROUND | {"study", "plan", "execute", "overview"},
+    "system": SHARED,
     **{name: SHARED for name in SHARED},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -1,12 +1,13 @@
 """The plan: the same study gives the same bytes; every run once per block; digests that mean it."""
 
 import dataclasses
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from parity.plan import block_of, canonical, case_of, make_plan
+from parity.plan import block_of, canonical, case_of, jobs_of, make_plan
 from parity.study import load_study
 
 STUDY = Path(__file__).parents[2] / "config/studies/torrez2019.yaml"
@@ -90,3 +91,30 @@ def test_a_block_or_case_that_is_not_there_is_an_error(study) -> None:
         block_of(plan, "torrez2019-smoke-b0001-00000000")
     with pytest.raises(KeyError):
         case_of(plan, "linpack")
+
+
+def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
+    plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
+    assert len(plan["blocks"]) == 9
+    for block in plan["blocks"]:
+        counts = {case_of(plan, run["case"])["parameters"]["nodes"] for run in block["runs"]}
+        assert counts == {block["nodes"]}
+        assert f"-n{block['nodes']}-b{block['number']:04d}-" in block["block"]
+    assert len({block["block"] for block in plan["blocks"]}) == 9
+
+
+def test_a_job_asks_for_the_block_s_nodes_and_time_for_every_attempt() -> None:
+    plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
+    block = next(block for block in plan["blocks"] if block["nodes"] == 4)
+    job = jobs_of(plan)[block["block"]]
+    # Four arms of one case of 300 s, two attempts each, and a quarter of an hour beside.
+    assert job == {"nodes": 4, "tasks": 4, "minutes": 15 + 4 * 2 * 300 // 60}
+
+
+def test_a_study_without_allocations_keeps_the_blocks_it_always_had() -> None:
+    plan = make_plan(load_study(STUDY, "machine"))
+    archived = json.loads(
+        (STUDY.parents[2] / "results/archive/machine-2026-11-20/plan.json").read_text()
+    )
+    names = [[block["block"] for block in each["blocks"]] for each in (plan, archived)]
+    assert names[0] == names[1]

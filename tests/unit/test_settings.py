@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from parity.errors import UserError
 from parity.settings import SCHEMAS, load_yaml, schema
-from parity.study import load_study, load_system
+from parity.study import load_study
+from parity.system import load_system, refuse_without_batch_system
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "config/studies/torrez2019.yaml"
@@ -145,6 +146,70 @@ def test_a_base_image_that_can_change_is_refused(tmp_path: Path, base: str) -> N
     path.write_text(yaml.safe_dump(document | {"base_image": base}))
     with pytest.raises(UserError, match="can change under its name"):
         load_system(path)
+
+
+SCALING = ROOT / "config/studies/scaling.yaml"
+BAD_ALLOCATIONS = {
+    "ranks that do not fit": (["2x3"], "3 ranks cannot be spread equally over 2 nodes"),
+    "no ranks": (["2x0"], "'2x0' is not"),
+    "in words": (["two"], "'two' is not"),
+    "for a shell": (["1x1;id"], "is not a safe name"),
+    "none": ([], "allocations"),
+    "twice": (["1x1", "1x1"], "allocations"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ALLOCATIONS)
+def test_bad_allocations_are_refused_in_words(name: str, tmp_path: Path) -> None:
+    levels, expected = BAD_ALLOCATIONS[name]
+    document = yaml.safe_load(SCALING.read_text())
+    document["scales"]["smoke"]["allocations"]["hpcc"] = levels
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=expected):
+        load_study(path, "smoke")
+
+
+def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> None:
+    document = yaml.safe_load(SCALING.read_text())
+    document["benchmarks"]["sysbench"] = {"margin_percent": 1, "allocations": ["1x1"]}
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match="sysbench is not placed on allocations"):
+        load_study(path, "smoke")
+    del document["benchmarks"]["sysbench"], document["benchmarks"]["netpipe"]["allocations"]
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match="netpipe needs the allocations"):
+        load_study(path, "virtual")
+
+
+BAD_LAUNCHERS = {
+    "unknown braces": ({"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}, "known ones"),
+    "half a brace": ({"command": ["srun", "{nodes", "{ranks}"]}, "known ones"),
+    "no ranks": ({"command": ["srun", "{nodes}"]}, "how many ranks"),
+    "no nodes": ({"each_node": ["srun"]}, "how many nodes"),
+    "a shell's variable": ({"rank": "$(id)"}, "not a safe name"),
+    "text instead of words": ({"command": "srun -N {nodes}"}, "launcher.command"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LAUNCHERS)
+def test_a_bad_launcher_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    change, expected = BAD_LAUNCHERS[name]
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    document["launcher"] |= change
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=expected):
+        load_system(path)
+
+
+def test_a_missing_batch_system_is_said_in_one_line(monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError) as caught:
+        refuse_without_batch_system(load_system(ROOT / "config/systems/slurm.yaml"))
+    message = str(caught.value)
+    assert "\n" not in message and "sbatch" in message and "make cluster-up" in message
 
 
 def _properties(rules: dict):

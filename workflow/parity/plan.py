@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,8 @@ from parity.runtimes import arms
 from parity.study import Study
 
 PLAN_VERSION = 1
+# Looking at the nodes, waiting until they are quiet, and for another block on the machine.
+BESIDE_PROGRAMS_MINUTES = 15
 
 
 def canonical(document: Any) -> str:
@@ -58,7 +61,11 @@ def make_plan(study: Study) -> dict[str, Any]:
         "benchmark_titles": {name: benchmarks()[name].title for name in used},
         "benchmark_notes": {name: benchmarks()[name].note for name in used},
         "cases": cases,
-        "blocks": [_block(study, cases, number) for number in range(1, study.blocks + 1)],
+        "blocks": [
+            _block(study, [case for case in cases if _nodes(case) == nodes], nodes, number)
+            for number in range(1, study.blocks + 1)
+            for nodes in study.node_counts
+        ],
         "comparisons": [
             {
                 "case": case["case"],
@@ -77,14 +84,21 @@ def make_plan(study: Study) -> dict[str, Any]:
     }
 
 
-def _block(study: Study, cases: list[dict[str, Any]], number: int) -> dict[str, Any]:
-    """One block: cases in random order, and the arms of a case one after the other.
+def _nodes(case: Mapping[str, Any]) -> int:
+    return case["parameters"].get("nodes", 1)
 
-    The arms of one case follow each other directly, in random order, so that slow
-    drift of the machine falls on all of them alike; every arm runs once per case.
+
+def _block(study: Study, cases: list[dict[str, Any]], nodes: int, number: int) -> dict[str, Any]:
+    """One block: the cases of one node count in random order, arms one after the other.
+
+    A block is one allocation, so its cases all need the same number of nodes. The arms of
+    one case follow each other directly, in random order, so that slow drift of the
+    machine falls on all of them alike; every arm runs once per case.
     """
+    # A study without allocations keeps the seeds and the names it had before there were any.
+    stratum = f"n{nodes}-" if study.places_ranks else ""
     # random.Random of a text is defined by the language and stable between versions.
-    order = random.Random(f"{study.name}/{study.seed}/{number}")
+    order = random.Random(f"{study.name}/{study.seed}/{stratum}{number}")
     runs = []
     for case in order.sample(cases, len(cases)):
         for arm in order.sample(study.arms, len(study.arms)):
@@ -97,7 +111,27 @@ def _block(study: Study, cases: list[dict[str, Any]], number: int) -> dict[str, 
         "cases": [{key: case[key] for key in ("case", "parameters", "timeout")} for case in cases],
     }
     digest = hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
-    return {"block": f"{study.campaign}-b{number:04d}-{digest}", "number": number, "runs": runs}
+    block = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
+    return {"block": block, "number": number, "nodes": nodes, "runs": runs}
+
+
+def jobs_of(plan: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """What each block asks of a batch system: nodes, tasks, and a time limit in minutes.
+
+    The limit holds if every run takes all of its own time limit, so that a job that is
+    ended by it was ended for no fault of a run. Slurm's tasks only open the allocation;
+    the launcher says for each program how many ranks it has.
+    """
+    seconds = {case["case"]: case["timeout"] for case in plan["cases"]}
+    jobs = {}
+    for block in plan["blocks"]:
+        longest = sum(seconds[run["case"]] for run in block["runs"]) * plan["attempts"]
+        jobs[block["block"]] = {
+            "nodes": block["nodes"],
+            "tasks": max(2, block["nodes"]),
+            "minutes": BESIDE_PROGRAMS_MINUTES + math.ceil(longest / 60),
+        }
+    return jobs
 
 
 def block_of(plan: Mapping[str, Any], block: str) -> Mapping[str, Any]:

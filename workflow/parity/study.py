@@ -1,9 +1,8 @@
-"""What the user configured, validated: the study at one scale, and the system it runs on."""
+"""What the user configured, validated: the study at one scale."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,8 @@ class Case:
 
     Attributes:
         name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
-        parameters: parameters and factor levels together, as the benchmark takes them.
+        parameters: parameters and factor levels together, as the benchmark takes them;
+            with `nodes` and `ranks` where it is placed on an allocation.
         margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
             where no equivalence is sought.
     """
@@ -35,6 +35,11 @@ class Case:
     parameters: Mapping[str, Any]
     margin: float | None
     timeout_seconds: int
+
+    @property
+    def nodes(self) -> int:
+        """Size of the allocation that it needs."""
+        return int(self.parameters.get("nodes", 1))
 
 
 @dataclass(frozen=True)
@@ -59,36 +64,15 @@ class Study:
         """Study and scale: the name of a dataset."""
         return f"{self.name}-{self.scale}"
 
+    @property
+    def node_counts(self) -> tuple[int, ...]:
+        """Sizes of the allocations that the cases need, ascending."""
+        return tuple(sorted({case.nodes for case in self.cases}))
 
-@dataclass(frozen=True)
-class System:
-    """A machine or cluster."""
-
-    name: str
-    scale_label: str
-    base_image: str
-    max_busy_fraction: float
-    settle_seconds: float
-    max_steal_fraction: float
-
-
-def load_system(path: Path | str) -> System:
-    """The system file at `path`; raises UserError."""
-    document = load_checked(path, "system")
-    base = document["base_image"]
-    if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
-        raise UserError(
-            f"{base!r} can change under its name",
-            where=f"{path}: base_image",
-            allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
-            action="give the image by its digest",
-        )
-    return System(
-        name=document["system"],
-        scale_label=document["scale_label"],
-        base_image=base,
-        **document["quiet_node"],
-    )
+    @property
+    def places_ranks(self) -> bool:
+        """Whether any case is placed on an allocation."""
+        return any("nodes" in case.parameters for case in self.cases)
 
 
 def load_study(path: Path | str, scale: str) -> Study:
@@ -109,8 +93,10 @@ def load_study(path: Path | str, scale: str) -> Study:
         )
     size = document["scales"][scale]
     _known(document["arms"], known_arms(), f"{where}: arms", "arm")
+    arms = size.get("arms", document["arms"])
+    _known(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
     for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
-        _known(names, document["arms"], f"{where}: {key}", "arm of this study")
+        _known(names, arms, f"{where}: {key}", "arm of this study at this scale")
     if document["reference"] not in document["aa_pair"]:
         raise UserError(
             "the reference is not one of the A/A pair",
@@ -121,8 +107,9 @@ def load_study(path: Path | str, scale: str) -> Study:
     chosen = size.get("benchmarks", list(document["benchmarks"]))
     _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
     for label, document_scale in document["scales"].items():
-        key = f"{where}: scales.{label}.parameters"
-        _known(document_scale.get("parameters", {}), document["benchmarks"], key, "benchmark")
+        for key in ("parameters", "allocations"):
+            place = f"{where}: scales.{label}.{key}"
+            _known(document_scale.get(key, {}), document["benchmarks"], place, "benchmark")
     return Study(
         name=document["study"],
         scale=scale,
@@ -131,7 +118,7 @@ def load_study(path: Path | str, scale: str) -> Study:
         seed=document["seed"],
         reference=document["reference"],
         aa_pair=tuple(document["aa_pair"]),
-        arms=tuple(document["arms"]),
+        arms=tuple(arms),
         cases=tuple(case for name in chosen for case in _cases(name, document, scale, where)),
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
@@ -153,25 +140,57 @@ def _native(pair: Sequence[str], where: str) -> None:
 
 
 def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:
-    """All cases of one benchmark: the factors' levels crossed, in the order they are given."""
+    """All cases of one benchmark: allocations and levels crossed, in the order they are given."""
     entries, size = document["benchmarks"], document["scales"][scale]
     where = f"{path}: benchmarks.{name}"
     _known([name], benchmarks(), where, "benchmark")
     benchmark, entry = benchmarks()[name], entries[name]
     factors = entry.get("factors", {})
     _check_factors(benchmark, factors, f"{where}.factors")
+    given = size.get("allocations", {}).get(name, entry.get("allocations", ()))
+    allocations = _allocations(benchmark, given, where)
     parameters = _parameters(benchmark, entry, size, scale, path)
     margin = entry["margin_percent"]
     return [
         Case(
-            name="-".join([name, *levels]),
+            name="-".join([name, *([allocation] if allocation else []), *levels]),
             benchmark=name,
-            parameters=parameters | dict(zip(factors, levels, strict=True)),
+            parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
             margin=None if margin is None else margin / 100,
             timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
         )
+        for allocation, placed in allocations.items()
         for levels in itertools.product(*factors.values())
     ]
+
+
+def _allocations(
+    benchmark: Benchmark, given: Sequence[str], where: str
+) -> dict[str, dict[str, int]]:
+    """Nodes and ranks by the allocation's name; one without a name where there is none."""
+    if given and not benchmark.allocations:
+        raise UserError(
+            f"{benchmark.name} is not placed on allocations",
+            where=f"{where}.allocations",
+            action="remove the key: the benchmark runs on one node",
+        )
+    if not given and benchmark.allocations == "required":
+        raise UserError(
+            f"{benchmark.name} needs the allocations it is placed on",
+            where=f"{where}.allocations",
+            allowed="a list of <nodes>x<ranks>, such as 2x2",
+        )
+    found: dict[str, dict[str, int]] = {}
+    for text in given:
+        nodes, ranks = map(int, text.split("x"))
+        if ranks % nodes:
+            raise UserError(
+                f"{ranks} ranks cannot be spread equally over {nodes} nodes",
+                where=f"{where}.allocations: {text}",
+                allowed=f"a multiple of {nodes} ranks",
+            )
+        found[text] = {"nodes": nodes, "ranks": ranks}
+    return found or {"": {}}
 
 
 def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:

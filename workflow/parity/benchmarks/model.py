@@ -15,14 +15,16 @@ class NodeFacts:
     """What a benchmark may size itself by.
 
     Attributes:
-        cpus: the logical CPUs that the runner may use, in order.
+        cpus: the logical CPUs that the runner may use, in order; the same on each node.
         last_level_cache: size of the last-level cache in bytes.
         memory: MemTotal in bytes.
+        hosts: names of the allocation's nodes, in the order that ranks fill them.
     """
 
     cpus: tuple[int, ...]
     last_level_cache: int
     memory: int
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,10 @@ class Program:
 
     Attributes:
         argv: absolute path and arguments.
-        cpus: the logical CPUs that it is bound to.
+        cpus: the logical CPUs that it is bound to. Of a program with ranks the CPUs of
+            each node: rank r is bound to the one at r modulo their number, so that the
+            ranks of a node have one each (and nodes that share a machine do not crowd
+            on its first).
         environment: variables it needs beyond the runner's fixed ones.
         files: text files to write into the working directory before the start.
         collect: files of the working directory to keep afterwards, verbatim.
@@ -40,6 +45,11 @@ class Program:
         sample_seconds: sample memory at this interval while it runs; 0 for never,
             and then nothing of ours runs beside the program.
         sample_processes: process names whose memory is sampled.
+        ranks: how many processes the site's MPI launcher starts, each in a container of
+            its own; 0 for a program that the runner itself starts once. Each finds its
+            number in PARITY_RANK.
+        nodes: over how many nodes they are spread, equally and in blocks. Files are
+            written and collected on the first, where rank 0 runs.
     """
 
     argv: tuple[str, ...]
@@ -51,6 +61,8 @@ class Program:
     drop_caches: bool = False
     sample_seconds: float = 0.0
     sample_processes: tuple[str, ...] = ()
+    ranks: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,9 @@ class Benchmark(ABC):
         binaries: absolute paths of the executables whose identity is audited.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`.
+        allocations: whether it runs on allocations of nodes and ranks that the study
+            lists: never (empty), `optional` or `required`. If it does, its parameters
+            hold the integers `nodes` and `ranks` (in all).
         primary: the metrics that are compared between arms, per level or not.
         differences: those of `primary` that are compared by their difference in their
             own unit, because a ratio of them would say nothing; all others by ratio.
@@ -134,6 +149,7 @@ class Benchmark(ABC):
     binaries: ClassVar[tuple[str, ...]] = ()
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    allocations: ClassVar[str] = ""
     primary: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""

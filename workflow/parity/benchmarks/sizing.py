@@ -20,3 +20,13 @@ def first_cpus(node: NodeFacts, count: int, where: str) -> tuple[int, ...]:
             action="lower it in the study, or run on a node with more CPUs",
         )
     return node.cpus[:count]
+
+
+def cpus_for_ranks(node: NodeFacts, nodes: int, ranks: int, where: str) -> tuple[int, ...]:
+    """The CPUs that the ranks of a node are bound to: all of it, one for each rank or more.
+
+    Raises:
+        UserError: a node would get more ranks than it has CPUs.
+    """
+    first_cpus(node, ranks // nodes, where)
+    return node.cpus
