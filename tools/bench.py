@@ -18,7 +18,8 @@ from parity.execute.launch import run_and_wait
 from parity.files import read_json
 from parity.plan import make_plan
 from parity.runtimes import arms
-from parity.study import Case, Study, System
+from parity.study import Case, Study
+from parity.system import System
 
 RUNS = 200
 WAIT_SECONDS = 20

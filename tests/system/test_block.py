@@ -21,7 +21,8 @@ from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_all
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
-from parity.study import Case, Study, System
+from parity.study import Case, Study
+from parity.system import System
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
@@ -193,7 +194,7 @@ from parity.runtimes.model import Image
 arm, folder, image = arms()[sys.argv[1]], Path(sys.argv[2]), json.loads(sys.argv[3])
 program = Program(argv=("/bin/sleep", "300"), cpus=(0,))
 order = Order("sleep.x", "sleep", arm, Image(**image) if image else None, "", program, {},
-              400, {}, (), 1.0, 1)
+              400, {"here": {}}, ("here",), None, (), 1.0, 1)
 make_attempt(order, f"parity-killed-{arm.name}", folder)
 """
 

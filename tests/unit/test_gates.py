@@ -2,6 +2,7 @@
 
 import pytest
 
+from parity.benchmarks.model import Program
 from parity.execute import gates, inner
 from parity.runtimes import arms
 
@@ -119,3 +120,42 @@ def test_the_first_failure_gives_the_reason() -> None:
 )
 def test_cpu_lists(text: str, cpus: tuple[int, ...]) -> None:
     assert inner.cpu_list(text) == cpus
+
+
+RANKS = Program(argv=("/bin/true",), cpus=(0, 1), ranks=4, nodes=2)
+
+
+def _ranks(*nodes: str) -> dict[int, dict[str, str]]:
+    return {rank: _evidence("") | {"node": node} for rank, node in enumerate(nodes)}
+
+
+def test_ranks_in_blocks_over_the_nodes_pass() -> None:
+    assert gates.ranks_gate(RANKS, ("n1", "n2"), _ranks("n1", "n1", "n2", "n2")).passed
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (("n1", "n1", "n2"), "saw 0, 1, 2"),
+        ((), "saw none"),
+        (("n1", "n2", "n1", "n2"), "expected rank 1 on n1, saw it on n2"),
+        (("n1", "n1", "n2", "n3"), "expected rank 3 on n2, saw it on n3"),
+    ],
+)
+def test_ranks_that_are_missing_or_elsewhere_fail(nodes, said) -> None:
+    gate = gates.ranks_gate(RANKS, ("n1", "n2"), _ranks(*nodes))
+    assert not gate.passed and said in gate.detail
+
+
+def test_the_first_rank_that_fails_a_gate_is_named() -> None:
+    found = _ranks("n1", "n1", "n2", "n2")
+    found[2]["cpus_allowed"] = "0-1"
+    found[0]["cpus_allowed"] = found[1]["cpus_allowed"] = found[3]["cpus_allowed"] = "1"
+    gate = gates.of_ranks(lambda _, evidence: gates.binding_gate([1], evidence), found)
+    assert gate.name == "binding" and gate.detail.startswith("rank 2: expected CPUs 1")
+
+
+def test_a_container_in_another_network_is_not_where_it_says() -> None:
+    elsewhere = _evidence(RECIPE, net="99", **{s: "99" for s in arms()["docker"].isolates})
+    gate = gates.where_gate(arms()["docker"], elsewhere, HOST, RECIPE)
+    assert not gate.passed and "net" in gate.detail

@@ -141,9 +141,9 @@ def test_lxc_command_and_configuration(tmp_path):
     file = tmp_path / "lxc.conf"
     name = "--name=campaign-b0001.sysbench"
     words = [name, f"--lxcpath={tmp_path}", f"--rcfile={file}"]
+    words.append(f"--define=lxc.uts.name={platform.node()}")
     assert argv == ["lxc-execute", *words, "--", *INNER]
     assert file.read_text().splitlines() == [
-        f"lxc.uts.name = {platform.node()}",
         "lxc.rootfs.path = dir:/images/one",
         "lxc.rootfs.options = ro",
         "lxc.net.0.type = none",

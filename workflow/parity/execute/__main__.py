@@ -10,7 +10,7 @@ from pathlib import Path
 from parity.errors import shown_to_the_user
 from parity.execute.block import run_block
 from parity.files import read_json
-from parity.study import load_system
+from parity.system import load_system
 
 
 def main() -> None:

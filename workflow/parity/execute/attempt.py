@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,14 +16,21 @@ from typing import Any
 import psutil
 
 from parity.benchmarks.model import Program
+from parity.commands import answer_of
 from parity.execute import gates, inner, storage
 from parity.execute.launch import Finished, launch_environment, run_and_wait
+from parity.execute.launcher import HOST, RANK, launched, on_each_node
 from parity.execute.quiet import steal_fraction
 from parity.execute.sampling import Sampler
+from parity.execute.sweep import clean_up
 from parity.files import write_json
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
+from parity.system import Launcher
 
 RECORD_VERSION = 1
+# How long a launcher may take to end its ranks on all nodes, and each node to clean up.
+GRACE_SECONDS = 5.0
+SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,9 @@ class Order:
 
     Attributes:
         recipe: what the marker file of the arm's image says; empty if native.
+        namespaces: node to the inodes of the runner's namespaces there.
+        hosts: the allocation's nodes, the one that we are on first.
+        launcher: how ranks are started; None where no program has any.
         block_gates: gates of the block as a whole, judged once at its start.
         max_steal_fraction: limit of the steal gate.
         session: number of the runner's session in this block, from 1.
@@ -43,7 +55,9 @@ class Order:
     program: Program
     parameters: Mapping[str, Any]
     timeout_seconds: float
-    host_namespaces: Mapping[str, str]
+    namespaces: Mapping[str, Mapping[str, str]]
+    hosts: tuple[str, ...]
+    launcher: Launcher | None
     block_gates: tuple[gates.Gate, ...]
     max_steal_fraction: float
     session: int
@@ -58,6 +72,10 @@ class _Seen:
     error: str = ""
 
 
+class AllocationLost(Exception):
+    """The nodes are no longer ours, or one of them is gone: no fault of the run."""
+
+
 def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
@@ -67,32 +85,62 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
 
     Returns:
         The record; its `reason` is empty when the program ended well and all gates held.
+
+    Raises:
+        AllocationLost: the run failed because its nodes were taken away; no record is
+            written, so the attempt counts as interrupted.
     """
-    launch = Launch(name, order.image, SCRATCH, (folder / "state").resolve())
+    launch = _launch(order, name, folder)
     work = storage.emptied(inner.WORK)
     for file, text in order.program.files.items():
         (work / file).write_text(text, encoding="utf-8")
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    write_json(folder / storage.STARTED, {"name": name, "arm": order.arm.name, "started": started})
+    named = {"name": launch.name, "arm": order.arm.name, "ranks": order.program.ranks}
+    write_json(folder / storage.STARTED, named | {"started": started})
     load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
     try:
         seen = _run(order, launch, folder)
     except BaseException:
         # The runner is being stopped: a container must not go on without it.
-        order.arm.cleanup(launch)
+        with suppress(AllocationLost):
+            _end_left_overs(order, launch)
         raise
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
     for file in order.program.collect:
         if (work / file).is_file():
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(work / file, folder / "files" / file)
-    record = _record(order, seen, _evidence(folder), steal, load, started)
+    record = _record(order, seen, _stderr(folder), steal, load, started)
     if record["reason"]:
-        # Whatever a failed run left, ranks in sessions of their own included, ends here.
-        order.arm.cleanup(launch)
-        storage.end_processes_in(inner.WORK)
+        _end_left_overs(order, launch)
     write_json(folder / storage.RECORD, record)
     return record
+
+
+def _launch(order: Order, name: str, folder: Path) -> Launch:
+    """The facts of the command line; of a program with ranks with what each fills in."""
+    facts = Launch(name, order.image, SCRATCH, (folder / "state").resolve())
+    return replace(facts, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else facts
+
+
+def _end_left_overs(order: Order, launch: Launch) -> None:
+    """End whatever a failed run left, ranks in sessions of their own included.
+
+    Raises:
+        AllocationLost: not every node of the allocation answers any more.
+    """
+    program = order.program
+    clean_up(order.arm, launch, program.ranks)
+    storage.end_processes_in(inner.WORK)
+    if not program.ranks or not order.launcher:
+        return
+    sweep = [sys.executable, "-m", "parity.execute.sweep", f"--arm={order.arm.name}"]
+    sweep += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
+    nodes = len(order.hosts)
+    there = on_each_node(order.launcher, nodes, sweep)
+    answered, said = answer_of(there, seconds=SWEEP_SECONDS)
+    if not answered:
+        raise AllocationLost(said)
 
 
 def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
@@ -105,6 +153,7 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
     """
     seen = _Seen([], [])
     program, several = order.program, order.program.repetitions > 1
+    assert order.launcher or not program.ranks
     starts = [inner.witnessed(program)]
     starts += [inner.bare(program)] * program.repetitions if several else []
     environment = launch_environment(os.environ)
@@ -116,6 +165,8 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
     )
     for words in starts:
         command = order.arm.command(launch, words)
+        if program.ranks and order.launcher:
+            command = launched(order.launcher, program, command)
         if not seen.commands or seen.commands[-1] != command:
             seen.commands.append(command)
         if program.drop_caches:
@@ -129,6 +180,7 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
                 folder=inner.WORK,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pid: sampler.start()) if sampler else None,
+                grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
             )
         except OSError as error:
             seen.error = f"cannot start {command[0]}: {error.strerror}"
@@ -147,27 +199,49 @@ def drop_page_cache() -> None:
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
 
-def _evidence(folder: Path) -> dict[str, str]:
+def _stderr(folder: Path) -> str:
     path = folder / "stderr"
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    return inner.evidence(text)
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[gates.Gate]:
+    """The gates of a program that was started once, here."""
+    host = order.namespaces[order.hosts[0]]
+    where = gates.where_gate(order.arm, evidence, host, order.recipe)
+    # Timed starts of several are the program's bare words, bound by nobody.
+    bound = order.program.repetitions == 1
+    return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
+
+
+def _gates_of_ranks(order: Order, found: gates.Ranks) -> list[gates.Gate]:
+    """The gates of a program with ranks; where one is missing, nothing else is judged."""
+    complete = gates.ranks_gate(order.program, order.hosts, found)
+    if not complete.passed:
+        return [complete]
+
+    def where(_rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+        host = order.namespaces[evidence["node"]]
+        return gates.where_gate(order.arm, evidence, host, order.recipe)
+
+    def binding(rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+        cpus = order.program.cpus
+        return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
+
+    return [complete, gates.of_ranks(where, found), gates.of_ranks(binding, found)]
 
 
 def _record(
-    order: Order,
-    seen: _Seen,
-    evidence: Mapping[str, str],
-    steal: float,
-    load: float,
-    started: str,
+    order: Order, seen: _Seen, stderr: str, steal: float, load: float, started: str
 ) -> dict[str, Any]:
     # Timed starts of several are the program's bare words: neither bound nor with an
     # environment of ours, and the record does not say that they were.
     several = order.program.repetitions > 1
+    ranks = inner.rank_evidence(stderr) if order.program.ranks else {}
+    evidence = ranks.get(0, {}) if order.program.ranks else inner.evidence(stderr)
+    inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
     judged = [
         *order.block_gates,
-        gates.where_gate(order.arm, evidence, order.host_namespaces, order.recipe),
-        *([] if several else [gates.binding_gate(order.program.cpus, evidence)]),
+        *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.max_steal_fraction),
     ]
     reason, detail = _reason(seen, judged)
@@ -193,6 +267,7 @@ def _record(
         "environment": {} if several else inner.program_environment(order.program),
         "environment_sha256": "" if several else inner.environment_digest(order.program),
         "evidence": dict(evidence),
+        "ranks": [dict(found) for found in ranks.values()],
         "image_digest": order.image.digest if order.image else "",
         "gates": [gate.as_record() for gate in judged],
     }

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parity.execute import inner
 from parity.execute.launch import launch_environment
 from parity.provenance.binaries import audit_script, parse_audit
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
@@ -22,8 +23,8 @@ class AuditError(Exception):
 
 def audit_arm(
     arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]]
-) -> list[dict[str, Any]]:
-    """Identity of every benchmark's executables inside an arm.
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Identity of every benchmark's executables inside an arm, and where it really is.
 
     It also is the arm's first start in the block, which warms what a first start warms
     (Georges et al., OOPSLA 2007), so no timed run is the first one after a mount.
@@ -32,7 +33,7 @@ def audit_arm(
         binaries: absolute paths by benchmark.
 
     Returns:
-        Rows of the BINARIES table without campaign and block.
+        Rows of the BINARIES table without campaign and block; the evidence of the witness.
 
     Raises:
         AuditError: the arm cannot run the audit.
@@ -40,7 +41,8 @@ def audit_arm(
     paths = sorted({path for group in binaries.values() for path in group})
     with tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state:
         launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
-        command = arm.command(launch, audit_script(paths))
+        witness = ["/bin/sh", "-c", inner.WITNESS, inner.EVIDENCE.strip()]
+        command = arm.command(launch, [*witness, *audit_script(paths)])
         try:
             answer = subprocess.run(
                 command,
@@ -56,9 +58,10 @@ def audit_arm(
             said = (getattr(error, "stderr", "") or str(error)).strip()
             raise AuditError(f"cannot run a command: {said[-600:]}") from None
     found = {row["path"]: row for row in parse_audit(answer.stdout)}
-    return [
+    rows = [
         {"arm": arm.name, "benchmark": benchmark, **found[path]}
         for benchmark, group in binaries.items()
         for path in group
         if path in found
     ]
+    return rows, inner.evidence(answer.stderr)

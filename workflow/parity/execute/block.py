@@ -11,15 +11,17 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
 from parity.errors import UserError
-from parity.execute import history, storage
-from parity.execute.attempt import Order, make_attempt
-from parity.execute.inner import WORK
-from parity.execute.session import ArmState, Session, begin_session, end_session, sessions
+from parity.execute import history, storage, tally
+from parity.execute.allocation import this_allocation
+from parity.execute.attempt import AllocationLost, Order, make_attempt
+from parity.execute.look import ArmState
+from parity.execute.session import Session, begin_session, end_session, sessions
+from parity.execute.sweep import clean_up
 from parity.files import read_json, write_json
 from parity.plan import block_of, case_of
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH, Launch
-from parity.study import System
+from parity.system import System
 
 BLOCK_VERSION = 1
 
@@ -40,7 +42,8 @@ def run_block(
         images: the records of the image formats, by format (results/images/images.json).
 
     Raises:
-        UserError: the working folder is not ours, or we stand in it.
+        UserError: the working folder is not ours, or we stand in it; the allocation is
+            not the block's, or was lost on the way.
     """
     block = block_of(plan, block_id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,9 +53,11 @@ def run_block(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",
             action="move the clone to another folder",
         )
+    allocation = this_allocation(system, block.get("nodes", 1))
     with storage.only_one_here(SCRATCH):
         _end_interrupted(folder)
-        session = begin_session(plan, images, system, folder)
+        tally.begin(block, folder)
+        session = begin_session(plan, images, system, allocation, folder)
         not_started: Reasons = {}
         numbered = enumerate(block["runs"], start=1)
         for case, group in groupby(numbered, key=lambda pair: pair[1]["case"]):
@@ -100,7 +105,14 @@ def _attempt_until_settled(order: Order, run_folder: Path, position: int, most: 
         attempt_folder = storage.new_attempt(run_folder)
         number = attempt_folder.name.removeprefix("attempt-")
         name = f"parity-{os.getpid()}-{position}-{number}"
-        reason = make_attempt(order, name, attempt_folder)["reason"]
+        try:
+            reason = make_attempt(order, name, attempt_folder)["reason"]
+        except AllocationLost as error:
+            raise UserError(
+                f"the allocation is no longer whole: {error}",
+                where=f"run {order.run}, on {', '.join(order.hosts)}",
+                action="start Snakemake again: it goes on with this block where it was",
+            ) from None
         if not reason or reason in history.OF_THE_BLOCK:
             return
 
@@ -118,6 +130,8 @@ def _program(
     except UserError as error:
         # This node is too small for the case; the other cases still run.
         return None, ("not-tested", error.what)
+    if program.ranks and not session.system.launcher:
+        return None, ("not-tested", "the system's file names no MPI launcher")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, ("not-tested", "dropping the page cache needs root")
     return program, None
@@ -150,7 +164,9 @@ def _order(
         program=program,
         parameters=case["parameters"],
         timeout_seconds=case["timeout"],
-        host_namespaces=session.host_namespaces,
+        namespaces=session.namespaces,
+        hosts=session.allocation.hosts,
+        launcher=session.system.launcher,
         block_gates=(*session.block_gates, state.gate),
         max_steal_fraction=session.system.max_steal_fraction,
         session=session.number,
@@ -158,15 +174,18 @@ def _order(
 
 
 def _end_interrupted(folder: Path) -> None:
-    """End what a killed runner left running, so that nothing runs beside the next program."""
+    """Remove the containers that a killed runner left on this node.
+
+    Their processes are ended when the session looks at the nodes.
+    """
     for started in folder.glob(f"runs/*/attempt-*/{storage.STARTED}"):
         attempt = started.parent
         if not (attempt / storage.RECORD).exists():
             left = read_json(started)
             arm = arms().get(left["arm"])
             if arm:
-                arm.cleanup(Launch(left["name"], None, SCRATCH, (attempt / "state").resolve()))
-    storage.end_processes_in(WORK)
+                state = (attempt / "state").resolve()
+                clean_up(arm, Launch(left["name"], None, SCRATCH, state), left.get("ranks", 0))
 
 
 def _summary(
@@ -184,10 +203,12 @@ def _summary(
 
 
 def _show(block: Mapping[str, Any], position: int, run: str, cannot: Reasons, folder: Path) -> None:
-    """One line of progress: how the run ended, or why it cannot be started."""
+    """One line of progress, and the block's tally: how the run ended, or why it did not start."""
     if run in cannot:
-        state = cannot[run]["reason"]
+        reason = state = cannot[run]["reason"]
     else:
         last = history.records(folder / "runs" / run)[-1]
-        state = last["reason"] or f"{last['wall_seconds']:.2f} s"
+        reason = last["reason"]
+        state = reason or f"{last['wall_seconds']:.2f} s"
+    tally.count(run, reason, run not in cannot, folder)
     print(f"{block['block']}  {position:>3}/{len(block['runs'])}  {run:<32} {state}", flush=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from parity.benchmarks.model import Program
 from parity.execute.inner import cpu_list, namespaces
 from parity.runtimes.model import Arm
+
+Ranks = Mapping[int, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -15,8 +18,8 @@ class Gate:
     """The outcome of one gate.
 
     Attributes:
-        name: `where`, `binding`, `steal`, `quiet`, `image`; the reason code of a
-            failure is `gate-` and this name.
+        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`; the reason code of
+            a failure is `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """
@@ -28,6 +31,11 @@ class Gate:
     def as_record(self) -> dict[str, Any]:
         """The gate as plain JSON."""
         return asdict(self)
+
+
+# Namespaces in which an arm must be where the runner is, unless it says that it is not:
+# a container in another network would measure another network.
+OURS = ("mnt", "net", "pid")
 
 
 def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
@@ -48,7 +56,7 @@ def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], reci
     shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
     if shared:
         return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
-    own = [name for name in ("mnt", "pid") if inside[name] != host[name]]
+    own = [name for name in OURS if inside.get(name, host[name]) != host[name]]
     if foreign := sorted(set(own) - set(arm.isolates)):
         return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
     # `fuse.squashfuse_ll` is a kind of `fuse`.
@@ -66,6 +74,34 @@ def binding_gate(cpus: Sequence[int], found: Mapping[str, str]) -> Gate:
         return Gate("binding", True)
     expected = ",".join(map(str, cpus))
     return Gate("binding", False, f"expected CPUs {expected}, allowed were {seen or 'unknown'}")
+
+
+def ranks_gate(program: Program, hosts: Sequence[str], found: Ranks) -> Gate:
+    """Whether every rank was started once, on the node that it belongs to.
+
+    Args:
+        hosts: the allocation's nodes, in the order that ranks fill them.
+        found: the evidence of each rank (`inner.rank_evidence`).
+    """
+    if sorted(found) != list(range(program.ranks)):
+        seen = ", ".join(map(str, sorted(found))) or "none"
+        return Gate("ranks", False, f"expected ranks 0 to {program.ranks - 1}, saw {seen}")
+    each = program.ranks // program.nodes
+    for rank, evidence in found.items():
+        expected = hosts[rank // each]
+        if evidence["node"] != expected:
+            seen = evidence["node"]
+            return Gate("ranks", False, f"expected rank {rank} on {expected}, saw it on {seen}")
+    return Gate("ranks", True)
+
+
+def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], found: Ranks) -> Gate:
+    """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
+    judged = {rank: judge(rank, evidence) for rank, evidence in found.items()}
+    for rank, gate in judged.items():
+        if not gate.passed:
+            return replace(gate, detail=f"rank {rank}: {gate.detail}")
+    return next(iter(judged.values()))
 
 
 def steal_gate(steal_fraction: float, limit: float) -> Gate:

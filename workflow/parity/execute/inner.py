@@ -7,26 +7,33 @@ by each runtime's own flags, so they are equal by construction.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from parity.benchmarks.model import Program
+from parity.execute.launcher import CPU, HOST, RANK, VARIABLES
 from parity.runtimes.model import MARKER, SCRATCH
 
 WORK = SCRATCH / "work"
 EVIDENCE = "parity-evidence "
+# One of several ranks says which it is, and on which node it was started.
+_OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 
 # Runs inside the arm just before the program takes its place (`exec`), so the evidence
-# comes from the very process that is measured. One `awk` and one `stat`: about 3 ms.
+# comes from the very process that is measured. One `stat` and two `awk`: about 3 ms.
+# Its name ($0) is how its lines begin.
 WITNESS = rf"""
-marker=
+marker= hostname=
 if [ -r {MARKER} ]; then read -r marker < {MARKER}; fi
+read -r hostname < /proc/sys/kernel/hostname
 {{
-  echo "{EVIDENCE}marker=$marker"
-  stat -L -c '{EVIDENCE}namespace.%n=%i' /proc/self/ns/*
-  awk '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print "{EVIDENCE}" $1 "=" $2}}' \
+  echo "$0 marker=$marker"
+  echo "$0 hostname=$hostname"
+  stat -L -c "$0 namespace.%n=%i" /proc/self/ns/*
+  awk -v begin="$0" '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print begin, $1 "=" $2}}' \
       /proc/self/status
-  awk '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
-       END {{print "{EVIDENCE}root=" found}}' /proc/self/mountinfo
+  awk -v begin="$0" '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
+       END {{print begin, "root=" found}}' /proc/self/mountinfo
 }} >&2
 exec "$@"
 """
@@ -51,13 +58,18 @@ def environment_digest(program: Program) -> str:
 
 
 def witnessed(program: Program) -> list[str]:
-    """The inner command with the witness in front of the program."""
-    cpus = ",".join(map(str, program.cpus))
+    """The inner command with the witness in front of the program.
+
+    What differs between ranks is filled in on the node (see launcher.py).
+    """
+    cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
+    if program.ranks:
+        cpus, begin, variables = CPU, f"{EVIDENCE}{RANK}@{HOST}", [VARIABLES]
     assignments = [f"{name}={value}" for name, value in program_environment(program).items()]
     return [
         *("/usr/bin/taskset", "-c", cpus),
-        *("/bin/sh", "-c", WITNESS, "witness"),
-        *("/usr/bin/env", "-i", f"--chdir={WORK}", *assignments),
+        *("/bin/sh", "-c", WITNESS, begin),
+        *("/usr/bin/env", "-i", f"--chdir={WORK}", *assignments, *variables),
         *program.argv,
     ]
 
@@ -68,23 +80,40 @@ def bare(program: Program) -> list[str]:
 
 
 def evidence(stderr: str) -> dict[str, str]:
-    """What the witness said, from a run's standard error.
+    """What the witness of a program without ranks said, from a run's standard error.
 
     Returns:
-        marker, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
+        marker, hostname, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
         `namespace.<name>` with its inode; whatever is missing there is missing here.
     """
+    return _facts(line for line in _said(stderr) if not _OF_A_RANK.match(line))
+
+
+def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
+    """What the witnesses of all ranks said, by rank, each with its `node` beside `evidence`."""
+    lines: dict[tuple[int, str], list[str]] = {}
+    for line in _said(stderr):
+        if match := _OF_A_RANK.match(line):
+            lines.setdefault((int(match[1]), match[2]), []).append(match[3])
+    return {rank: {"node": node} | _facts(said) for (rank, node), said in sorted(lines.items())}
+
+
+def _said(stderr: str) -> Iterator[str]:
+    lines = (line for line in stderr.splitlines() if line.startswith(EVIDENCE))
+    return (line.removeprefix(EVIDENCE) for line in lines)
+
+
+def _facts(lines: Iterable[str]) -> dict[str, str]:
     names = {
         "Cpus_allowed_list:": "cpus_allowed",
         "Seccomp:": "seccomp",
         "NoNewPrivs:": "no_new_privs",
     }
     found: dict[str, str] = {}
-    for line in stderr.splitlines():
-        key, separator, value = line.removeprefix(EVIDENCE).partition("=")
-        if line.startswith(EVIDENCE) and separator:
-            key = names.get(key, key).replace("/proc/self/ns/", "")
-            found[key] = value.strip()
+    for line in lines:
+        key, separator, value = line.partition("=")
+        if separator:
+            found[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
     return found
 
 

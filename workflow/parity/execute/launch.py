@@ -27,6 +27,10 @@ KEPT_VARIABLES = (
     "DOCKER_HOST",
     "CONTAINERS_CONF",
     "CONTAINERS_STORAGE_CONF",
+    # By these the launcher of a batch system finds its job and its daemons.
+    "SLURM_CONF",
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
 )
 
 
@@ -73,11 +77,23 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def kill_group(leader: int) -> None:
-    """Kill the process group of a session that we started; it may be gone already."""
+def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
+    """Kill the process group of a session that we started; it may be gone already.
+
+    Args:
+        grace_seconds: how long it is first asked to end by itself. A launcher passes the
+            request on to its ranks on other nodes, which our own SIGKILL cannot reach.
+    """
     try:
+        if grace_seconds:
+            os.killpg(leader, signal.SIGTERM)
+            deadline = time.monotonic() + grace_seconds
+            while time.monotonic() < deadline and not os.waitid(
+                os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT
+            ):
+                time.sleep(0.05)
         os.killpg(leader, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
+    except (ProcessLookupError, PermissionError, ChildProcessError):
         return
 
 
@@ -90,6 +106,7 @@ def run_and_wait(
     timeout_seconds: float,
     folder: Path | None = None,
     on_start: Callable[[int], None] | None = None,
+    grace_seconds: float = 0.0,
 ) -> Finished:
     """Run a command to its end, its output appended verbatim to two files.
 
@@ -99,6 +116,7 @@ def run_and_wait(
             everything else on the node, so that left-overs can be found.
         on_start: called with the process id right after the start; only sampled
             runs use it, because whatever it does happens beside the program.
+        grace_seconds: how long a command that is stopped may take to end by itself.
 
     Raises:
         OSError: the command cannot be started at all.
@@ -121,12 +139,12 @@ def run_and_wait(
                 _, status, usage = os.wait4(process.pid, 0)
             timed_out = False
         except _TimeIsOver:
-            kill_group(process.pid)
+            kill_group(process.pid, grace_seconds)
             _, status, usage = os.wait4(process.pid, 0)
             timed_out = True
         except BaseException:
             # The runner itself is being stopped: nothing of ours may stay behind.
-            kill_group(process.pid)
+            kill_group(process.pid, grace_seconds)
             process.wait()
             raise
         end = time.monotonic_ns()

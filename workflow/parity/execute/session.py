@@ -1,56 +1,43 @@
-"""A session of the runner in a block: what it finds on the node before anything is timed."""
+"""A session of the runner in a block: what it finds on the nodes before anything is timed."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
+from parity.commands import output_of
+from parity.errors import UserError
 from parity.execute import gates
-from parity.execute.audit import AuditError, audit_arm
-from parity.execute.quiet import busy_now, wait_until_quiet
+from parity.execute.allocation import Allocation
+from parity.execute.launcher import on_each_node
+from parity.execute.look import QUESTION, Answer, ArmState, Question, ask
+from parity.execute.quiet import busy_now
 from parity.files import read_json, write_json
 from parity.presence import Presence
 from parity.provenance import node
-from parity.runtimes import arms
-from parity.runtimes.model import NAMESPACES, Arm, Image
 from parity.source import identity
-from parity.study import System
-
-
-@dataclass(frozen=True)
-class ArmState:
-    """What a session found out about an arm before its first run.
-
-    Attributes:
-        image: the arm's image; None outside of any container or where there is none.
-        recipe: what the marker in the image says.
-        gate: whether the image is the one the digest chain ends in.
-        reason, detail: why the arm cannot be used here; empty if it can.
-        version: what the runtime says of itself.
-    """
-
-    image: Image | None
-    recipe: str
-    gate: gates.Gate
-    reason: str
-    detail: str
-    version: str
+from parity.system import System
 
 
 @dataclass(frozen=True)
 class Session:
-    """One session of the runner in a block; a block that was killed has several."""
+    """One session of the runner in a block; a block that was killed has several.
+
+    Attributes:
+        namespaces: node to the inodes of the namespaces that the runner has there.
+    """
 
     number: int
     node: NodeFacts
+    allocation: Allocation
     states: Mapping[str, ArmState]
-    host_namespaces: Mapping[str, str]
+    namespaces: Mapping[str, Mapping[str, str]]
     benchmarks: Mapping[str, Presence]
     block_gates: tuple[gates.Gate, ...]
     system: System
@@ -60,30 +47,32 @@ def begin_session(
     plan: Mapping[str, Any],
     images: Mapping[str, Mapping[str, Any]],
     system: System,
+    allocation: Allocation,
     folder: Path,
 ) -> Session:
-    """Look at the node, the arms, the images and the binaries; nothing is timed yet."""
-    number = len(list(folder.glob("session-*-start.json"))) + 1
-    facts, before = NodeFacts(**node.node_facts()), node.facts()
-    states = {name: _state(arms()[name], images) for name in plan["arms"]}
+    """Look at the nodes, the arms, the images and the binaries; nothing is timed yet."""
+    number = 1 + max((_number(path) for path in folder.glob("session-*")), default=0)
     names = sorted({case["benchmark"] for case in plan["cases"]})
-    binaries = {name: benchmarks()[name].binaries for name in names}
-    audit = []
-    for name, state in states.items():
-        if state.gate.passed and not state.reason:
-            try:
-                audit += audit_arm(arms()[name], state.image, binaries)
-            except AuditError as error:
-                # A runtime that is there and broken fails its own runs, not the block.
-                states[name] = replace(state, reason="runtime-broken", detail=str(error))
-    busy = wait_until_quiet(system.max_busy_fraction, system.settle_seconds)
+    question = Question(
+        arms=tuple(plan["arms"]),
+        benchmarks=tuple(names),
+        images=images,
+        nodes=len(allocation.hosts),
+        max_busy_fraction=system.max_busy_fraction,
+        settle_seconds=system.settle_seconds,
+    )
+    place = folder.resolve() / f"session-{number}-nodes"
+    seen = _ask_all(question, system, allocation, place) if question.nodes > 1 else [ask(question)]
+    first = seen[0]
+    facts = first["facts"] | {"cpus": tuple(first["facts"]["cpus"])}
     session = Session(
         number=number,
-        node=facts,
-        states=states,
-        host_namespaces=host_namespaces(),
+        node=NodeFacts(**facts, hosts=allocation.hosts),
+        allocation=allocation,
+        states={name: arm_of_all(name, seen) for name in plan["arms"]},
+        namespaces={answer["node_name"]: answer["namespaces"] for answer in seen},
         benchmarks={name: benchmarks()[name].probe() for name in names},
-        block_gates=(gates.quiet_gate(busy, system.max_busy_fraction),),
+        block_gates=(quiet_of_all(seen, system.max_busy_fraction),),
         system=system,
     )
     write_json(
@@ -91,58 +80,87 @@ def begin_session(
         {
             "started": now(),
             "program": identity(),
-            "node_name": socket.gethostname(),
-            "node": before,
-            "busy_fraction": busy,
             "system": system.name,
             "scale_label": system.scale_label,
-            "arms": {
-                name: {
-                    "version": state.version,
-                    "reason": state.reason,
-                    "detail": state.detail,
-                    "image": vars(state.image) if state.image else None,
-                    "image_gate": state.gate.as_record(),
-                }
-                for name, state in states.items()
-            },
-            "binaries": audit,
+            "allocation": dict(allocation.facts),
+            **_kept(first),
+            "arms": {name: state.as_record() for name, state in session.states.items()},
+            "other_nodes": [_kept(answer) for answer in seen[1:]],
         },
     )
     return session
 
 
-def _state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
-    """Whether an arm can be used on this node, its image checked by content."""
-    presence = arm.probe()
-    held = gates.Gate("image", True)
-    if not presence.available:
-        return ArmState(None, "", held, "not-tested", presence.reason, presence.version)
-    if arm.image_format is None:
-        return ArmState(None, "", held, "", "", presence.version)
-    record = images[arm.image_format]
-    if record["reason"]:
-        again = f"{record['reason']} (then; now: snakemake images --forcerun convert_image)"
-        return ArmState(None, "", held, "not-tested", again, presence.version)
-    image = Image(arm.image_format, record["location"], record["digest"])
-    try:
-        found = arm.digest(image.location)
-    except OSError as error:
-        found = f"unreadable: {error.strerror}"
-    gate = gates.image_gate(image.location, image.digest, found or "nothing, or no answer")
-    return ArmState(image, record["recipe"], gate, "", "", presence.version)
+def _kept(answer: Answer) -> dict[str, Any]:
+    return {k: answer[k] for k in ("node_name", "node", "busy_fraction", "arms", "binaries")}
 
 
-def host_namespaces() -> dict[str, str]:
-    """The runner's own namespaces, name to inode."""
-    folder = Path("/proc/self/ns")
-    return {
-        name: str((folder / name).stat().st_ino) for name in NAMESPACES if (folder / name).exists()
-    }
+def _ask_all(
+    question: Question, system: System, allocation: Allocation, folder: Path
+) -> list[Answer]:
+    """The answers of all nodes, in the order of the allocation.
+
+    Raises:
+        UserError: a node did not answer.
+    """
+    assert system.launcher is not None
+    folder.mkdir()
+    write_json(folder / QUESTION, asdict(question))
+    there = [sys.executable, "-m", "parity.execute.look", str(folder)]
+    output_of(on_each_node(system.launcher, question.nodes, there))
+    paths = [folder / f"node-{host}.json" for host in allocation.hosts]
+    if missing := [path.stem.removeprefix("node-") for path in paths if not path.exists()]:
+        raise UserError(
+            f"these nodes left no answer: {', '.join(missing)}",
+            where=str(folder),
+            action="see that every node has this folder and calls itself as Slurm calls it",
+        )
+    return [read_json(path) for path in paths]
+
+
+def arm_of_all(name: str, seen: Sequence[Answer]) -> ArmState:
+    """The state of an arm in the whole allocation: the first node's, if no node objects.
+
+    Ranks of one program must be the same program: an arm that resolves to other binaries
+    on one of the nodes cannot be used.
+    """
+    first = ArmState.from_record(seen[0]["arms"][name])
+    expected = _identities(seen[0], name)
+    for answer in seen:
+        state, host = ArmState.from_record(answer["arms"][name]), answer["node_name"]
+        if state.reason:
+            return replace(state, detail=_at(host, state.detail, seen))
+        if not state.gate.passed:
+            gate = replace(state.gate, detail=_at(host, state.gate.detail, seen))
+            return replace(state, gate=gate)
+        if other := sorted(expected ^ _identities(answer, name)):
+            paths = sorted({path for path, *_ in other})
+            return replace(
+                first,
+                reason="nodes-differ",
+                detail=f"other binaries or libraries on {host}: {', '.join(paths)}",
+            )
+    return first
+
+
+def _identities(answer: Answer, arm: str) -> set[tuple[str, str, str]]:
+    rows = [row for row in answer["binaries"] if row["arm"] == arm]
+    return {(row["path"], row["sha256"], row["closure_sha256"]) for row in rows}
+
+
+def _at(host: str, detail: str, seen: Sequence[Answer]) -> str:
+    return f"{host}: {detail}" if len(seen) > 1 else detail
+
+
+def quiet_of_all(seen: Sequence[Answer], limit: float) -> gates.Gate:
+    """The quiet gate of the busiest node."""
+    busiest = max(seen, key=lambda answer: answer["busy_fraction"])
+    gate = gates.quiet_gate(busiest["busy_fraction"], limit)
+    return replace(gate, detail=_at(busiest["node_name"], gate.detail, seen) if gate.detail else "")
 
 
 def end_session(session: Session, folder: Path) -> None:
-    """Write down the node's state after the block."""
+    """Write down the first node's state after the block."""
     write_json(
         folder / f"session-{session.number}-end.json",
         {"ended": now(), "busy_fraction": busy_now(), "node": node.facts()},

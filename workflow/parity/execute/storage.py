@@ -87,8 +87,14 @@ def end_processes_in(folder: Path) -> None:
 
 
 def processes_in(folder: Path) -> Iterator[psutil.Process]:
-    """Processes that have their working directory below a folder, we ourselves excepted."""
+    """Processes that have their working directory below a folder, we ourselves excepted.
+
+    Nodes that share a machine and its process table have the folder under one name on
+    file systems of their own; only processes of this node's are meant.
+    """
+    device = folder.stat().st_dev if folder.exists() else None
     for process in psutil.process_iter(["pid"]):
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            if Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
+            there = Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid()
+            if there and Path(f"/proc/{process.pid}/cwd").stat().st_dev == device:
                 yield process

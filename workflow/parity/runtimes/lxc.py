@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,7 @@ def configuration(launch: Launch) -> str:
     """The container's configuration: read-only root, the host's devices and network."""
     assert launch.image is not None
     scratch = _fstab_word(launch.scratch)
-    return f"""lxc.uts.name = {platform.node()}
-lxc.rootfs.path = dir:{launch.image.location}
+    return f"""lxc.rootfs.path = dir:{launch.image.location}
 lxc.rootfs.options = ro
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw sys:rw
@@ -55,8 +53,10 @@ class Lxc(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         file = launch.state / "lxc.conf"
         file.write_text(configuration(launch))
-        name, folder = f"--name={launch.name}", f"--lxcpath={launch.state}"
-        return ["lxc-execute", name, folder, f"--rcfile={file}", "--", *inner]
+        return [
+            *("lxc-execute", f"--name={launch.name}", f"--lxcpath={launch.state}"),
+            *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}", "--", *inner),
+        ]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         """Nothing but the unpacked image itself."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -43,17 +44,23 @@ class Launch:
     """The facts a command line is made from.
 
     Attributes:
-        name: unique name of this run, `[a-z0-9.-]+`; names the container where there is one.
+        name: unique name of this run, `[a-z0-9.@-]+`; names the container where there is one.
         image: the image in the arm's format; None for arms outside of any container.
         scratch: directory of the run, bound read-write at the same path inside.
         state: private directory of the run for the runtime's own files (an LXC
             configuration, for instance); it exists when `command` is called.
+        host: name of the node, for a runtime that has to be told it.
+
+    Of a program with ranks there is a container for each; then `name` and `host` hold
+    placeholders that are filled in on the node, and the words that hold them are all that
+    differs between ranks. `state` is shared by the ranks and seen by all nodes.
     """
 
     name: str
     image: Image | None
     scratch: Path
     state: Path
+    host: str = field(default_factory=platform.node)
 
 
 class Arm(ABC):

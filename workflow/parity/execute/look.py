@@ -1,0 +1,195 @@
+"""What a node finds out about itself before anything is timed; also run on each other node.
+
+`python -m parity.execute.look` is started once on each node of an allocation; question and
+answers lie in a folder that all nodes see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.errors import shown_to_the_user
+from parity.execute import gates, storage
+from parity.execute.audit import AuditError, audit_arm
+from parity.execute.inner import WORK
+from parity.execute.quiet import wait_until_quiet
+from parity.files import read_json, write_json
+from parity.provenance import node
+from parity.runtimes import arms
+from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image
+
+PATIENCE_SECONDS = 120
+QUESTION = "question.json"
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a node is asked.
+
+    Attributes:
+        images: the records of the image formats, by format.
+        nodes: how many nodes are asked.
+        max_busy_fraction, settle_seconds: when a node is quiet, and how long it may take.
+    """
+
+    arms: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    images: Mapping[str, Mapping[str, Any]]
+    nodes: int
+    max_busy_fraction: float
+    settle_seconds: float
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """What a node found out about an arm before its first run.
+
+    Attributes:
+        image: the arm's image; None outside of any container or where there is none.
+        recipe: what the marker in the image says.
+        gate: whether the image is the one the digest chain ends in.
+        reason, detail: why the arm cannot be used here; empty if it can.
+        version: what the runtime says of itself.
+    """
+
+    image: Image | None
+    recipe: str
+    gate: gates.Gate
+    reason: str
+    detail: str
+    version: str
+
+    def as_record(self) -> dict[str, Any]:
+        """The state as plain JSON."""
+        return {
+            "version": self.version,
+            "reason": self.reason,
+            "detail": self.detail,
+            "recipe": self.recipe,
+            "image": vars(self.image) if self.image else None,
+            "image_gate": self.gate.as_record(),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> ArmState:
+        """The state that `as_record` wrote."""
+        image = Image(**record["image"]) if record["image"] else None
+        kept = {key: record[key] for key in ("recipe", "reason", "detail", "version")}
+        return cls(image=image, gate=gates.Gate(**record["image_gate"]), **kept)
+
+
+def ask(question: Question, folder: Path | None = None) -> Answer:
+    """Look at this node: facts, namespaces, the state of each arm, the binaries in each.
+
+    Args:
+        folder: where nodes say that they have looked; None if this is the only one.
+    """
+    storage.private_folder(SCRATCH)
+    # End what an earlier session left running, so that nothing runs beside the next program.
+    storage.end_processes_in(WORK)
+    storage.emptied(WORK)
+    facts, before = node.node_facts(), node.facts()
+    states = {name: arm_state(arms()[name], question.images) for name in question.arms}
+    binaries = {name: benchmarks()[name].binaries for name in question.benchmarks}
+    ours, audit = host_namespaces(), []
+    for name, state in states.items():
+        if state.gate.passed and not state.reason:
+            states[name], rows = audited(arms()[name], state, binaries, ours)
+            audit += rows
+    if folder:
+        _wait_for_the_others(question.nodes, folder)
+    busy = wait_until_quiet(question.max_busy_fraction, question.settle_seconds)
+    return {
+        "node_name": platform.node(),
+        "facts": facts,
+        "node": before,
+        "busy_fraction": busy,
+        "namespaces": ours,
+        "arms": {name: state.as_record() for name, state in states.items()},
+        "binaries": audit,
+    }
+
+
+def _wait_for_the_others(nodes: int, folder: Path) -> None:
+    """Nodes that share a machine would see each other at work, not the neighbours they fear."""
+    (folder / f"looked-{platform.node()}").touch()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(list(folder.glob("looked-*"))) < nodes and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
+    """Whether an arm can be used on this node, its image checked by content."""
+    presence = arm.probe()
+    held = gates.Gate("image", True)
+    if not presence.available:
+        return ArmState(None, "", held, "not-tested", presence.reason, presence.version)
+    if arm.image_format is None:
+        return ArmState(None, "", held, "", "", presence.version)
+    record = images[arm.image_format]
+    if record["reason"]:
+        again = f"{record['reason']} (then; now: snakemake images --forcerun convert_image)"
+        return ArmState(None, "", held, "not-tested", again, presence.version)
+    image = Image(arm.image_format, record["location"], record["digest"])
+    try:
+        found = arm.digest(image.location)
+    except OSError as error:
+        found = f"unreadable: {error.strerror}"
+    gate = gates.image_gate(image.location, image.digest, found or "nothing, or no answer")
+    return ArmState(image, record["recipe"], gate, "", "", presence.version)
+
+
+def audited(
+    arm: Arm,
+    state: ArmState,
+    binaries: Mapping[str, Sequence[str]],
+    ours: Mapping[str, str],
+) -> tuple[ArmState, list[dict[str, Any]]]:
+    """The arm's state after its first start, and the identity of its binaries.
+
+    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on
+    another node, say), fails its own runs, not the block.
+
+    Args:
+        binaries: absolute paths by benchmark.
+        ours: the runner's namespaces, name to inode.
+    """
+    try:
+        rows, evidence = audit_arm(arm, state.image, binaries)
+    except AuditError as error:
+        return replace(state, reason="runtime-broken", detail=str(error)), []
+    recipe = state.recipe if arm.image_format else ""
+    where = gates.where_gate(arm, evidence, ours, recipe)
+    if not where.passed:
+        return replace(state, reason="gate-where", detail=where.detail), rows
+    return state, rows
+
+
+def host_namespaces() -> dict[str, str]:
+    """The runner's own namespaces, name to inode."""
+    folder = Path("/proc/self/ns")
+    return {
+        name: str((folder / name).stat().st_ino) for name in NAMESPACES if (folder / name).exists()
+    }
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Answer the question that lies in the folder that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="holds the question; the answer goes there")
+    folder = parser.parse_args(words).folder
+    with shown_to_the_user():
+        answer = ask(Question(**read_json(folder / QUESTION)), folder)
+        write_json(folder / f"node-{answer['node_name']}.json", answer)
+
+
+if __name__ == "__main__":
+    main()
