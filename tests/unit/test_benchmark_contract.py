@@ -32,7 +32,7 @@ outputs = st.builds(
     Outputs,
     stdout=st.text(),
     stderr=st.text(),
-    files=st.dictionaries(st.just("hpccoutf.txt"), st.text()),
+    files=st.dictionaries(st.sampled_from(["hpccoutf.txt", "np.out"]), st.text()),
     wall_seconds=st.lists(st.floats()).map(tuple),
     samples=st.lists(sample).map(tuple),
     command=st.lists(st.one_of(st.just("-w"), st.text())).map(tuple),
@@ -40,13 +40,15 @@ outputs = st.builds(
 
 
 def case(benchmark):
-    """Default parameters and the first level of each factor."""
-    return defaults(benchmark, **{key: levels[0] for key, levels in benchmark.factors.items()})
+    """Default parameters, the first level of each factor, and two ranks if it needs them."""
+    allocation = {"nodes": 1, "ranks": 2} if benchmark.allocations == "required" else {}
+    levels = {key: levels[0] for key, levels in benchmark.factors.items()}
+    return defaults(benchmark, **levels, **allocation)
 
 
 def test_the_benchmarks_are_found():
     names = [benchmark.name for benchmark in ALL]
-    assert {"hpcc", "likwid", "memory", "startup", "sysbench"} <= set(names)
+    assert {"hpcc", "likwid", "memory", "netpipe", "startup", "sysbench"} <= set(names)
 
 
 @each
@@ -78,6 +80,17 @@ def test_the_program_is_named_by_absolute_paths_and_bound_to_cpus_of_the_node(be
     assert set(program.cpus) <= set(NODE.cpus)
     assert program.cpus
     assert all(binary.startswith("/") for binary in benchmark.binaries)
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [benchmark for benchmark in ALL if benchmark.allocations],
+    ids=lambda benchmark: benchmark.name,
+)
+def test_ranks_are_started_by_the_site_where_they_are_asked_for(benchmark):
+    program = benchmark.program(case(benchmark) | {"nodes": 1, "ranks": 2}, NODE)
+    assert (program.nodes, program.ranks, len(program.cpus)) == (1, 2, 2)
+    assert benchmark.allocations in ("optional", "required")
 
 
 @each

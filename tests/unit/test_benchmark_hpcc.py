@@ -2,6 +2,7 @@ import pytest
 from benchmark_help import NODE, cuts, defaults, golden, values
 
 from parity.benchmarks.hpcc import BENCHMARK
+from parity.benchmarks.hpcc_output import process_grid
 from parity.benchmarks.model import NodeFacts, Outputs
 from parity.errors import UserError
 
@@ -112,3 +113,56 @@ def test_the_input_file():
 def test_more_ranks_than_cpus_is_refused():
     with pytest.raises(UserError, match="4 logical CPUs are asked for"):
         BENCHMARK.program(defaults(BENCHMARK, p=2), NODE)
+
+
+def on_allocation(text, stderr, nodes, ranks, **parameters):
+    parameters = defaults(BENCHMARK, nodes=nodes, ranks=ranks, **parameters)
+    files = {"hpccoutf.txt": text}
+    return BENCHMARK.parse(Outputs(stderr=stderr, files=files, parameters=parameters))
+
+
+def test_ranks_on_two_nodes():
+    text, stderr = golden("hpcc/real-2x4.txt"), golden("openmpi/two-nodes.txt")
+    parsed = on_allocation(text, stderr, 2, 4, n=500)
+    assert parsed.valid, parsed.detail
+    assert list(values(parsed)) == list(values(parse(golden("hpcc/real.txt"))))
+    assert on_allocation(text, stderr, 4, 4, n=500).reason == "transport"
+    assert on_allocation(text, "", 2, 4, n=500).reason == "world-size"
+
+
+def test_one_rank_has_nobody_to_talk_to():
+    parsed = on_allocation(
+        golden("hpcc/real-1x1.txt"), golden("openmpi/one-rank.txt"), 1, 1, n=1000
+    )
+    assert parsed.valid, parsed.detail
+    named = set(values(parsed))
+    assert {"hpl", "ptrans", "fft_mpi", "stream_triad_star"} <= named
+    assert not {name for name in named if "ring" in name or "ping" in name}
+
+
+def test_ranks_that_do_not_know_of_each_other():
+    # The one that finds the input file ends well, and its output is complete.
+    text, stderr = golden("hpcc/failed-singletons.txt"), golden("openmpi/singletons.txt")
+    assert on_allocation(text, stderr, 2, 2, n=500).reason == "singletons"
+    assert on_allocation(text, golden("openmpi/one-node.txt"), 1, 2, n=500).reason == "wrong-size"
+
+
+def test_on_an_allocation_the_program_is_hpcc_itself():
+    program = BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=4), NODE)
+    assert program.argv == ("/usr/bin/hpcc",)
+    assert (program.nodes, program.ranks, program.cpus) == (2, 4, (0, 1))
+    assert program.environment["OMPI_MCA_btl"] == "self,vader,tcp"
+    assert program.environment["OPENBLAS_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "grid"),
+    [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (6, (2, 3)), (7, (1, 7)), (36, (6, 6)), (72, (8, 9))],
+)
+def test_the_grid_of_an_allocation_is_as_square_as_it_can_be(ranks, grid):
+    assert process_grid({"p": 1, "q": 2, "nodes": 1, "ranks": ranks}) == grid
+
+
+def test_more_ranks_on_a_node_than_it_has_cpus_is_refused():
+    with pytest.raises(UserError, match="3 logical CPUs are asked for"):
+        BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=6), NODE)

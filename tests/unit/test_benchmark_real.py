@@ -13,6 +13,28 @@ from parity.provenance.node import node_facts
 pytestmark = pytest.mark.system
 
 
+# Hands mpirun's number of a rank on under the name that the runner gives it.
+NUMBERED = """\
+export PARITY_RANK="$OMPI_COMM_WORLD_RANK"
+exec /usr/bin/taskset -c "$(echo "$1" | cut -d, -f$((PARITY_RANK + 1)))" "${@:2}"
+"""
+
+LAUNCHER = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_plm": "isolated",
+}
+
+
+def command(program):
+    """The program bound to its CPUs; its ranks, if it has any, are started by mpirun."""
+    cpus = ",".join(map(str, program.cpus))
+    if not program.ranks:
+        return ["/usr/bin/taskset", "-c", cpus, *program.argv]
+    launcher = ("/usr/bin/mpirun", "--bind-to", "none", "-n", str(program.ranks))
+    return [*launcher, "/bin/bash", "-c", NUMBERED, "rank", cpus, *program.argv]
+
+
 def run(name, folder, **parameters):
     """Run a benchmark natively, as its own `Program` says, and parse what it leaves."""
     benchmark = benchmarks()[name]
@@ -25,12 +47,11 @@ def run(name, folder, **parameters):
     program = benchmark.program(parameters, node)
     for file, text in program.files.items():
         (folder / file).write_text(text)
-    cpus = ",".join(map(str, program.cpus))
+    own = {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
     answer = subprocess.run(
-        ["/usr/bin/taskset", "-c", cpus, *program.argv],
+        command(program),
         cwd=folder,
-        env={"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
-        | dict(program.environment),
+        env=own | (LAUNCHER if program.ranks else {}) | dict(program.environment),
         capture_output=True,
         text=True,
         check=True,
@@ -59,3 +80,18 @@ def test_hpcc(tmp_path):
     parsed = run("hpcc", tmp_path, n=500)
     assert parsed.valid, parsed.detail
     assert values(parsed)["hpl"] > 0
+
+
+def test_hpcc_on_an_allocation(tmp_path):
+    parsed = run("hpcc", tmp_path, nodes=1, ranks=2, n=500)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["hpl"] > 0
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "mpi"])
+def test_netpipe(tmp_path, protocol):
+    sizes = {"upper_bound": 65_536, "repetitions": 50}
+    parsed = run("netpipe", tmp_path, nodes=1, ranks=2, protocol=protocol, **sizes)
+    assert parsed.valid, parsed.detail
+    assert 0 < values(parsed)["latency"] < 0.01
+    assert 0.01 < values(parsed)["bandwidth"] < 10_000

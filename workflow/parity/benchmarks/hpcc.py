@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from parity.benchmarks import openmpi
 from parity.benchmarks.debian import installed
-from parity.benchmarks.hpcc_output import read_metrics
+from parity.benchmarks.hpcc_output import process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import total
-from parity.benchmarks.sizing import first_cpus
+from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
 from parity.presence import Presence
 
 # The order of lines is the format (hpcc's README); what varies is marked.
@@ -52,6 +53,8 @@ HPL.out      output file name (unused)
 40           NB
 """
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
 _ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -62,14 +65,14 @@ _ENVIRONMENT = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     # No remote shell and no batch system is looked for, inside or outside.
     "OMPI_MCA_plm": "isolated",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
+    **_ONE_THREAD,
 }
 
 
 def input_file(parameters: Mapping[str, Any]) -> str:
     """hpccinf.txt for one problem size, block size and process grid."""
-    return _INPUT.format(**{key: parameters[key] for key in ("n", "nb", "p", "q")})
+    rows, columns = process_grid(parameters)
+    return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
 
 
 def launch_words(cpus: tuple[int, ...]) -> tuple[str, ...]:
@@ -89,7 +92,9 @@ def launch_words(cpus: tuple[int, ...]) -> tuple[str, ...]:
 class HpcChallenge(Benchmark):
     """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
 
-    The launcher runs inside of the arm, in all arms alike: this is the single-node case.
+    On an allocation the site's launcher starts each rank in a container of its own.
+    Without one there is a single node, and the launcher runs inside of the arm, in all
+    arms alike.
     """
 
     name = "hpcc"
@@ -116,16 +121,19 @@ class HpcChallenge(Benchmark):
             "minimum": 1,
             "maximum": 512,
             "default": 1,
-            "description": "Rows of the process grid; ranks are p times q.",
+            "description": "Rows of the process grid; ranks are p times q. "
+            "An allocation sets its own grid.",
         },
         "q": {
             "type": "integer",
             "minimum": 2,
             "maximum": 512,
             "default": 2,
-            "description": "Columns of the process grid, at least 2: latency needs two ranks.",
+            "description": "Columns of the process grid, at least 2: latency needs two ranks. "
+            "An allocation sets its own grid.",
         },
     }
+    allocations = "optional"
     primary = ("hpl",)
     note = (
         "With a small matrix HPL itself takes a fraction of a second, so start and clock weigh "
@@ -138,25 +146,38 @@ class HpcChallenge(Benchmark):
         return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The launcher and hpcc, one rank on each of the first p times q logical CPUs.
+        """hpcc, started once for each rank of an allocation, or by its own launcher.
 
         Raises:
-            UserError: more ranks than logical CPUs.
+            UserError: more ranks on a node than it has logical CPUs, or too large a world.
         """
-        cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
+        files = {"hpccinf.txt": input_file(parameters)}
+        collect = ("hpccoutf.txt",)
+        if "ranks" not in parameters:
+            cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
+            return Program(launch_words(cpus), cpus, _ENVIRONMENT, files, collect)
+        nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
-            argv=launch_words(cpus),
-            cpus=cpus,
-            environment=_ENVIRONMENT,
-            files={"hpccinf.txt": input_file(parameters)},
-            collect=("hpccoutf.txt",),
+            argv=("/usr/bin/hpcc",),
+            cpus=cpus_for_ranks(node, nodes, ranks, "hpcc: allocations, ranks of one node"),
+            environment=openmpi.environment(ranks) | _ONE_THREAD,
+            files=files,
+            collect=collect,
+            ranks=ranks,
+            nodes=nodes,
         )
 
     @total
     def parse(self, outputs: Outputs) -> Parsed:
-        """All numbers of hpcc's summary; valid if each of its own checks passed."""
+        """All numbers of hpcc's summary; valid if each of its own checks passed.
+
+        On an allocation its ranks must have been one world, too, as MPI itself says.
+        """
+        asked = outputs.parameters
+        if "ranks" in asked:
+            openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
         text = outputs.files.get("hpccoutf.txt", "")
-        return Parsed(valid=True, metrics=read_metrics(text, outputs.parameters))
+        return Parsed(valid=True, metrics=read_metrics(text, asked))
 
 
 BENCHMARK = HpcChallenge()

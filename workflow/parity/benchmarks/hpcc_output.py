@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -40,6 +41,10 @@ _NUMBERS = (
     *_rates("RandomAccess_GUPs", "random_access", "Gup/s"),
     _Number("MPIRandomAccess_GUPs", "random_access_mpi", "Gup/s", "higher"),
     _Number("PTRANS_GBs", "ptrans", "GB/s", "higher"),
+)
+
+# Between ranks; hpcc writes -1 for each of them when there is a single one.
+_NUMBERS_BETWEEN_RANKS = (
     _Number("AvgPingPongLatency_usec", "ping_pong_latency", "us", "lower"),
     _Number("RandomlyOrderedRingLatency_usec", "ring_latency", "us", "lower"),
     _Number("AvgPingPongBandwidth_GBytes", "ping_pong_bandwidth", "GB/s", "higher"),
@@ -52,6 +57,19 @@ _CHECKED_SECTIONS = 10
 _END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}\n"
 
 
+def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
+    """Rows and columns of the process grid, whose product is the number of ranks.
+
+    On an allocation it is as square as the number of ranks allows, with no more rows than
+    columns, as HPL's documentation advises; elsewhere the study says it.
+    """
+    if "ranks" not in parameters:
+        return parameters["p"], parameters["q"]
+    ranks = parameters["ranks"]
+    rows = next(row for row in range(math.isqrt(ranks), 0, -1) if ranks % row == 0)
+    return rows, ranks // rows
+
+
 def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
     """All metrics of one run.
 
@@ -62,16 +80,18 @@ def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]
     """
     require_complete(text, "HPC Challenge Benchmark", _END)
     summary = read_summary(text)
+    rows, columns = process_grid(parameters)
     for key, asked in (
-        ("CommWorldProcs", parameters["p"] * parameters["q"]),
-        ("HPL_nprow", parameters["p"]),
-        ("HPL_npcol", parameters["q"]),
+        ("CommWorldProcs", rows * columns),
+        ("HPL_nprow", rows),
+        ("HPL_npcol", columns),
         ("HPL_N", parameters["n"]),
         ("HPL_NB", parameters["nb"]),
     ):
         require_equal(_value(summary, key), asked, key)
     check_residuals(text)
     check_validations(text, summary)
+    numbers = _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ())
     return tuple(
         Metric(
             number.name,
@@ -79,7 +99,7 @@ def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]
             number.unit,
             number.better,
         )
-        for number in _NUMBERS
+        for number in numbers
     )
 
 

@@ -1,0 +1,205 @@
+"""NetPIPE: latency and bandwidth between two ranks, over bare TCP and over MPI."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import openmpi
+from parity.benchmarks.debian import installed
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, positive, require_equal, total
+from parity.benchmarks.sizing import cpus_for_ranks
+from parity.errors import UserError
+from parity.presence import Presence
+
+# Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
+# there yet, so it is started again until rank 1 does, for half a minute at the most.
+# NetPIPE measures by its own clock, which does not run meanwhile.
+_TRANSMIT_OR_RECEIVE = """\
+host=$1
+shift
+[ "$PARITY_RANK" = 0 ] || exec /usr/bin/NPtcp "$@"
+tries=300
+while :; do
+    /usr/bin/NPtcp -h "$host" "$@"
+    status=$?
+    tries=$((tries - 1))
+    [ "$status" = 246 ] && [ "$tries" -gt 0 ] || exit "$status"
+    sleep 0.1
+done
+"""
+
+_STATED_SIZES = (1024, 65_536, 1_048_576)
+
+# NetPIPE's "Mbps" are of 2^20 bits.
+_BITS = 1024 * 1024
+
+_Point = tuple[int, float]
+
+
+def message_sizes(upper_bound: int) -> Iterator[int]:
+    """The sizes that NetPIPE takes without perturbations: 1, 2, 3, 4, 6, 8, 12, … bytes.
+
+    From its source (netpipe.c, main loop): the step doubles at every other size.
+    """
+    size, step, number = 1, 1, 0
+    while size <= upper_bound:
+        yield size
+        step *= 2 if number > 2 and number % 2 else 1
+        size, number = size + step, number + 1
+
+
+def read_points(text: str, upper_bound: int) -> list[_Point]:
+    """Size in bytes and one-way time in seconds of each line of np.out.
+
+    The third column holds the time to 10 ns only, too coarse within a node, so the time
+    is taken from the rate in the second column and the third is held against it.
+
+    Raises:
+        Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`),
+            or a line is not what NetPIPE writes (`unparsable`).
+    """
+    lines = [line.split() for line in text.splitlines()]
+    sizes = list(message_sizes(upper_bound))
+    if len(lines) < len(sizes) or not text.endswith("\n"):
+        raise Refused("truncated", f"{len(lines)} message sizes of {len(sizes)} were measured")
+    if any(len(words) != 3 for words in lines):
+        raise Refused("unparsable", "a line does not state size, rate and time")
+    require_equal(str(len(lines)), len(sizes), "message sizes")
+    return [_point(words, size) for words, size in zip(lines, sizes, strict=True)]
+
+
+def _point(words: list[str], size: int) -> _Point:
+    require_equal(words[0], size, "message size")
+    seconds = 8 * size / (positive(words[1], "rate") * _BITS)
+    rounded = positive(words[2], "time")
+    if not math.isclose(seconds, rounded, rel_tol=1e-3, abs_tol=1e-8):
+        raise Refused("unparsable", f"rate and time of {size} bytes contradict each other")
+    return size, seconds
+
+
+def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
+    """Latency of the smallest message, highest bandwidth of all, and the time of some."""
+    times = dict(points)
+    bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
+    return (
+        Metric("latency", points[0][1], "s", "lower"),
+        Metric("bandwidth", bandwidth, "Gbit/s", "higher"),
+        *(
+            Metric(f"time_{size}", times[size], "s", "lower")
+            for size in _STATED_SIZES
+            if size in times
+        ),
+    )
+
+
+class NetPipe(Benchmark):
+    """NetPIPE 3.7 of Ames Laboratory: messages of growing size go to and fro.
+
+    For each size it reports the best of three trials: half the time of a round trip.
+    Two ranks on two nodes measure the network between them, on one node its memory (MPI)
+    or loopback (TCP).
+    """
+
+    name = "netpipe"
+    title = "NetPIPE"
+    packages = ("netpipe-tcp", "netpipe-openmpi")
+    binaries = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
+    factors: ClassVar = {"protocol": ("tcp", "mpi")}
+    parameters: ClassVar = {
+        "upper_bound": {
+            "type": "integer",
+            "minimum": 65_536,
+            "maximum": 268_435_456,
+            "default": 1_048_576,
+            "description": "Largest message in bytes.",
+        },
+        "repetitions": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 1_000_000,
+            "default": 0,
+            "description": "Round trips of each trial; 0 lets NetPIPE choose, about 0.1 s each.",
+        },
+        "port": {
+            "type": "integer",
+            "minimum": 1024,
+            "maximum": 65_535,
+            "default": 5002,
+            "description": "TCP port on which rank 1 listens.",
+        },
+    }
+    allocations = "required"
+    primary = ("latency", "bandwidth")
+
+    def probe(self) -> Presence:
+        """Whether both programs are installed."""
+        return installed(self.binaries, self.packages)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """Rank 0, which transmits and writes np.out, and rank 1, which answers.
+
+        Raises:
+            UserError: not two ranks, or too few CPUs or host names for them.
+        """
+        nodes, ranks = parameters["nodes"], parameters["ranks"]
+        if ranks != 2:
+            raise UserError(
+                f"NetPIPE measures between 2 ranks, not {ranks}",
+                where="benchmarks.netpipe.allocations",
+                allowed="1x2 (within a node) or 2x2 (between two nodes)",
+                action="correct it in the study",
+            )
+        over_mpi = parameters["protocol"] == "mpi"
+        return Program(
+            argv=_over_mpi(parameters) if over_mpi else _over_tcp(parameters, node),
+            cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
+            environment=openmpi.environment(ranks) if over_mpi else {},
+            collect=("np.out",),
+            ranks=ranks,
+            nodes=nodes,
+        )
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Latency and bandwidth; valid if all sizes were measured, by one world of MPI."""
+        asked = outputs.parameters
+        if asked["protocol"] == "mpi":
+            openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+        text = outputs.files.get("np.out", "")
+        return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
+
+
+def _options(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """What both programs are told: sizes without perturbations, and the output file."""
+    options = ("-l", "1", "-u", str(parameters["upper_bound"]), "-p", "0", "-o", "np.out")
+    repetitions = parameters["repetitions"]
+    return (*options, "-n", str(repetitions)) if repetitions else options
+
+
+def _over_mpi(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("/usr/bin/NPopenmpi", *_options(parameters))
+
+
+def _over_tcp(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    receiver = _receiver(node, parameters["nodes"])
+    shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver)
+    return (*shell, *_options(parameters), "-P", str(parameters["port"]))
+
+
+def _receiver(node: NodeFacts, nodes: int) -> str:
+    """The host of rank 1, as rank 0 calls it; within a node no name service is asked."""
+    if nodes == 1:
+        return "127.0.0.1"
+    if len(node.hosts) < nodes:
+        raise UserError(
+            f"the names of {nodes} nodes are needed, and {len(node.hosts)} are known",
+            where="netpipe: hosts of the allocation",
+            action="run it as a job of the batch system",
+        )
+    return node.hosts[1]
+
+
+BENCHMARK = NetPipe()

@@ -1,0 +1,126 @@
+"""What Open MPI says about its own world: how many ranks, and who reaches whom how.
+
+Each rank finds its number and its peers through the launcher. If a container hides the
+launcher from it, Open MPI quietly makes a world of one rank out of each process, and all
+of them end well. So a program's world is read from inside, from what MPI prints itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from parity.benchmarks.reading import Refused
+from parity.errors import UserError
+
+SHARED_MEMORY = "vader"
+NETWORK = "tcp"
+
+# Each rank names each of its peers, so the lines grow with the square of the ranks.
+LARGEST_WORLD = 1024
+
+_ENVIRONMENT = {
+    # One stack in all arms. Left alone, Open MPI takes the best that it can open, and what
+    # it can open depends on the devices and libraries that a container shows.
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": f"self,{SHARED_MEMORY},{NETWORK}",
+    # The kernel's single copy between processes needs ptrace rights that some runtimes
+    # take away, and with a user namespace for each rank it makes no progress at all.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    # Bridges of containers have the same address on every node: connections over them
+    # would end at home. The first two are Open MPI's own default.
+    "OMPI_MCA_btl_tcp_if_exclude": "127.0.0.1/8,sppp,docker0,podman0,cni-podman0,lxcbr0,virbr0",
+    # Each rank says how it reaches each other rank: level 1 prints just these lines. All
+    # peers are added at the start and not when they are first spoken to, so that the
+    # lines are complete and none is written while the program measures.
+    "OMPI_MCA_btl_base_verbose": "1",
+    "OMPI_MCA_mpi_add_procs_cutoff": str(LARGEST_WORLD),
+}
+
+# [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
+_REACHED = re.compile(
+    r"mca: bml: Using (\w+) btl for send to \[\[([0-9]+,[0-9]+)\],([0-9]{1,9})\] on node (\S+)$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """The ranks of one program, as they name each other.
+
+    Attributes:
+        jobs: names of the MPI jobs; a single one if the ranks form one world.
+        ranks: numbers of the ranks that are named by themselves or by others.
+        reached: how many processes reach a rank over a transport, by (rank, transport);
+            over `self` that is the rank itself.
+    """
+
+    jobs: frozenset[str]
+    ranks: frozenset[int]
+    reached: Mapping[tuple[int, str], int]
+
+
+def environment(ranks: int) -> dict[str, str]:
+    """Variables of a program whose `ranks` processes the site's launcher starts.
+
+    Raises:
+        UserError: the world is too large to be described pair by pair.
+    """
+    if ranks > LARGEST_WORLD:
+        raise UserError(
+            f"{ranks} MPI ranks are asked for; each would describe its way to each other",
+            where="the study's allocations",
+            allowed=f"up to {LARGEST_WORLD} ranks in all",
+            action="take fewer ranks for each node",
+        )
+    return dict(_ENVIRONMENT)
+
+
+def read_world(stderr: str) -> World:
+    """What the ranks say; lines that are cut or of something else are passed over."""
+    lines = _REACHED.findall(stderr)
+    return World(
+        jobs=frozenset(job for _, job, _, _ in lines),
+        ranks=frozenset(int(rank) for _, _, rank, _ in lines),
+        reached=Counter((int(rank), transport) for transport, _, rank, _ in lines),
+    )
+
+
+def require_world(stderr: str, nodes: int, ranks: int) -> World:
+    """Refuse a run whose ranks are not one world on these nodes.
+
+    Who shares a node with whom follows from the transport: shared memory ends at the
+    node, and it is always preferred, so everyone else is reached over the network.
+
+    Args:
+        ranks: in all, equally many on each node.
+
+    Raises:
+        Refused: every process is alone (`singletons`), ranks are missing or too many
+            (`world-size`), or one is reached otherwise than its place demands
+            (`transport`).
+    """
+    world = read_world(stderr)
+    alone = max(len(world.jobs), world.reached.get((0, "self"), 0))
+    if ranks > 1 and alone > 1:
+        raise Refused("singletons", f"{alone} worlds of MPI instead of one with {ranks} ranks")
+    if world.ranks != frozenset(range(ranks)):
+        raise Refused("world-size", f"asked for {ranks} ranks, MPI names {len(world.ranks)}")
+    neighbours = ranks // nodes - 1
+    for rank in range(ranks):
+        _require_reached(world, rank, "self", 1)
+        _require_reached(world, rank, SHARED_MEMORY, neighbours)
+        _require_reached(world, rank, NETWORK, ranks - 1 - neighbours)
+    return world
+
+
+def _require_reached(world: World, rank: int, transport: str, others: int) -> None:
+    """Over the network a rank may be reached several times: once over each interface."""
+    seen = world.reached.get((rank, transport), 0)
+    over_each = transport == NETWORK and 0 < others < seen and seen % others == 0
+    if seen != others and not over_each:
+        raise Refused(
+            "transport", f"rank {rank} is reached over {transport} by {seen} instead of {others}"
+        )
