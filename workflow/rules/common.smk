@@ -1,20 +1,26 @@
 """Loads and checks the configuration, once, for all rules; no logic lives here."""
 
-from parity.plan import make_plan
+from parity.plan import jobs_of, make_plan
 from parity.settings import check, schema
 from parity.source import PACKAGE, digest_of
-from parity.study import load_study, load_system
+from parity.study import load_study
+from parity.system import load_system, refuse_without_batch_system
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
     STUDY = load_study(config["study"], config["scale"])
     SYSTEM = load_system(config["system"])
     PLAN = make_plan(STUDY)
+    if workflow.is_main_process:
+        refuse_without_batch_system(SYSTEM)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
 CAMPAIGN = STUDY.campaign
 BLOCKS = [block["block"] for block in PLAN["blocks"]]
+# What each block asks of a batch system, and the modules that it loads there.
+JOBS = jobs_of(PLAN)
+MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
 LIVE = f"results/live/{CAMPAIGN}"
 ARCHIVE = f"results/archive/{config['archive']}"
 # What `figures` and `paper` draw; `all` always draws what is measured here.
@@ -24,5 +30,5 @@ DATA = LIVE if config["data"] == "live" else ARCHIVE
 wildcard_constraints:
     source="live|archive",
     dataset="[a-z][a-z0-9]*-[a-z0-9-]+",
-    block="[a-z0-9]+-[a-z0-9]+-b[0-9]{4}-[0-9a-f]{8}",
+    block="[a-z0-9]+-[a-z0-9]+-(n[0-9]+-)?b[0-9]{4}-[0-9a-f]{8}",
     format="[a-z]+",

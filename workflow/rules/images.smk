@@ -13,6 +13,8 @@ from parity.runtimes import arms
 PACKAGES = installed_versions(
     [name for benchmark in benchmarks().values() for name in benchmark.packages]
 )
+# Made where Snakemake runs, or in a job where the site does not let login nodes build.
+HERE = not SYSTEM.images_on_node
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
 
@@ -22,10 +24,12 @@ rule bootstrap_base:
         record="results/images/base.json",
     log:
         "results/images/logs/bootstrap_base.log",
+    localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
         base_image=SYSTEM.base_image,
+        folder=SYSTEM.image_folder,
     script:
         "../scripts/bootstrap_base.py"
 
@@ -40,10 +44,12 @@ rule build_image:
         record="results/images/oci.json",
     log:
         "results/images/logs/build_image.log",
+    localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
         packages=PACKAGES,
+        folder=SYSTEM.image_folder,
     script:
         "../scripts/build_image.py"
 
@@ -56,8 +62,11 @@ rule unpack_image:
         record="results/images/directory.json",
     log:
         "results/images/logs/unpack_image.log",
+    localrule: HERE
     conda:
         "../../envs/parity.yaml"
+    params:
+        folder=SYSTEM.image_folder,
     script:
         "../scripts/unpack_image.py"
 
@@ -73,8 +82,11 @@ rule convert_image:
         "results/images/logs/convert_{format}.log",
     wildcard_constraints:
         format="|".join(FORMATS),
+    localrule: HERE
     conda:
         "../../envs/parity.yaml"
+    params:
+        folder=SYSTEM.image_folder,
     script:
         "../scripts/convert_image.py"
 

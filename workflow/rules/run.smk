@@ -34,12 +34,21 @@ rule run_block:
         "results/blocks/{block}/runner.log",
     conda:
         "../../envs/parity.yaml"
-    # A block has the node for itself.
-    threads: workflow.cores
+    # A block has the node for itself: here all cores, in a batch system by --exclusive.
+    threads: 1 if SYSTEM.batch_system else workflow.cores
+    resources:
+        nodes=lookup("{block}/nodes", within=JOBS),
+        # With `mpi` the job step puts no srun of its own around the block, whose CPUs
+        # the launcher's steps would wait for; the plugin then wants two tasks or more.
+        tasks=lookup("{block}/tasks", within=JOBS),
+        mpi="srun",
+        runtime=lookup("{block}/minutes", within=JOBS),
     params:
         package=str(PACKAGE.parent),
         system=config["system"],
+        modules=MODULES,
     shell:
+        "{params.modules}"
         "PYTHONPATH={params.package:q} python -m parity.execute"
         " --plan {input.plan:q} --block {wildcards.block} --images {input.images:q}"
         " --system {params.system:q} --folder results/blocks/{wildcards.block}"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from parity.errors import shown_to_the_user
 from parity.provenance.build import bootstrap_base, registry_base
-from parity.provenance.images import ImageRecord, made_or_reason, write_record
+from parity.provenance.images import ImageRecord, made_or_reason, place_of, write_record
 
 if __name__ == "__main__":
     with shown_to_the_user():
         reference = snakemake.params.base_image
-        tar = Path(snakemake.output.record).resolve().with_name("base.tar")
+        tar = place_of(snakemake.output.record, snakemake.params.folder, "base.tar")
         log = Path(snakemake.log[0])
         if reference == "bootstrap":
             record = made_or_reason(partial(bootstrap_base, tar, log), ImageRecord("base"), log)

@@ -23,7 +23,7 @@ if __name__ == "__main__":
         )
         oci = images.read_record(snakemake.input.oci)
         directory = images.read_record(snakemake.input.directory)
-        place = Path(snakemake.output.record).resolve().with_name(f"image.{name}")
+        place = images.place_of(snakemake.output.record, snakemake.params.folder, f"image.{name}")
         make = partial(images.make_format, converter, oci, directory, place)
         empty = images.ImageRecord(name, parent=arm.made_from)
         record = images.made_or_reason(make, empty, Path(snakemake.log[0]))

@@ -154,6 +154,13 @@ def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Pat
         return replace(empty, reason=f"making it failed: {error.what.splitlines()[0]}")
 
 
+def place_of(record: str, folder: str | None, name: str) -> Path:
+    """Where the image of that name goes: into the site's folder, or beside its record."""
+    place = Path(folder) if folder else Path(record).parent
+    place.mkdir(parents=True, exist_ok=True)
+    return place.resolve() / name
+
+
 def line_of(record: ImageRecord) -> str:
     """A record as a line for a terminal."""
     size = "" if record.bytes is None else f"{record.bytes / 1e6:8.1f} MB"
