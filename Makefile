@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all figures test test-fast lint bench docs setup environment
+.PHONY: help all figures test test-fast lint bench progress docs setup environment cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -31,8 +31,17 @@ lint: environment  ## Formatting, lint and spelling
 bench: setup  ## What the harness itself costs, as ratios within one run
 	python tools/bench.py
 
+progress: environment  ## How far the study is, while or after Snakemake runs; PLAN=… for another
+	@python -m parity.progress $(PLAN)
+
 docs: environment  ## The generated parts of the documentation
 	python tools/docs.py
+
+cluster-up: environment  ## Start a real Slurm of four virtual nodes on this machine, as root
+	python tools/virtual_cluster up
+
+cluster-down: environment  ## End it, and leave nothing behind
+	python tools/virtual_cluster down
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
 	python -m parity.install

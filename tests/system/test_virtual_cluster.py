@@ -1,0 +1,137 @@
+"""A real Slurm on this machine, and nothing of it afterwards."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+from virtual_cluster import install, layout  # noqa: E402
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces, links and mounts need root"),
+    pytest.mark.skipif(
+        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
+        reason="a cluster is up on this machine, or the machine belongs to one",
+    ),
+]
+
+TOOL = [sys.executable, str(ROOT / "tools" / "virtual_cluster")]
+DAEMONS = ("munged", "slurmctld", "slurmd", "slurmdbd", "slurmstepd", "mariadbd")
+LONGEST_SECONDS = 60
+
+
+def _run(*argv: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(argv, capture_output=True, text=True, timeout=180, **options)
+
+
+def _cluster(*words: str) -> subprocess.CompletedProcess:
+    return _run(*TOOL, *words)
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).glob("*"))
+
+
+def _traces() -> dict[str, object]:
+    """All that a cluster could leave behind, seen without the cluster's own code."""
+    names = [each.info["name"] for each in psutil.process_iter(["name"])]
+    return {
+        "daemons": sorted(name for name in names if name in DAEMONS),
+        "sleepers": names.count("sleep"),
+        "namespaces": _run("ip", "netns").stdout,
+        "links": _names("/sys/class/net"),
+        "routes": _run("ip", "route").stdout,
+        "mounts": Path("/proc/mounts").read_text(),
+        "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
+        "state": layout.STATE.exists(),
+        "shared memory": _names("/dev/shm"),
+        "configuration": _names("/etc/slurm"),
+    }
+
+
+@pytest.fixture
+def traces() -> Iterator[dict[str, object]]:
+    """What there was before; and whatever a test did, no cluster is left after it."""
+    install.install(accounting=False)
+    yield _traces()
+    _cluster("down")
+
+
+def _states() -> set[str]:
+    return set(_run("sinfo", "--noheader", "--Node", "--format=%T").stdout.split())
+
+
+def _wait_for_states(wanted: set[str]) -> None:
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while _states() != wanted:
+        assert time.monotonic() < deadline, f"{_states()} instead of {wanted}"
+        time.sleep(0.5)
+
+
+def test_up_runs_jobs_and_down_leaves_nothing(traces) -> None:
+    up = _cluster("up", "--nodes", "2")
+    assert up.returncode == 0, up.stderr
+    assert up.stdout.count("idle") == 2
+    step = _run("srun", "--mpi=pmix", "--nodes=2", "--ntasks=4", "sh", "-c", "hostname; env")
+    assert {"n1", "n2"} <= set(step.stdout.split("\n")), step.stderr
+    assert step.stdout.count("PMIX_RANK=") == 4
+    # A job that is still running must not survive, nor what it started in the background.
+    # Open MPI's ranks leave such a file when they are killed.
+    script = "touch /dev/shm/vader_segment.$(hostname).0.x; setsid sleep 600 & sleep 600"
+    assert _run("sbatch", "--nodes=2", "--output=/dev/null", "--wrap", script).returncode == 0
+    _wait_for_states({"mixed"})
+    down = _cluster("down")
+    assert down.returncode == 0, down.stderr
+    assert _traces() == traces
+    assert _cluster("down").returncode == 0
+
+
+def test_up_again_says_that_it_is_up(traces) -> None:
+    assert _cluster("up", "--nodes", "1").returncode == 0
+    again = _cluster("up", "--nodes", "1")
+    assert again.returncode == 0
+    assert "up already" in again.stdout
+    other = _cluster("up", "--nodes", "2")
+    assert other.returncode == 1
+    assert "cluster-down" in other.stderr
+
+
+@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.45, 0.6])
+def test_down_ends_half_an_up(traces, seconds: float) -> None:
+    with subprocess.Popen([*TOOL, "up", "--nodes", "2"], stdout=subprocess.DEVNULL) as up:
+        time.sleep(seconds)
+        up.kill()
+    down = _cluster("down")
+    assert down.returncode == 0, down.stderr
+    assert _traces() == traces
+
+
+def test_a_dead_node_is_noticed_and_comes_back(traces) -> None:
+    assert _cluster("up", "--nodes", "1").returncode == 0
+    assert _cluster("kill-node", "n1", "--everything").returncode == 0
+    _wait_for_states({"down*"})  # The star: it does not answer.
+    assert _cluster("start-node", "n1").returncode == 0
+    _wait_for_states({"idle"})
+    assert _cluster("restart-controller").returncode == 0
+    _wait_for_states({"idle"})
+
+
+def test_a_configuration_of_another_cluster_is_not_touched(traces) -> None:
+    layout.SYSTEM_CONFIGURATION.write_text("ClusterName=theirs\n")
+    try:
+        up = _cluster("up")
+        assert up.returncode == 1
+        assert "already belongs to a Slurm cluster" in up.stderr
+        assert _cluster("down").returncode == 0
+        assert layout.SYSTEM_CONFIGURATION.read_text() == "ClusterName=theirs\n"
+    finally:
+        layout.SYSTEM_CONFIGURATION.unlink()

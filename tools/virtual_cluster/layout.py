@@ -1,0 +1,104 @@
+"""What the cluster consists of, and where each thing lies; nothing here touches the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+STATE = Path("/run/parity-cluster")
+SYSTEM_CONFIGURATION = Path("/etc/slurm/slurm.conf")
+SCRATCH = Path("/tmp/parity")
+
+CONFIGURATION = STATE / "slurm.conf"
+DATABASE_CONFIGURATION = STATE / "slurmdbd.conf"
+DESCRIPTION = STATE / "cluster.json"
+LOGS = STATE / "logs"
+MUNGE = STATE / "munge"
+MUNGE_SOCKET = MUNGE / "socket"
+DATABASE = STATE / "database"
+DATABASE_SOCKET = DATABASE / "socket"
+CONTROLLER = STATE / "controller"
+# One path on every node, and another folder behind it on each: Slurm expands no node's
+# name in TmpFS, and PMIx servers of two nodes collide in a folder that both see.
+PRIVATE = STATE / "node"
+# All nodes share the CPUs of one machine, so one lock lets one block measure at a time.
+MEASUREMENT_LOCK = STATE / "measurement.lock"
+
+NAME = "parity-virtual"
+PARTITION = "virtual"
+SUBNET = "10.213.7.0/24"
+PREFIX_LENGTH = 24
+_NETWORK = "10.213.7"
+MOST_NODES = 64
+HOST_NUMBER = 254
+HOST_LINK = "parity-host"
+# Docker sets FORWARD DROP on the host and sends bridged frames through it; a bridge in a
+# namespace of its own is out of its reach.
+SWITCH = "parity-switch"
+# The source of each node's scratch file system, and thereby the mark of its processes.
+MARK = "parity-cluster-"
+
+
+def address(number: int) -> str:
+    """The address of a node by its number, or of the host by HOST_NUMBER."""
+    return f"{_NETWORK}.{number}"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One virtual node."""
+
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Its host name and its name in Slurm."""
+        return f"n{self.number}"
+
+    @property
+    def address(self) -> str:
+        """Its address in the cluster's subnet."""
+        return address(self.number)
+
+    @property
+    def namespace(self) -> str:
+        """The name of its network namespace, as `ip netns` shows it."""
+        return f"parity-{self.name}"
+
+    @property
+    def folder(self) -> Path:
+        """What it has to itself, as the host sees it."""
+        return STATE / "nodes" / self.name
+
+    @property
+    def log(self) -> Path:
+        """The log of its slurmd."""
+        return LOGS / f"slurmd-{self.name}.log"
+
+    @property
+    def mark(self) -> str:
+        """The source of the file system on its scratch folder."""
+        return f"{MARK}{self.name}"
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine below; each node offers all of its CPUs and memory (MiB)."""
+
+    name: str
+    cpus: int
+    memory_mib: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster as it is asked for."""
+
+    host: Host
+    node_count: int
+    accounting: bool
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its nodes, n1 first."""
+        return tuple(Node(number) for number in range(1, self.node_count + 1))

@@ -1,0 +1,101 @@
+"""One virtual node: its namespaces, what it has to itself, and its slurmd."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+from parity.commands import output_of
+from parity.errors import UserError
+from virtual_cluster import layout, network, processes
+from virtual_cluster.layout import Node
+
+# Containers of the host: a node that kept their mounts would keep the host from removing them.
+_HOSTS_CONTAINERS = ("/run/docker/", "/run/netns", "/var/lib/docker/", "/var/lib/containers/")
+_HOLDER = ["sleep", "infinity"]
+_LONGEST_START_SECONDS = 10
+
+
+def open_node(node: Node) -> None:
+    """Make a node's namespaces, kept open by a process that sleeps, and mount what is its own.
+
+    `ip netns exec` would hide /sys/fs/cgroup, without which slurmd refuses to start; so
+    the namespace is entered by nsenter.
+    """
+    for name in ("spool", "tmp"):
+        (node.folder / name).mkdir(parents=True)
+    (node.folder / "tmp").chmod(0o1777)
+    enter = ["nsenter", f"--net={network.namespace_of(node)}"]
+    unshare = ["unshare", "--uts", "--mount", "--propagation", "slave"]
+    holder = processes.start([*enter, *unshare, *_HOLDER], node.log)
+    (node.folder / "holder.pid").write_text(f"{holder.pid}\n")
+    _wait_until_unshared(holder, node)
+    _inside(node, "hostname", node.name)
+    _drop_mounts_of_containers(node, holder.pid)
+    _inside(node, "mount", "--bind", node.folder, layout.PRIVATE)
+    _inside(node, "mount", "--bind", layout.STATE / "hosts", "/etc/hosts")
+    tmpfs = ["mount", "--types", "tmpfs", "--options", "mode=0755", node.mark]
+    _inside(node, *tmpfs, layout.SCRATCH)
+    (lock := layout.SCRATCH / "lock")
+    _inside(node, "touch", lock)
+    _inside(node, "mount", "--bind", layout.MEASUREMENT_LOCK, lock)
+
+
+def _wait_until_unshared(holder: subprocess.Popen, node: Node) -> None:
+    deadline = time.monotonic() + _LONGEST_START_SECONDS
+    while holder.poll() is None and time.monotonic() < deadline:
+        if psutil.Process(holder.pid).name() == _HOLDER[0]:
+            return
+        time.sleep(0.01)
+    raise UserError(f"the namespaces of node {node.name} cannot be made", where=str(node.log))
+
+
+def _inside(node: Node, *words: str | Path) -> str:
+    return output_of([*_entering(node), *words])
+
+
+def _entering(node: Node) -> list[str]:
+    try:
+        holder = (node.folder / "holder.pid").read_text().strip()
+    except FileNotFoundError as error:
+        raise UserError(
+            f"there is no virtual node {node.name}",
+            allowed="the nodes that `python tools/virtual_cluster status` shows",
+            action="make cluster-up",
+        ) from error
+    return ["nsenter", f"--target={holder}", "--net", "--uts", "--mount"]
+
+
+def _drop_mounts_of_containers(node: Node, holder: int) -> None:
+    lines = Path(f"/proc/{holder}/mountinfo").read_text().splitlines()
+    points = [line.split()[4] for line in lines]
+    for point in reversed([point for point in points if point.startswith(_HOSTS_CONTAINERS)]):
+        _inside(node, "umount", "--lazy", point)
+
+
+def start_slurmd(node: Node) -> None:
+    """Start the node's slurmd; its configuration and its folders are the node's own."""
+    tmp = str(layout.PRIVATE / "tmp")
+    environment = {"SLURM_CONF": str(layout.CONFIGURATION), "TMPDIR": tmp}
+    argv = [*_entering(node), "slurmd", "-N", node.name]
+    if processes.start(argv, node.log, environment=environment).wait():
+        raise UserError(f"slurmd of node {node.name} did not start", where=str(node.log))
+
+
+def slurmds(node: Node) -> list[psutil.Process]:
+    """The node's slurmd, if it runs; slurmstepd, which keeps a job's step, is another."""
+    return [each for each in processes.on_nodes([node]) if each.name() == "slurmd"]
+
+
+def kill_slurmd(node: Node) -> None:
+    """Kill the node's slurmd as a crash would; its steps go on, and the controller is not told."""
+    processes.end(slurmds(node))
+
+
+def kill_everything(node: Node) -> None:
+    """Kill slurmd and every step, as a power cut would; the namespaces stay for a new start."""
+    holder = int((node.folder / "holder.pid").read_text())
+    processes.end_all(lambda: [each for each in processes.on_nodes([node]) if each.pid != holder])

@@ -1,0 +1,132 @@
+"""Which processes are the cluster's own, and how they end. Nothing else is ever signalled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from parity.errors import UserError
+from virtual_cluster import layout, network
+from virtual_cluster.layout import Node
+
+LONGEST_END_SECONDS = 30
+_DAEMONS = {"munged", "slurmctld", "slurmdbd", "mariadbd"}
+
+
+def start(
+    argv: Sequence[str | Path],
+    log: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    user: str | None = None,
+) -> subprocess.Popen:
+    """Start a daemon that outlives us, in a session of its own, its output going to a log."""
+    identity = {"user": user, "group": user, "extra_groups": ()} if user else {}
+    with log.open("a") as file:
+        return subprocess.Popen(
+            [str(word) for word in argv],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            cwd="/",
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+            **identity,
+        )
+
+
+def daemons(*names: str) -> list[psutil.Process]:
+    """The cluster's daemons on the host itself, by name: they name our folder when started."""
+    state = str(layout.STATE)
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if process.name() not in (names or _DAEMONS) or _is_zombie(process):
+                continue
+            words = [*process.cmdline(), process.environ().get("SLURM_CONF", "")]
+            if any(state in word for word in words):
+                found.append(process)
+    return found
+
+
+def on_nodes(nodes: Iterable[Node] | None = None) -> list[psutil.Process]:
+    """Every process on the nodes (all nodes if None), with all of its descendants.
+
+    A node's processes are in its network namespace or have its scratch file system
+    mounted; a container that unshared both still descends from one that did not.
+    """
+    marks = [node.mark for node in nodes] if nodes is not None else None
+    files = network.namespaces() if nodes is None else map(network.namespace_of, nodes)
+    networks = {_identity(path) for path in files} - {None}
+    found: dict[int, psutil.Process] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess):
+            if _is_on(process.pid, networks, marks) and not _is_zombie(process):
+                found[process.pid] = process
+                found |= {child.pid: child for child in process.children(recursive=True)}
+    found.pop(os.getpid(), None)
+    return list(found.values())
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def _is_on(pid: int, networks: set, marks: Sequence[str] | None) -> bool:
+    if _identity(Path(f"/proc/{pid}/ns/net")) in networks:
+        return True
+    return any(
+        source in marks if marks is not None else source.startswith(layout.MARK)
+        for source in _mounted_sources(pid)
+    )
+
+
+def _mounted_sources(pid: int) -> Iterator[str]:
+    try:
+        lines = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        kind, source, *_ = line.partition(" - ")[2].split()
+        if kind == "tmpfs":
+            yield source
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    return process.status() == psutil.STATUS_ZOMBIE
+
+
+def end(processes: Iterable[psutil.Process]) -> None:
+    """Kill processes and wait until they are gone, for a few seconds at most."""
+    left = list(processes)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=5)
+
+
+def end_all(find: Callable[[], list[psutil.Process]]) -> None:
+    """End every process that `find` finds, those included that are born meanwhile.
+
+    Raises:
+        UserError: one cannot be ended; it hangs in the kernel.
+    """
+    deadline = time.monotonic() + LONGEST_END_SECONDS
+    while left := find():
+        if time.monotonic() > deadline:
+            named = ", ".join(f"{process.pid}" for process in left)
+            raise UserError(
+                f"these processes of the virtual cluster do not end: {named}",
+                action="see what they wait for (ps -o wchan), then cluster-down again",
+            )
+        end(left)
