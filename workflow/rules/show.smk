@@ -2,7 +2,7 @@
 
 
 rule plan:
-    """Print what would be run, how long it takes, and what cannot be tested here."""
+    """Print what would be run, what it costs, and what cannot be tested here."""
     input:
         plan=f"{LIVE}/plan.json",
     log:
@@ -12,6 +12,9 @@ rule plan:
         "../../envs/parity.yaml"
     params:
         archive=ARCHIVE,
+        system=config["system"],
+        # As many blocks at once as --jobs allows; without a batch system, one.
+        jobs=workflow.resource_settings.nodes or 1,
     script:
         "../scripts/print_plan.py"
 
