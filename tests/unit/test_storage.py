@@ -43,8 +43,8 @@ def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:
 def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
     hold = (
         "import sys, time; from pathlib import Path\n"
-        "from parity.execute.storage import only_one_here\n"
-        "with only_one_here(Path(sys.argv[1])):\n"
+        "from parity.execute.storage import only_one\n"
+        "with only_one(Path(sys.argv[1]), "another measurement"):\n"
         "    print('holding', flush=True); time.sleep(1)\n"
     )
     holder = subprocess.Popen(
@@ -55,7 +55,7 @@ def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
     )
     assert holder.stdout.readline() == b"holding\n"
     began = time.monotonic()
-    with storage.only_one_here(tmp_path):
+    with storage.only_one(tmp_path, "another measurement"):
         assert time.monotonic() - began > 0.5
     assert holder.wait() == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,9 +29,19 @@ class UserError(Exception):
 
 @contextmanager
 def shown_to_the_user() -> Iterator[None]:
-    """Print a UserError as its message alone and exit with status 1."""
+    """Print a UserError, or that a disk is full, as a message alone; exit with status 1."""
     try:
         yield
     except UserError as error:
         print(f"parity: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        full = UserError(
+            f"{error.strerror}",
+            where=str(error.filename or "the file system of results/"),
+            action="make room and start Snakemake again: it goes on where it was",
+        )
+        print(f"parity: {full}", file=sys.stderr)
         sys.exit(1)

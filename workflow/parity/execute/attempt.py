@@ -105,6 +105,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
         with suppress(AllocationLost):
             _end_left_overs(order, launch)
         raise
+    storage.refuse_when_full(folder)
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
     for file in order.program.collect:
         if (work / file).is_file():

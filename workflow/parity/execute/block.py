@@ -12,7 +12,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
 from parity.errors import UserError
 from parity.execute import history, storage, tally
-from parity.execute.allocation import this_allocation
+from parity.execute.allocation import Allocation, this_allocation
 from parity.execute.attempt import AllocationLost, Order, make_attempt
 from parity.execute.look import ArmState
 from parity.execute.session import Session, begin_session, end_session, sessions
@@ -54,7 +54,24 @@ def run_block(
             action="move the clone to another folder",
         )
     allocation = this_allocation(system, block.get("nodes", 1))
-    with storage.only_one_here(SCRATCH):
+    # A workflow that was killed leaves its jobs running; the next one's wait for them here,
+    # and find the block done.
+    before = (folder / "block.json").exists()
+    with storage.only_one(folder, "another job that runs this block"):
+        if before or not (folder / "block.json").exists():
+            _run_alone(plan, block, images, system, allocation, folder)
+
+
+def _run_alone(
+    plan: Mapping[str, Any],
+    block: Mapping[str, Any],
+    images: Mapping[str, Mapping[str, Any]],
+    system: System,
+    allocation: Allocation,
+    folder: Path,
+) -> None:
+    """Run a block that nobody else runs, while nobody else measures on this node."""
+    with storage.only_one(SCRATCH, "another measurement on this node"):
         _end_interrupted(folder)
         tally.begin(block, folder)
         session = begin_session(plan, images, system, allocation, folder)

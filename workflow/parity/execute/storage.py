@@ -18,6 +18,7 @@ from parity.errors import UserError
 RECORD = "record.json"
 STARTED = "started.json"
 LONGEST_END_SECONDS = 10
+LEAST_FREE_BYTES = 1 << 20
 
 
 def attempts(run_folder: Path) -> list[Path]:
@@ -59,15 +60,42 @@ def emptied(folder: Path) -> Path:
 
 
 @contextmanager
-def only_one_here(folder: Path) -> Iterator[None]:
-    """Hold the node's lock: two blocks never measure beside each other on one node."""
+def only_one(folder: Path, other: str) -> Iterator[None]:
+    """Hold a folder's lock; it ends with us, however we end.
+
+    Args:
+        other: who may hold it, for the line that says that we wait.
+
+    Raises:
+        UserError: the file system cannot lock files.
+    """
     with (folder / "lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("waiting for another measurement on this node to end", flush=True)
+            print(f"waiting for {other} to end", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise UserError(
+                f"files cannot be locked here: {error.strerror}",
+                where=str(folder),
+                action="use a file system with flock, or mount this one so that it has it",
+            ) from error
         yield
+
+
+def refuse_when_full(folder: Path) -> None:
+    """Refuse to go on where a program's output may have been cut off by a full disk.
+
+    Raises:
+        UserError: hardly anything can be written any more.
+    """
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+        raise UserError(
+            "the file system is full",
+            where=str(folder),
+            action="make room and start Snakemake again: it goes on where it was",
+        )
 
 
 def end_processes_in(folder: Path) -> None:
