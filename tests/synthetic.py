@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from parity.analysis import analysis, dataset
+from parity.present import view as views
+from parity.present.view import View
 from parity.records import schema
 from parity.records.dataset import PROVENANCE
 
@@ -70,6 +73,45 @@ CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str
         },
     ),
 }
+# The same for a study over several nodes, with nodes and ranks of each case.
+PLACED = {
+    **{
+        f"hpcc-{nodes}x{nodes * each}": (nodes, nodes * each)
+        for each in (1, 2)
+        for nodes in (1, 2, 4)
+    },
+    **{
+        f"netpipe-{nodes}x2-{protocol}": (nodes, 2)
+        for nodes in (1, 2)
+        for protocol in ("tcp", "mpi")
+    },
+}
+PLACED_CASES: dict[
+    str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]
+] = {
+    **{
+        case: ("hpcc", 0.05, {"hpl": (11.0 * ranks**0.8, 0.012, "Gflop/s", "higher", True)})
+        for case, (_, ranks) in PLACED.items()
+        if case.startswith("hpcc")
+    },
+    **{
+        f"netpipe-{level}": (
+            "netpipe",
+            0.1,
+            {
+                "latency": (latency, 0.04, "s", "lower", True),
+                "bandwidth": (bandwidth, 0.03, "Gbit/s", "higher", True),
+            },
+        )
+        for level, (latency, bandwidth) in {
+            "1x2-tcp": (1.1e-5, 31.0),
+            "1x2-mpi": (6.1e-7, 74.0),
+            "2x2-tcp": (2.4e-5, 18.0),
+            "2x2-mpi": (2.9e-5, 16.5),
+        }.items()
+    },
+}
+ALL_CASES = CASES | PLACED_CASES
 STARTUP = {
     "native-a": 1,
     "native-b": 1,
@@ -151,6 +193,67 @@ def plan(blocks: int = 3, arms: tuple[str, ...] = tuple(RUNTIMES)) -> dict[str, 
     }
 
 
+def scaling_plan(
+    blocks: int = 3,
+    arms: tuple[str, ...] = tuple(RUNTIMES),
+    node_counts: tuple[int, ...] = (1, 2, 4),
+) -> dict[str, Any]:
+    """A plan over several nodes: each block holds the cases of one number of nodes.
+
+    Args:
+        blocks: how many for each number of nodes.
+    """
+    whole = plan(blocks, arms)
+    placed = {case: place for case, place in PLACED.items() if place[0] in node_counts}
+    cases = [
+        {
+            "case": case,
+            "benchmark": PLACED_CASES[case][0],
+            "parameters": {"nodes": nodes, "ranks": ranks},
+            "margin": PLACED_CASES[case][1],
+            "primary": list(PLACED_CASES[case][2]),
+            "timeout": 60,
+        }
+        for case, (nodes, ranks) in placed.items()
+    ]
+    return whole | {
+        "study": "scaling",
+        "campaign": "scaling-synthetic",
+        "title": "Synthetic numbers over several nodes",
+        "benchmark_titles": {"hpcc": "HPC Challenge", "netpipe": "NetPIPE"},
+        "benchmark_notes": {"hpcc": "The matrix is small.", "netpipe": ""},
+        "cases": cases,
+        "blocks": [
+            {
+                "block": f"scaling-synthetic-n{nodes}-b{number:04d}-00000000",
+                "number": number,
+                "nodes": nodes,
+                "runs": [
+                    {"run": f"{case}.{arm}", "case": case, "arm": arm}
+                    for case, place in placed.items()
+                    if place[0] == nodes
+                    for arm in arms
+                ],
+            }
+            for number in range(1, blocks + 1)
+            for nodes in node_counts
+        ],
+        "comparisons": [
+            {
+                "case": case["case"],
+                "metric": metric,
+                "arm": arm,
+                "reference": "native-a",
+                "margin": case["margin"],
+            }
+            for case in cases
+            for metric in case["primary"]
+            for arm in arms
+            if arm != "native-a"
+        ],
+    }
+
+
 def run_row(
     plan: Mapping[str, Any], block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
 ) -> dict[str, Any]:
@@ -164,7 +267,7 @@ def run_row(
         "attempt": 1,
         "position": 1,
         "session": 1,
-        "benchmark": CASES[run["case"]][0],
+        "benchmark": ALL_CASES[run["case"]][0],
         "case": run["case"],
         "arm": run["arm"],
         "runtime": RUNTIMES[run["arm"]],
@@ -199,7 +302,7 @@ def metric_rows(
     key = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
     rows = []
     for metric, value in values.items():
-        _, _, unit, better, primary = CASES[run["case"]][2][metric]
+        _, _, unit, better, primary = ALL_CASES[run["case"]][2][metric]
         rows.append(
             {name: run[name] for name in key}
             | {
@@ -241,7 +344,7 @@ def records(
             key = (run["case"], run["arm"])
             noise = {
                 metric: float(np.exp(shared + random.normal(0, cv)))
-                for metric, (_, cv, *_) in CASES[run["case"]][2].items()
+                for metric, (_, cv, *_) in ALL_CASES[run["case"]][2].items()
             }
             if run["arm"] in absent:
                 runs.append(
@@ -266,22 +369,43 @@ def records(
 
 
 def _value(run: Mapping[str, Any], metric: str, noise: float, effect: float) -> float:
-    centre, _, _, better, _ = CASES[run["case"]][2][metric]
+    centre, _, _, better, _ = ALL_CASES[run["case"]][2][metric]
     if run["case"].startswith("startup"):
         effect *= STARTUP[run["arm"]]
     return centre * noise * (1 / effect if better == "higher" else effect)
 
 
-def write(folder: Path, plan: Mapping[str, Any], rows: Mapping[str, list[dict[str, Any]]]) -> Path:
+def write(
+    folder: Path,
+    plan: Mapping[str, Any],
+    rows: Mapping[str, list[dict[str, Any]]],
+    scale_label: str = "vm",
+) -> Path:
     """Write plan.json, provenance and records; tables without rows are written empty."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(json.dumps(plan, indent=1, sort_keys=True))
     (folder / PROVENANCE).write_text(json.dumps(provenance(plan)))
-    made = {"blocks": block_rows(plan), "nodes": node_rows(plan), "images": image_rows(plan)}
+    made = {
+        "blocks": block_rows(plan, scale_label),
+        "nodes": node_rows(plan),
+        "images": image_rows(plan),
+    }
     tables = made | dict(rows)
     for name, table in schema.TABLES.items():
         schema.write(table, tables.get(name, []), folder / "records" / f"{name}.parquet")
     return folder
+
+
+def view(
+    folder: Path,
+    plan: Mapping[str, Any],
+    rows: Mapping[str, list[dict[str, Any]]],
+    scale_label: str = "vm",
+) -> View:
+    """Write a dataset, analyse it, and read it as the presentation does."""
+    loaded = dataset.load(write(folder, plan, rows, scale_label))
+    analysis.write(analysis.analyse(loaded), folder / "analysis")
+    return views.load(folder)
 
 
 def provenance(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,9 +422,9 @@ def provenance(plan: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def block_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+def block_rows(plan: Mapping[str, Any], scale_label: str) -> list[dict[str, Any]]:
     """The little of a block's record that the presentation reads."""
-    record = {"sessions": [{"start": {"system": "synthetic", "scale_label": "vm"}}]}
+    record = {"sessions": [{"start": {"system": "synthetic", "scale_label": scale_label}}]}
     return [
         {
             "campaign": plan["campaign"],

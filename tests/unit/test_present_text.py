@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis import analysis, dataset
 from parity.errors import UserError
 from parity.present import (
     numbers,
@@ -22,11 +21,11 @@ from parity.present import (
     tables,
     words,
 )
-from parity.present import view as views
 from parity.present.summary import summary
 from parity.present.view import View
 
 ROOT = Path(__file__).parents[2]
+PAPER = [ROOT / "paper/main.tex", *sorted((ROOT / "paper/studies").glob("*.tex"))]
 MakeView = Callable[..., View]
 
 
@@ -42,9 +41,7 @@ def make_view(tmp_path: Path) -> MakeView:
         plan, folder = synthetic.plan(blocks), tmp_path / "live/synthetic-smoke"
         rows = synthetic.records(plan, **plants)
         change(rows)
-        loaded = dataset.load(synthetic.write(folder, plan, rows))
-        analysis.write(analysis.analyse(loaded), folder / "analysis")
-        return views.load(folder)
+        return synthetic.view(folder, plan, rows)
 
     return make
 
@@ -158,7 +155,7 @@ def test_absence_of_evidence_is_not_sold_as_evidence(
     view = make_view(3, **plants)
     texts = [*numbers.values(view).values(), summary(view)]
     texts += [cell for each in present.all_tables(view, []) for row in each.rows for cell in row]
-    texts.append((ROOT / "paper/main.tex").read_text())
+    texts += [path.read_text() for path in PAPER]
     assert not [text for text in texts if BANNED.search(text)]
 
 
@@ -173,17 +170,33 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
 
 def test_the_paper_asks_only_for_values_that_exist(make_view: MakeView) -> None:
     known = numbers.values(make_view(1))
-    source = (ROOT / "paper/main.tex").read_text()
-    asked = set(re.findall(r"\\parityvalue\{([^}#]+)\}", source))
-    figures = re.findall(r"\\fullfigure\{([^}]+)\}", source)
-    asked |= {f"caption-{name}" for name in figures} | {f"text-{name}" for name in figures}
-    asked -= {"key"}
-    assert asked <= set(known)
-    assert set(figures) == {spec.name for spec in specs.FIGURES}
+    names = {spec.name for spec in specs.FIGURES}
+    for path in PAPER:
+        source = path.read_text()
+        asked = set(re.findall(r"\\parityvalue\{([^}#]+)\}", source))
+        assert asked - {"key"} <= set(known)
+        figures = re.findall(r"\\fullfigure\{([^}#]+)\}", source)
+        findings = re.findall(r"\\finding\{[^}#]+\}\{([^}#]+)\}", source)
+        assert figures == findings and set(figures) <= names
+    for name in names:
+        assert {f"{part}-{name}" for part in ("shows", "caption", "text")} <= set(known)
 
 
-def test_the_paper_types_no_result_by_hand() -> None:
-    body = (ROOT / "paper/main.tex").read_text().split(r"\begin{abstract}")[1]
+def test_a_study_without_a_file_of_its_own_may_show_every_figure() -> None:
+    source = (ROOT / "paper/studies/default.tex").read_text()
+    assert re.findall(r"\\fullfigure\{([^}]+)\}", source) == [s.name for s in specs.FIGURES]
+
+
+def test_every_study_file_says_the_same_kinds_of_things() -> None:
+    asked = set(re.findall(r"\\(study[a-z]+)", PAPER[0].read_text()))
+    for path in PAPER[1:]:
+        defined = re.findall(r"\\newcommand\{\\(study[a-z]+)\}", path.read_text())
+        assert sorted(defined) == sorted(asked), path
+
+
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_the_paper_types_no_result_by_hand(path: Path) -> None:
+    body = path.read_text().split(r"\begin{abstract}")[-1]
     body = body.split(r"\begin{thebibliography}")[0]
     # The levels of the tests and the definition of the margin are the method's own.
     for known in ("90\\,\\%", "95\\,\\%", "5\\,\\%", "(1/(1+m),\\,1+m)", "torrez2019",

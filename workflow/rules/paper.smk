@@ -1,10 +1,14 @@
 """Set the paper of a dataset. Needs: LaTeX and what `draw` makes. Makes: paper/paper.pdf."""
 
+from pathlib import Path
+
 
 rule build_paper:
     """Typeset the paper with the dataset's own numbers, tables and figures."""
     input:
-        sources=["paper/main.tex"],
+        main="paper/main.tex",
+        studies=sorted(map(str, Path("paper/studies").glob("*.tex"))),
+        plan="results/{source}/{dataset}/plan.json",
         figures=expand(
             "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES
         ),

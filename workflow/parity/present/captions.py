@@ -11,6 +11,13 @@ _POINTS = (
     f"Up to {FEW} blocks, or where all are equal, every value is a point, and a black line marks "
     "the median; above, boxes show quartiles and median, whiskers the extremes."
 )
+_CURVES = (
+    "Above 100 is faster. First row: medians of all arms, shifted sideways a little. Below, for "
+    "each arm: line, median; shade and upright lines, smallest to largest block; grey band, the "
+    "margin; dotted, smallest and largest block of the A/A pair, which is the same thing twice. "
+    "Below each point: its number of blocks and the outcome of its comparison, which is of ratios "
+    "within blocks, and so not to be read off the range of values."
+)
 _DECIDING = (
     "Thick: 90 % interval, which decides equivalence; thin: 95 % interval, which decides "
     "difference."
@@ -22,12 +29,14 @@ def of_figure(view: View, spec: FigureSpec) -> str:
     """The caption of a figure; without a case of its benchmark, what it would have shown."""
     kinds = {
         row.kind
-        for case in view.cases(spec.benchmark)
+        for case in view.shown(spec)
         for quantity in spec.quantities
         for row in view.comparisons(case, quantity.metric).values()
     }
     if not kinds:
         return spec.caption
+    if spec.by_nodes:
+        return f"{spec.caption} {_CURVES}"
     marks = _BARS if spec.from_zero else _POINTS
     return f"{spec.caption} {marks} {_DECIDING if 'ratio' in kinds else _DESCRIBING}"
 

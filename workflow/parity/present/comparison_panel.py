@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from parity.present import style, words
-from parity.present.panels import Column, beside, plain_tick, say, tick_steps
+from parity.present.panels import Column, beside, inches, plain_tick, say, tick_steps
 from parity.present.style import ArmStyle
 
 NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
+SMALL = 1.0  # inches below which a panel's label has to be short
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
 
@@ -36,13 +37,18 @@ class Scale:
 
 
 def comparison(
-    axes: Axes, column: Column, logarithmic: bool = False, numbers: bool = False
+    axes: Axes,
+    column: Column,
+    logarithmic: bool = False,
+    numbers: bool = False,
+    label: bool = True,
 ) -> None:
     """Estimate and intervals of each arm, on the band of equivalence if there is a margin.
 
     The thick line is the 90 % interval, which decides equivalence, the thin one that of
     95 %. Right of each row stand its number of blocks and the symbol of its outcome, with
-    `numbers` also the estimate. An interval that leaves the axis ends in an arrow.
+    `numbers` also the estimate; `label` says below what the axis is. An interval that
+    leaves the axis ends in an arrow.
     """
     found = column.view.comparisons(column.case, column.quantity.metric)
     shown = [row for arm in column.arms if (row := found.get(arm)) and row.blocks]
@@ -59,8 +65,8 @@ def comparison(
             _interval(axes, number, row, column.styles[arm], scale)
             _note(axes, number, row, numbers)
     beside(axes, -1, "n   ratio [95 % interval]" if numbers else "n")
-    if not numbers:
-        axes.set_xlabel(_comparison_label(column, scale))
+    if label:
+        axes.set_xlabel(_comparison_label(column, scale, short=inches(axes) < SMALL))
 
 
 def _scale(column: Column, found: Sequence[Any], shown: Sequence[Any], logarithmic: bool) -> Scale:
@@ -160,8 +166,10 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
     axes.annotate(f"{style.SYMBOLS[row.outcome]}{mark}", (1.02, number), offset, **bold, **place)
 
 
-def _comparison_label(column: Column, scale: Scale) -> str:
+def _comparison_label(column: Column, scale: Scale, short: bool) -> str:
     reference = words.arm_title(column.view.plan, column.view.plan["reference"])
     if scale.margin is None:
         return f"{column.quantity.label}: difference to\n{reference} ({column.quantity.unit})"
+    if short:
+        return f"ratio to {reference}\n(band: {words.margin(scale.margin)})"
     return f"cost relative to {reference}\n(ratio; band: margin {words.margin(scale.margin)})"

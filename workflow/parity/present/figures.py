@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from parity.present import style, words
+from parity.present import scaling, sheet, style, words
 from parity.present.comparison_panel import comparison
 from parity.present.panels import Column, rows
+from parity.present.sheet import LABELS, place
 from parity.present.specs import LEVELS, FigureSpec
 from parity.present.values_panel import distribution
 from parity.present.view import View
 
-LABELS = 1.42  # inches left of the panels for the names of the arms
 GAP = 0.5  # inches right of each panel for counts and symbols
 FOOT, HEAD, BETWEEN = 0.78, 0.26, 0.6
 TITLE = 0.2  # inches for the figure's title above several columns
-KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
 
 
 def columns(view: View, spec: FigureSpec) -> list[Column]:
@@ -27,7 +24,7 @@ def columns(view: View, spec: FigureSpec) -> list[Column]:
     styles = style.arm_styles(view.plan)
     return [
         Column(view, case, quantity, view.arms, styles)
-        for case in view.cases(spec.benchmark)
+        for case in view.shown(spec)
         for quantity in spec.quantities
     ]
 
@@ -36,7 +33,9 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     """One figure; where the study has no such case, the figure says so."""
     found = columns(view, spec)
     if not found:
-        return _nothing(view, spec)
+        return sheet.nothing(view, spec)
+    if spec.by_nodes:
+        return scaling.draw(view, spec)
     return _side_by_side(found[0], spec) if len(found) == 1 else _stacked(found, spec)
 
 
@@ -49,7 +48,7 @@ def draw_all(view: View, specs: tuple[FigureSpec, ...], folder: Path) -> None:
 def _side_by_side(column: Column, spec: FigureSpec) -> Figure:
     """One case: values left, comparison right."""
     body = style.ROW * len(column.arms)
-    figure = new_figure(HEAD + body + FOOT)
+    figure = sheet.new_figure(HEAD + body + FOOT)
     width = (style.TWO_COLUMNS - LABELS) / 2 - GAP
     left = place(figure, LABELS, FOOT, width, body)
     right = place(figure, LABELS + width + GAP, FOOT, width, body)
@@ -67,10 +66,8 @@ def _stacked(found: list[Column], spec: FigureSpec) -> Figure:
     """Several cases or quantities: values on top, comparisons below."""
     body = style.ROW * len(found[0].arms)
     height = TITLE + HEAD + 2 * body + BETWEEN + FOOT
-    figure = new_figure(height)
-    figure.text(
-        LABELS / style.TWO_COLUMNS, 1 - 0.06 / height, spec.title, va="top", fontweight="bold",
-    )  # fmt: skip
+    figure = sheet.new_figure(height)
+    sheet.head(figure, spec.title)
     width = (style.TWO_COLUMNS - LABELS) / len(found) - GAP
     for number, column in enumerate(found):
         left = LABELS + number * (width + GAP)
@@ -93,49 +90,9 @@ def _column_title(column: Column, spec: FigureSpec) -> str:
     return LEVELS.get(level, level)
 
 
-def new_figure(height: float) -> Figure:
-    """An empty figure of the width of a page."""
-    return plt.figure(figsize=(style.TWO_COLUMNS, height))
-
-
-def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> plt.Axes:
-    """Axes at a place given in inches, so that every figure has the same rows."""
-    total_width, total_height = figure.get_size_inches()
-    return figure.add_axes(
-        (left / total_width, bottom / total_height, width / total_width, height / total_height)
-    )
-
-
 def _key(figure: Figure, *columns: Column) -> None:
     """What the symbols mean and what one value is, at the foot."""
-    view = columns[0].view
+    view, cases = columns[0].view, [column.case for column in columns]
     found = [row for c in columns for row in view.comparisons(c.case, c.quantity.metric).values()]
-    key = f"      {KEY}" if any(row.kind == "ratio" for row in found) else ""
-    lines = [f"n: blocks that count, of {view.blocks} planned{key}", *absent(columns)]
-    foot(figure, "\n".join(lines))
-
-
-def absent(columns: Sequence[Column]) -> list[str]:
-    """A line about the arms that the study only declares, if there are any."""
-    arms = columns[0].view.declared(column.case for column in columns)
-    titles = [words.arm_title(columns[0].view.plan, arm) for arm in arms]
-    return [f"not tested: {', '.join(titles)} (appendix)"] if titles else []
-
-
-def foot(figure: Figure, text: str) -> None:
-    """Lines of small print at the foot of a figure."""
-    figure.text(
-        0.5, 0.04 / figure.get_size_inches()[1], text,
-        ha="center", va="bottom", fontsize=7, color=style.GREY,
-    )  # fmt: skip
-
-
-def _nothing(view: View, spec: FigureSpec) -> Figure:
-    """A figure of a benchmark that the study does not run."""
-    figure = new_figure(0.8)
-    declared = [
-        e["reason"] for e in view.plan["not_tested"] if e.get("benchmark") == spec.benchmark
-    ]
-    reason = declared[0] if declared else f"the study has no case of {spec.benchmark}"
-    figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
-    return figure
+    key = f"      {sheet.KEY}" if any(row.kind == "ratio" for row in found) else ""
+    sheet.foot(figure, view, cases, [f"{sheet.blocks_that_count(view, cases)}{key}"])

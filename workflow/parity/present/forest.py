@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from matplotlib.figure import Figure
 
-from parity.present import style, words
+from parity.present import sheet, style, words
 from parity.present.comparison_panel import NUMBERS, comparison
-from parity.present.figures import KEY, LABELS, absent, foot, new_figure, place
 from parity.present.panels import Column, rows
+from parity.present.sheet import LABELS, place
 from parity.present.view import View
 
-ROW, HEAD, AXIS, FOOT = 0.155, 0.38, 0.26, 0.46  # inches
-ACROSS = 2
+AXIS, FOOT = 0.26, 0.46  # inches
+LONGEST = 44  # letters of a title that a wide panel has room for
+PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How the panels of an overview stand.
+
+    Attributes:
+        across: panels beside each other.
+        row: inches of an arm's row.
+        head: inches above a panel.
+        beside: inches right of a panel.
+        numbers: whether the estimates are printed there.
+        title: size of a panel's title in points.
+    """
+
+    across: int
+    row: float
+    head: float
+    beside: float
+    numbers: bool
+    title: float
+
+    def cell(self, arms: int) -> float:
+        """Height of a panel of so many arms, in inches, with what is above and below it."""
+        return self.head + self.row * arms + AXIS
+
+    def height(self, panels: int, arms: int) -> float:
+        """Height of the figure in inches."""
+        return -(-panels // self.across) * self.cell(arms) + FOOT
+
+
+WIDE = Grid(across=2, row=0.155, head=0.38, beside=NUMBERS, numbers=True, title=7.5)
+DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.5)
 
 
 def columns(view: View) -> list[Column]:
@@ -29,35 +66,54 @@ def columns(view: View) -> list[Column]:
 
 
 def draw(view: View) -> Figure:
-    """The overview; a study without any margin gets a line that says so."""
+    """The overview; a study without any margin gets a line that says so.
+
+    Where the panels would not fit on a page they stand closer, and the estimates are
+    left to the table of results.
+    """
     found = columns(view)
     if not found:
-        figure = new_figure(0.8)
+        figure = sheet.new_figure(0.8)
         figure.text(0.5, 0.5, "no comparison of this study has a margin", ha="center")
         return figure
-    body = ROW * max(len(column.arms) for column in found)
-    tall = -(-len(found) // ACROSS)
-    cell = HEAD + body + AXIS
-    figure = new_figure(tall * cell + FOOT)
-    width = (style.TWO_COLUMNS - LABELS) / ACROSS - NUMBERS
-    for number, column in enumerate(found):
-        down, right = divmod(number, ACROSS)
-        left = LABELS + right * (width + NUMBERS)
-        axes = place(figure, left, FOOT + (tall - 1 - down) * cell + AXIS, width, body)
+    arms = max(len(column.arms) for column in found)
+    grid = WIDE if WIDE.height(len(found), arms) <= PAGE else DENSE
+    tall = -(-len(found) // grid.across)
+    figure = sheet.new_figure(grid.height(len(found), arms))
+    width = (style.TWO_COLUMNS - LABELS) / grid.across - grid.beside
+    for number, (column, title) in enumerate(zip(found, _titles(found, grid), strict=True)):
+        down, right = divmod(number, grid.across)
+        left = LABELS + right * (width + grid.beside)
+        bottom = FOOT + (tall - 1 - down) * grid.cell(arms) + AXIS
+        axes = place(figure, left, bottom, width, grid.row * arms)
         rows(axes, column.labels, show=right == 0)
-        comparison(axes, column, numbers=True)
-        axes.set_title(_title(column), loc="left", pad=13)
+        comparison(axes, column, numbers=grid.numbers, label=False)
+        axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
     reference = words.arm_title(view.plan, view.plan["reference"])
     key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
-    foot(figure, "\n".join([key, KEY, *absent(found)]))
+    sheet.foot(figure, view, [column.case for column in found], [key, sheet.KEY])
     return figure
 
 
-def _title(column: Column) -> str:
+def _titles(found: Sequence[Column], grid: Grid) -> list[str]:
+    """The titles of the panels, short of a word where one would be too long."""
+    titles = [_title(column, grid) for column in found]
+    if grid.numbers and max(map(len, titles)) > LONGEST:
+        return [title.replace(", margin ", ", ") for title in titles]
+    return titles
+
+
+def _title(column: Column, grid: Grid) -> str:
     """The case and its margin, and the quantity where the case has several."""
-    compared = column.view.comparisons(column.case, column.quantity.metric)
+    view = column.view
+    compared = view.comparisons(column.case, column.quantity.metric)
     margin = words.margin(next(iter(compared.values())).margin)
-    title = words.case_title(column.view.plan, column.case)
-    if sum(case == column.case for case, _ in column.view.planned()) > 1:
-        title += f", {column.quantity.label}"
-    return f"{title}, margin {margin}"
+    several = sum(case == column.case for case, _ in view.planned()) > 1
+    quantity = column.quantity.label if several else ""
+    if grid.numbers:
+        title = words.case_title(view.plan, column.case)
+        return f"{', '.join(filter(None, (title, quantity)))}, margin {margin}"
+    benchmark = {case["case"]: case["benchmark"] for case in view.plan["cases"]}[column.case]
+    first = " ".join(filter(None, (words.benchmark_title(view.plan, benchmark), quantity)))
+    second = ", ".join(filter(None, (words.case_levels(view.plan, column.case), margin)))
+    return f"{first}\n{second}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.present import captions, sentences, words
+from parity.present import captions, harness, scale, sentences, words
 from parity.present.specs import FIGURES, OVERVIEW
 from parity.present.view import View
 
@@ -34,7 +34,8 @@ def _design(view: View) -> dict[str, str]:
         "campaign": plan["campaign"],
         "seed": str(plan["seed"]),
         "blocks": str(view.blocks),
-        "cases": str(len(plan["cases"])),
+        "repetitions": str(view.repetitions),
+        "design": sentences.design(view),
         "arms": str(len(plan["arms"])),
         "arm-list": sentences.listed([words.arm_title(plan, arm) for arm in view.arms]),
         "reference": words.arm_title(plan, plan["reference"]),
@@ -52,6 +53,9 @@ def _course(view: View) -> dict[str, str]:
     return {
         "measured": words.period(facts["began"], facts["ended"]),
         "systems": sentences.listed(view.origin.systems) or "unknown",
+        "scale-note": view.origin.note,
+        "scale-threat": scale.threat(view.origin.scale_labels),
+        "harness": harness.sentence(view.origin.harness),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
@@ -59,11 +63,12 @@ def _course(view: View) -> dict[str, str]:
 
 
 def _findings(view: View) -> dict[str, str]:
-    """Sentences on the outcomes, and the figures' captions."""
+    """Sentences on the outcomes, and for each figure whether it shows anything, and its caption."""
     return {
-        "abstract": sentences.abstract(view),
+        "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
         "few-blocks": sentences.few_blocks(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
+        **{f"shows-{spec.name}": str(int(bool(view.shown(spec)))) for spec in FIGURES},
         **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in FIGURES},
         **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in FIGURES},
     }

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity.present import harness, scale
+from parity.present.harness import Audit
 from parity.records import schema
 from parity.records.dataset import PROVENANCE, provenance
 
@@ -19,10 +21,19 @@ class Origin:
     Attributes:
         facts: what `parity.records.dataset.provenance` says.
         systems: name and kind of each system that measured it, such as `machine (vm)`.
+        scale_labels: the kinds of these systems.
+        harness: what the harness itself costs there; None if nobody measured it.
     """
 
     facts: Mapping[str, Any]
     systems: tuple[str, ...]
+    scale_labels: tuple[str, ...]
+    harness: Audit | None
+
+    @property
+    def note(self) -> str:
+        """What every figure and table must say of these systems; often nothing."""
+        return scale.note(self.scale_labels)
 
 
 def load(folder: Path) -> Origin:
@@ -33,4 +44,6 @@ def load(folder: Path) -> Origin:
     return Origin(
         facts=json.loads(brought.read_text("utf-8")) if brought.exists() else provenance(folder),
         systems=tuple(sorted({f"{start['system']} ({start['scale_label']})" for start in starts})),
+        scale_labels=tuple(sorted({start["scale_label"] for start in starts})),
+        harness=harness.load(folder),
     )

@@ -11,15 +11,23 @@ from pathlib import Path
 
 from parity.errors import UserError
 
+DEFAULT = "default"
 # TeX reads its clock from here; the paper carries no date.
 FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
 
-def build(sources: Iterable[Path], parts: Iterable[Path], output: Path) -> str:
-    """Typeset `main.tex` with latexmk in a temporary directory; return TeX's log.
+def of_study(files: Iterable[Path], study: str) -> Path:
+    """The file that says what is particular to a study; one without such a file has a default."""
+    by_study = {path.stem: path for path in files}
+    return by_study.get(study, by_study[DEFAULT])
+
+
+def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
+    """Typeset the paper with latexmk in a temporary directory; return TeX's log.
 
     Args:
-        sources: the files of paper/.
+        main: main.tex, which holds what all papers have in common.
+        study: what is particular to the study; it becomes study.tex.
         parts: what the dataset gives to it: numbers.tex, tables and figures.
         output: where the PDF goes.
 
@@ -34,7 +42,8 @@ def build(sources: Iterable[Path], parts: Iterable[Path], output: Path) -> str:
         )
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
-        for path in (*sources, *parts):
+        shutil.copy(study, folder / "study.tex")
+        for path in (main, *parts):
             shutil.copy(path, folder / path.name)
         log = _typeset(folder)
         shutil.copy(folder / "main.pdf", output)

@@ -20,7 +20,7 @@ def write(view: View, published_values: list[dict[str, str]], folder: Path) -> N
     figures.draw_all(view, FIGURES, folder / "figures")
     style.save(forest.draw(view), folder / "figures", OVERVIEW)
     for each in all_tables(view, published_values):
-        table.write(each, folder / "tables")
+        table.write(each, folder / "tables", view.origin.note)
     numbers.write(view, folder / "numbers.tex")
     (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
 

@@ -23,6 +23,7 @@ from parity.present.view import View
 COLUMNS = (
     "study", "quantity", "benchmark", "metric", "statistic", "arm", "published", "unit", "place",
 )  # fmt: skip
+METRICS = tuple(dict.fromkeys(quantity.metric for quantity in QUANTITIES))
 Row = Mapping[str, str]
 
 
@@ -56,7 +57,7 @@ def load(path: Path, study: str) -> list[dict[str, str]]:
 
 
 def _check(row: Row, where: str) -> None:
-    for key, known in (("statistic", STATISTICS), ("metric", QUANTITIES)):
+    for key, known in (("statistic", STATISTICS), ("metric", METRICS)):
         if row[key] not in known:
             raise UserError(f"unknown {key} {row[key]!r}", where=where, allowed=", ".join(known))
     if bool(row["arm"]) != (row["statistic"] in OF_ONE_ARM):

@@ -31,13 +31,13 @@ def of_figure(view: View, spec: FigureSpec) -> str:
     """What the comparisons of one figure say."""
     shown = [
         (case, quantity.metric)
-        for case in view.cases(spec.benchmark)
+        for case in view.shown(spec)
         for quantity in spec.quantities
         if view.comparisons(case, quantity.metric)
     ]
     said = [of_comparison(view, *pair) for pair in shown]
     text = " ".join(filter(None, (*said, _not_tested(view, shown))))
-    return text or f"This study holds no case of {spec.benchmark}."
+    return text or f"This study holds no such case of {spec.benchmark}."
 
 
 def of_comparison(view: View, case: str, metric: str) -> str:
@@ -85,12 +85,14 @@ def _ratios(view: View, rows: Rows) -> list[str]:
 
 
 def _who(view: View, group: Rows, rows: Rows) -> str:
-    """The arms of a group by name, or all of them at once with what qualifies some."""
-    if len(group) < len(rows) or len(rows) < 3:
+    """The arms of a group by name, or all that were tested at once with what qualifies some."""
+    tested = [row for row in rows if row.outcome != outcomes.NOT_TESTED]
+    if len(group) < len(tested) or len(group) < 3:
         return _names(view, group)
     odd = [row for row in group if words.is_confounded(row)]
     names = "all" if len(odd) == len(group) else listed([_name(view, row) for row in odd])
-    return f"All {len(group)} other arms" + (f" ({names} confounded)" if odd else "")
+    which = "other arms" if len(tested) == len(rows) else "other arms that were tested"
+    return f"All {len(group)} {which}" + (f" ({names} confounded)" if odd else "")
 
 
 def _ratio_of(view: View, group: Rows) -> str:
@@ -237,9 +239,24 @@ def _fixed(view: View, measured: Rows) -> str:
     return f"{count} of them {compare} numbers that did not vary at all."
 
 
+def design(view: View) -> str:
+    """How many blocks and cases the plan has, and which of them belong together."""
+    cases = view.plan["cases"]
+    nodes = sorted({case["parameters"].get("nodes", 1) for case in cases})
+    if len(nodes) == 1:
+        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
+    counts = listed([str(count) for count in nodes])
+    each = " to ".join(map(str, sorted(set(view.blocks_of.values()))))
+    return (
+        f"A block is one allocation of nodes and holds the cases of that number of nodes. The plan "
+        f"has {view.blocks}\u00a0blocks, {each} for each number of nodes ({counts}), and "
+        f"{len(cases)}\u00a0cases in all."
+    )
+
+
 def few_blocks(view: View) -> str:
     """What must be said of a campaign that is too short to answer; empty if it is not."""
-    if view.blocks >= ENOUGH:
+    if view.repetitions >= ENOUGH:
         return ""
     return (
         "Below ten blocks the intervals rest on normality alone; such a run shows that the "

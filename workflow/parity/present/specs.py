@@ -7,7 +7,9 @@ so that the rules can list the figures at no cost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,12 +21,14 @@ class Quantity:
         label: what it is, in words.
         unit: unit on the axis.
         factor: what turns the recorded unit into that unit.
+        recorded: the recorded unit, if it is another one.
     """
 
     metric: str
     label: str
     unit: str
     factor: float = 1.0
+    recorded: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ class FigureSpec:
         relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic: whether the axis of values is logarithmic.
         from_zero: whether values are drawn as bars from zero.
+        placed: whether it shows only cases that are placed on an allocation (True), or only
+            those that are not (False).
+        by_nodes: whether it is drawn against the number of nodes.
     """
 
     name: str
@@ -51,6 +58,13 @@ class FigureSpec:
     relative: bool = False
     logarithmic: bool = False
     from_zero: bool = False
+    placed: bool | None = None
+    by_nodes: bool = False
+
+    def shows(self, case: Mapping[str, Any]) -> bool:
+        """Whether a case of a plan belongs into this figure."""
+        on_allocation = "nodes" in case["parameters"]
+        return case["benchmark"] == self.benchmark and self.placed in (None, on_allocation)
 
 
 _TIME = Quantity("time", "computing time", "s")
@@ -62,17 +76,19 @@ _ADDED = Quantity("node_used_increment", "node memory added by the run", "MiB")
 _ADDED_AS_PUBLISHED = Quantity(
     "node_used_increment_published", "node memory added by the run, free lists included", "MiB"
 )
-_START = Quantity("start_seconds", "start-up time", "ms", 1e3)
-QUANTITIES = {
-    q.metric: q
-    for q in (
-        _TIME, _HPL, _BANDWIDTH, _PRIVATE, _NODE, _ADDED, _ADDED_AS_PUBLISHED, _START,
-    )
-}  # fmt: skip
+_START = Quantity("start_seconds", "start-up time", "ms", 1e3, "s")
+_LATENCY = Quantity("latency", "latency", "µs", 1e6, "s")
+_NETWORK = Quantity("bandwidth", "bandwidth", "Gbit/s")
+QUANTITIES = (
+    _TIME, _HPL, _BANDWIDTH, _PRIVATE, _NODE, _ADDED, _ADDED_AS_PUBLISHED, _START, _LATENCY,
+    _NETWORK,
+)  # fmt: skip
 
-# The kernels of the bandwidth figure, above their panels: names alone mislead, because
-# two programs call different kernels "triad".
+# Factor levels above their panels. Names of kernels alone mislead, because two programs
+# call different kernels "triad".
 LEVELS = {"copy": "copy: a = b", "stream": "stream: a = b·s + c", "triad": "triad: a = b·c + d"}
+# Factor levels that are written otherwise than they are spelt.
+SPELT = {"tcp": "TCP", "mpi": "MPI"}
 
 FIGURES = (
     FigureSpec(
@@ -94,6 +110,38 @@ FIGURES = (
         "run; the appendix on cases gives its order. Left: deviation from the median of the "
         "reference.",
         relative=True,
+        placed=False,
+    ),
+    FigureSpec(
+        "scaling",
+        "hpcc",
+        (_HPL,),
+        "Dense linear algebra over nodes",
+        "Rate of High Performance Linpack inside the HPC Challenge suite against the number of "
+        "nodes, in per cent of the reference's median at the same case, in the manner of "
+        "Figs. 3 and 4 of Torrez et al. (2019), which show HPCG: the two programs are not "
+        "comparable. The matrix is the same at every number of nodes, so the work of a rank "
+        "shrinks, while HPCG's grew with the nodes.",
+        placed=True,
+        by_nodes=True,
+    ),
+    FigureSpec(
+        "network-latency",
+        "netpipe",
+        (_LATENCY,),
+        "Latency of a message",
+        "Time that NetPIPE's smallest message takes one way, between two ranks on one node and "
+        "on two, over TCP and over MPI.",
+        placed=True,
+    ),
+    FigureSpec(
+        "network-bandwidth",
+        "netpipe",
+        (_NETWORK,),
+        "Bandwidth of messages",
+        "Highest bandwidth over all sizes of NetPIPE's messages, between two ranks on one node "
+        "and on two, over TCP and over MPI.",
+        placed=True,
     ),
     FigureSpec(
         "bandwidth",

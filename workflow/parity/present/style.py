@@ -85,6 +85,11 @@ class ArmStyle:
         return "white" if self.hollow else self.colour
 
     @property
+    def line(self) -> str:
+        """Style of a line: broken where the marker is hollow."""
+        return "--" if self.hollow else "-"
+
+    @property
     def size(self) -> float:
         """Diameter of the marker in points; a rim adds to it."""
         return 4.8 if self.hollow else 5.8

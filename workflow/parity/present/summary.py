@@ -33,12 +33,13 @@ def _plan(view: View) -> str:
     plan = view.plan
     margins = {c["case"]: words.margin(c["margin"]) for c in plan["cases"]}
     cases = ", ".join(f"{case} {margin}" for case, margin in margins.items())
+    note = f"\n  {', '.join(view.origin.systems)}: {view.origin.note}" if view.origin.note else ""
     return (
         f"Plan {plan['campaign']}: {plan['title']}\n"
         f"  {view.blocks} blocks, seed {plan['seed']}, {len(plan['cases'])} cases, "
         f"{len(plan['arms'])} arms\n"
         f"  arms:  {', '.join(plan['arms'])}\n"
-        f"  cases: {cases}"
+        f"  cases: {cases}{note}"
     )
 
 

@@ -31,12 +31,17 @@ class Table:
     breaks: bool = True
 
 
-def to_latex(table: Table) -> str:
-    """A booktabs table; where rows share their first cell, only the first of them shows it."""
+def to_latex(table: Table, note: str = "") -> str:
+    """A booktabs table; where rows share their first cell, only the first of them shows it.
+
+    Args:
+        note: a sentence below its last row.
+    """
     head = " & ".join(words.latex(cell) for cell in table.head) + r" \\"
     environment = "longtable" if table.breaks else "tabular"
     lines = [rf"\begin{{{environment}}}{{@{{}}{table.alignment}@{{}}}}", r"\toprule", head]
-    lines += [r"\midrule", *([r"\endhead", r"\bottomrule", r"\endlastfoot"] * table.breaks)]
+    end = [r"\bottomrule", *([_across(table, note)] if note else [])]
+    lines += [r"\midrule", *([r"\endhead", *end, r"\endlastfoot"] if table.breaks else [])]
     previous = ""
     for row in table.rows:
         same = row[0] == previous
@@ -47,15 +52,22 @@ def to_latex(table: Table) -> str:
         )
         previous = row[0]
     if not table.rows:
-        empty = words.latex(table.empty)
-        lines.append(rf"\multicolumn{{{len(table.head)}}}{{@{{}}l@{{}}}}{{{empty}}} \\")
-    lines += [] if table.breaks else [r"\bottomrule"]
+        lines.append(_across(table, table.empty))
+    lines += [] if table.breaks else end
     return "\n".join([*lines, rf"\end{{{environment}}}", ""])
 
 
-def write(table: Table, folder: Path) -> None:
-    """Write `<name>.tex` and `<name>.csv`."""
+def _across(table: Table, text: str) -> str:
+    """A row of one cell."""
+    return rf"\multicolumn{{{len(table.head)}}}{{@{{}}l@{{}}}}{{{words.latex(text)}}} \\"
+
+
+def write(table: Table, folder: Path, note: str = "") -> None:
+    """Write `<name>.tex` and `<name>.csv`; a note is the last column of the latter."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
+    (folder / f"{table.name}.tex").write_text(to_latex(table, note), encoding="utf-8")
+    rows = [table.head, *table.rows]
+    if note:
+        rows = [(*table.head, "note"), *((*row, note) for row in table.rows)]
     with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([table.head, *table.rows])
+        csv.writer(file, lineterminator="\n").writerows(rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.present import origin
 from parity.present.origin import Origin
+from parity.present.specs import FigureSpec
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,26 @@ class View:
         """Number of planned blocks."""
         return len(self.plan["blocks"])
 
+    @cached_property
+    def blocks_of(self) -> dict[str, int]:
+        """Number of planned blocks by case: those of its number of nodes."""
+        held = (
+            case for block in self.plan["blocks"] for case in {r["case"] for r in block["runs"]}
+        )
+        return Counter(held)
+
+    @property
+    def repetitions(self) -> int:
+        """In how many blocks the rarest case is planned."""
+        return min(self.blocks_of.values(), default=0)
+
     def cases(self, benchmark: str) -> list[str]:
         """The benchmark's cases, in the order of the plan."""
         return [c["case"] for c in self.plan["cases"] if c["benchmark"] == benchmark]
+
+    def shown(self, spec: FigureSpec) -> list[str]:
+        """The cases that belong into a figure, in the order of the plan."""
+        return [case["case"] for case in self.plan["cases"] if spec.shows(case)]
 
     @property
     def arms(self) -> list[str]:

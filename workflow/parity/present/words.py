@@ -8,17 +8,19 @@ from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
-from parity.present.specs import QUANTITIES, Quantity
+from parity.present.specs import QUANTITIES, SPELT, Quantity
 
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
+    "\u00a0": "~",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "−": "$-$",
     "≠": r"$\neq$",
     "×": r"$\times$",
+    "µ": r"\textmu{}",
     "·": r"$\cdot$",
     "≤": r"$\leq$",
     "†": r"\dag{}",
@@ -46,9 +48,26 @@ def benchmark_title(plan: Mapping[str, Any], benchmark: str) -> str:
 
 
 def case_levels(plan: Mapping[str, Any], case: str) -> str:
-    """The levels of a case's factors, such as `copy`; empty if its benchmark has none."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
-    return case.removeprefix(benchmark).strip("-").replace("-", ", ")
+    """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
+    entry = {entry["case"]: entry for entry in plan["cases"]}[case]
+    levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
+    if "nodes" in entry["parameters"]:
+        levels[:1] = _allocation(plan, entry)
+    return ", ".join(SPELT.get(level, level) for level in levels)
+
+
+def _allocation(plan: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
+    """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
+    others = (c for c in plan["cases"] if c["benchmark"] == case["benchmark"])
+    placed = {(c["parameters"]["nodes"], c["parameters"]["ranks"]) for c in others}
+    nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
+    follow = len({nodes for nodes, _ in placed}) == len(placed)
+    return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+
+
+def counted(count: int, what: str) -> str:
+    """A count of things: `1 node`, `2 nodes`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def case_title(plan: Mapping[str, Any], case: str) -> str:
@@ -67,8 +86,14 @@ def subject(plan: Mapping[str, Any], case: str, label: str) -> str:
 
 
 def quantity(metric: str, unit: str) -> Quantity:
-    """How a metric is called; one without an entry keeps its own name and unit."""
-    return QUANTITIES.get(metric, Quantity(metric, metric.replace("_", " "), unit))
+    """How a metric is called; one without an entry keeps its own name and unit.
+
+    Args:
+        unit: the recorded unit, because two benchmarks may call different things alike;
+            empty where no value was measured.
+    """
+    known = [q for q in QUANTITIES if q.metric == metric and unit in (q.recorded or q.unit, "")]
+    return known[0] if known else Quantity(metric, metric.replace("_", " "), unit)
 
 
 def number(value: float | None, digits: int = 3) -> str:
