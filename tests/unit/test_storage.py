@@ -44,7 +44,7 @@ def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
     hold = (
         "import sys, time; from pathlib import Path\n"
         "from parity.execute.storage import only_one\n"
-        "with only_one(Path(sys.argv[1]), "another measurement"):\n"
+        "with only_one(Path(sys.argv[1]), 'another measurement'):\n"
         "    print('holding', flush=True); time.sleep(1)\n"
     )
     holder = subprocess.Popen(

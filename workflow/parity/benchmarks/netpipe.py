@@ -105,7 +105,8 @@ class NetPipe(Benchmark):
 
     name = "netpipe"
     title = "NetPIPE"
-    packages = ("netpipe-tcp", "netpipe-openmpi")
+    # NPtcp looks up the number of its protocol, which netbase knows.
+    packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
     parameters: ClassVar = {

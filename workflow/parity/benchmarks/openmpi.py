@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parity.benchmarks.reading import Refused
-from parity.errors import UserError
 
 SHARED_MEMORY = "vader"
 NETWORK = "tcp"
 
-# Each rank names each of its peers, so the lines grow with the square of the ranks.
+# Each rank names each of its peers, so the lines grow with the square of the ranks. In a
+# larger world nobody is named, and what the program itself counts has to do.
 LARGEST_WORLD = 1024
 
-_ENVIRONMENT = {
+_ONE_STACK = {
     # One stack in all arms. Left alone, Open MPI takes the best that it can open, and what
     # it can open depends on the devices and libraries that a container shows.
     "OMPI_MCA_pml": "ob1",
@@ -32,6 +32,8 @@ _ENVIRONMENT = {
     # Bridges of containers have the same address on every node: connections over them
     # would end at home. The first two are Open MPI's own default.
     "OMPI_MCA_btl_tcp_if_exclude": "127.0.0.1/8,sppp,docker0,podman0,cni-podman0,lxcbr0,virbr0",
+}
+_DESCRIBED = {
     # Each rank says how it reaches each other rank: level 1 prints just these lines. All
     # peers are added at the start and not when they are first spoken to, so that the
     # lines are complete and none is written while the program measures.
@@ -63,19 +65,8 @@ class World:
 
 
 def environment(ranks: int) -> dict[str, str]:
-    """Variables of a program whose `ranks` processes the site's launcher starts.
-
-    Raises:
-        UserError: the world is too large to be described pair by pair.
-    """
-    if ranks > LARGEST_WORLD:
-        raise UserError(
-            f"{ranks} MPI ranks are asked for; each would describe its way to each other",
-            where="the study's allocations",
-            allowed=f"up to {LARGEST_WORLD} ranks in all",
-            action="take fewer ranks for each node",
-        )
-    return dict(_ENVIRONMENT)
+    """Variables of a program whose `ranks` processes the site's launcher starts."""
+    return _ONE_STACK if ranks > LARGEST_WORLD else _ONE_STACK | _DESCRIBED
 
 
 def read_world(stderr: str) -> World:
@@ -88,8 +79,8 @@ def read_world(stderr: str) -> World:
     )
 
 
-def require_world(stderr: str, nodes: int, ranks: int) -> World:
-    """Refuse a run whose ranks are not one world on these nodes.
+def require_world(stderr: str, nodes: int, ranks: int) -> None:
+    """Refuse a run whose ranks are not one world on these nodes, as far as they name it.
 
     Who shares a node with whom follows from the transport: shared memory ends at the
     node, and it is always preferred, so everyone else is reached over the network.
@@ -102,6 +93,8 @@ def require_world(stderr: str, nodes: int, ranks: int) -> World:
             (`world-size`), or one is reached otherwise than its place demands
             (`transport`).
     """
+    if ranks > LARGEST_WORLD:
+        return
     world = read_world(stderr)
     alone = max(len(world.jobs), world.reached.get((0, "self"), 0))
     if ranks > 1 and alone > 1:
@@ -113,7 +106,6 @@ def require_world(stderr: str, nodes: int, ranks: int) -> World:
         _require_reached(world, rank, "self", 1)
         _require_reached(world, rank, SHARED_MEMORY, neighbours)
         _require_reached(world, rank, NETWORK, ranks - 1 - neighbours)
-    return world
 
 
 def _require_reached(world: World, rank: int, transport: str, others: int) -> None:

@@ -169,7 +169,7 @@ SAMPLES = TableSchema(
 NODES = TableSchema(
     "nodes",
     "One row per fact of a node, before and after each block.",
-    ("campaign", "block", "phase", "fact"),
+    ("campaign", "block", "phase", "fact", "node"),
     (
         _column("campaign", _S, "Study and scale."),
         _column("block", _S, "Block id."),

@@ -18,23 +18,39 @@ def main_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], Row]:
 
 
 def node_rows(block: Mapping[str, Any]) -> Iterable[Row]:
-    """Rows of the NODES table: the facts before and after each session of a block."""
+    """Rows of the NODES table: the facts before and after each session of a block.
+
+    What the batch system says of the allocation stands with the first node, on which the
+    block's job runs; the other nodes are asked before the block only.
+    """
     for session in block["sessions"]:
-        suffix = f"-{session['number']}" if session["number"] > 1 else ""
-        for phase, part in (("before", session["start"]), ("after", session["end"])):
-            for fact, value in (part["node"] if part else {}).items():
+        start, suffix = session["start"], f"-{session['number']}" if session["number"] > 1 else ""
+        first = start["node_name"]
+        seen = [(first, "before", start["node"] | start.get("allocation", {}))]
+        seen += [(other["node_name"], "before", other["node"]) for other in _others(start)]
+        seen += [(first, "after", session["end"]["node"])] if session["end"] else []
+        for node, phase, facts in seen:
+            for fact, value in facts.items():
                 yield {
                     "campaign": block["campaign"],
                     "block": block["block"],
-                    "node": session["start"]["node_name"],
+                    "node": node,
                     "phase": phase + suffix,
                     "fact": fact,
                     "value": value,
                 }
 
 
+def _others(start: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    return start.get("other_nodes", ())
+
+
 def binary_rows(block: Mapping[str, Any]) -> Iterable[Row]:
-    """Rows of the BINARIES table: what each session of a block audited."""
+    """Rows of the BINARIES table: what each session of a block audited on its first node.
+
+    An arm whose binaries are others on another node cannot be used in that block, so the
+    first node's speak for all.
+    """
     for session in block["sessions"]:
         shared = {
             "campaign": block["campaign"],
