@@ -15,6 +15,7 @@ import pytest
 
 from parity.execute.block import _end_interrupted, run_block
 from parity.execute.inner import WORK
+from parity.execute.look import make_ready
 from parity.execute.storage import new_attempt, private_folder, processes_in
 from parity.plan import make_plan
 from parity.records.gather import gather_blocks, gather_raw
@@ -187,7 +188,8 @@ ATTEMPT = """
 import json, sys
 from pathlib import Path
 from parity.benchmarks.model import Program
-from parity.execute.attempt import Order, make_attempt
+from parity.execute.attempt import make_attempt
+from parity.execute.record import Order
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
@@ -216,7 +218,9 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     runner.send_signal(stop)
     runner.wait()
     if stop == signal.SIGKILL:
+        # What the next session of the runner begins with.
         _end_interrupted(tmp_path)
+        make_ready()
     _wait_for(lambda: not any(map(_is_sleep, psutil.process_iter())), seconds=20)
     assert not list(processes_in(WORK))
 

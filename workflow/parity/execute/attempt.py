@@ -6,70 +6,28 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from parity.benchmarks.model import Program
 from parity.commands import answer_of
-from parity.execute import gates, inner, storage
-from parity.execute.launch import Finished, launch_environment, run_and_wait
+from parity.execute import inner, storage
+from parity.execute.launch import launch_environment, run_and_wait
 from parity.execute.launcher import HOST, RANK, launched, on_each_node
 from parity.execute.quiet import steal_fraction
+from parity.execute.record import Order, Seen, record
 from parity.execute.sampling import Sampler
 from parity.execute.sweep import clean_up
 from parity.files import write_json
-from parity.runtimes.model import SCRATCH, Arm, Image, Launch
-from parity.system import Launcher
+from parity.runtimes.model import SCRATCH, Launch
 
-RECORD_VERSION = 1
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
 GRACE_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class Order:
-    """What an attempt is to do.
-
-    Attributes:
-        recipe: what the marker file of the arm's image says; empty if native.
-        namespaces: node to the inodes of the runner's namespaces there.
-        hosts: the allocation's nodes, the one that we are on first.
-        launcher: how ranks are started; None where no program has any.
-        block_gates: gates of the block as a whole, judged once at its start.
-        max_steal_fraction: limit of the steal gate.
-        session: number of the runner's session in this block, from 1.
-    """
-
-    run: str
-    case: str
-    arm: Arm
-    image: Image | None
-    recipe: str
-    program: Program
-    parameters: Mapping[str, Any]
-    timeout_seconds: float
-    namespaces: Mapping[str, Mapping[str, str]]
-    hosts: tuple[str, ...]
-    launcher: Launcher | None
-    block_gates: tuple[gates.Gate, ...]
-    max_steal_fraction: float
-    session: int
-
-
-@dataclass
-class _Seen:
-    """What is gathered on the way to the record."""
-
-    commands: list[list[str]]
-    finished: list[Finished]
-    error: str = ""
 
 
 class AllocationLost(Exception):
@@ -111,11 +69,11 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
         if (work / file).is_file():
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(work / file, folder / "files" / file)
-    record = _record(order, seen, _stderr(folder), steal, load, started)
-    if record["reason"]:
+    written = record(order, seen, _stderr(folder), steal, load, started)
+    if written["reason"]:
         _end_left_overs(order, launch)
-    write_json(folder / storage.RECORD, record)
-    return record
+    write_json(folder / storage.RECORD, written)
+    return written
 
 
 def _launch(order: Order, name: str, folder: Path) -> Launch:
@@ -144,7 +102,7 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
         raise AllocationLost(said)
 
 
-def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
+def _run(order: Order, launch: Launch, folder: Path) -> Seen:
     """All starts of the attempt, one after the other.
 
     A program that is started once carries the witness. One that is started and timed
@@ -152,7 +110,7 @@ def _run(order: Order, launch: Launch, folder: Path) -> _Seen:
     starts consist of nothing but the runtime and the program's own words. The time
     limit is that of all starts together.
     """
-    seen = _Seen([], [])
+    seen = Seen([], [])
     program, several = order.program, order.program.repetitions > 1
     assert order.launcher or not program.ranks
     starts = [inner.witnessed(program)]
@@ -203,86 +161,3 @@ def drop_page_cache() -> None:
 def _stderr(folder: Path) -> str:
     path = folder / "stderr"
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-
-
-def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[gates.Gate]:
-    """The gates of a program that was started once, here."""
-    host = order.namespaces[order.hosts[0]]
-    where = gates.where_gate(order.arm, evidence, host, order.recipe)
-    # Timed starts of several are the program's bare words, bound by nobody.
-    bound = order.program.repetitions == 1
-    return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
-
-
-def _gates_of_ranks(order: Order, found: gates.Ranks) -> list[gates.Gate]:
-    """The gates of a program with ranks; where one is missing, nothing else is judged."""
-    complete = gates.ranks_gate(order.program, order.hosts, found)
-    if not complete.passed:
-        return [complete]
-
-    def where(_rank: int, evidence: Mapping[str, str]) -> gates.Gate:
-        host = order.namespaces[evidence["node"]]
-        return gates.where_gate(order.arm, evidence, host, order.recipe)
-
-    def binding(rank: int, evidence: Mapping[str, str]) -> gates.Gate:
-        cpus = order.program.cpus
-        return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
-
-    return [complete, gates.of_ranks(where, found), gates.of_ranks(binding, found)]
-
-
-def _record(
-    order: Order, seen: _Seen, stderr: str, steal: float, load: float, started: str
-) -> dict[str, Any]:
-    # Timed starts of several are the program's bare words: neither bound nor with an
-    # environment of ours, and the record does not say that they were.
-    several = order.program.repetitions > 1
-    ranks = inner.rank_evidence(stderr) if order.program.ranks else {}
-    evidence = ranks.get(0, {}) if order.program.ranks else inner.evidence(stderr)
-    inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
-    judged = [
-        *order.block_gates,
-        *(inside or _gates_of_one(order, evidence)),
-        gates.steal_gate(steal, order.max_steal_fraction),
-    ]
-    reason, detail = _reason(seen, judged)
-    timed = seen.finished[1:] if several else seen.finished
-    return {
-        "version": RECORD_VERSION,
-        "session": order.session,
-        "run": order.run,
-        "case": order.case,
-        "arm": order.arm.name,
-        "parameters": dict(order.parameters),
-        "reason": reason,
-        "detail": detail,
-        "exit_code": seen.finished[-1].exit_code if seen.finished else None,
-        "started": started,
-        "starts_wall_seconds": [start.wall_seconds for start in timed],
-        "wall_seconds": sum(start.wall_seconds for start in timed) if timed else None,
-        "user_seconds": sum(start.user_seconds for start in timed) if timed else None,
-        "system_seconds": sum(start.system_seconds for start in timed) if timed else None,
-        "steal_fraction": steal,
-        "load_before": load,
-        "commands": seen.commands,
-        "environment": {} if several else inner.program_environment(order.program),
-        "environment_sha256": "" if several else inner.environment_digest(order.program),
-        "evidence": dict(evidence),
-        "ranks": [dict(found) for found in ranks.values()],
-        "image_digest": order.image.digest if order.image else "",
-        "gates": [gate.as_record() for gate in judged],
-    }
-
-
-def _reason(seen: _Seen, judged: list[gates.Gate]) -> tuple[str, str]:
-    """Reason code and detail of an attempt; how it ended comes before the gates."""
-    if seen.error:
-        return "not-started", seen.error
-    last = seen.finished[-1]
-    if last.timed_out:
-        return "timeout", f"stopped after {last.wall_seconds:.1f} s"
-    if last.exit_code < 0:
-        return "signal", f"ended by signal {-last.exit_code}"
-    if last.exit_code > 0:
-        return "exit-status", f"exit status {last.exit_code}"
-    return gates.first_failure(judged)

@@ -13,8 +13,9 @@ from parity.benchmarks.model import Program
 from parity.errors import UserError
 from parity.execute import history, storage, tally
 from parity.execute.allocation import Allocation, this_allocation
-from parity.execute.attempt import AllocationLost, Order, make_attempt
+from parity.execute.attempt import AllocationLost, make_attempt
 from parity.execute.look import ArmState
+from parity.execute.record import Order
 from parity.execute.session import Session, begin_session, end_session, sessions
 from parity.execute.sweep import clean_up
 from parity.files import read_json, write_json

@@ -92,10 +92,7 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
     Args:
         folder: where nodes say that they have looked; None if this is the only one.
     """
-    storage.private_folder(SCRATCH)
-    # End what an earlier session left running, so that nothing runs beside the next program.
-    storage.end_processes_in(WORK)
-    storage.emptied(WORK)
+    make_ready()
     facts, before = node.node_facts(), node.facts()
     states = {name: arm_state(arms()[name], question.images) for name in question.arms}
     binaries = {name: benchmarks()[name].binaries for name in question.benchmarks}
@@ -116,6 +113,13 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
         "arms": {name: state.as_record() for name, state in states.items()},
         "binaries": audit,
     }
+
+
+def make_ready() -> None:
+    """Make this node's working folder; end and remove what an earlier session left in it."""
+    storage.private_folder(SCRATCH)
+    storage.end_processes_in(WORK)
+    storage.emptied(WORK)
 
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:
