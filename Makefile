@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all figures test test-fast lint bench progress docs setup environment cluster-up cluster-down
+.PHONY: help all figures test test-fast lint bench progress docs setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -42,6 +42,9 @@ cluster-up: environment  ## Start a real Slurm of four virtual nodes on this mac
 
 cluster-down: environment  ## End it, and leave nothing behind
 	python tools/virtual_cluster down
+
+cluster-test: setup  ## Start it, run `snakemake --profile slurm all` there, end it; as root
+	python tools/cluster_test.py
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
 	python -m parity.install

@@ -21,9 +21,9 @@ def new_clone(tmp_path_factory) -> Callable[[], Path]:
     def make() -> Path:
         folder = tmp_path_factory.mktemp("clone") / "parity"
         for name in listed.stdout.splitlines():
-            if (ROOT / name).is_file():
+            if (ROOT / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, folder / name)
+                shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
         return folder
 
     return make

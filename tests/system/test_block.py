@@ -61,7 +61,7 @@ def _case(name="sysbench", timeout=60, **parameters) -> Case:
 
 def _run(plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES) -> dict:
     run_block(plan, plan["blocks"][0]["block"], images, system, folder)
-    return parse_all(plan, gather_raw([folder]), gather_blocks([folder]), {})
+    return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
 
 
 def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
 
     subprocess.run(command, env=environment, check=True, timeout=120)
     assert not list(processes_in(WORK))
-    tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder]), {})
+    tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
     final = [row for row in tables["runs"] if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(
         run["run"] for run in plan["blocks"][0]["runs"]

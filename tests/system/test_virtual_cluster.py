@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 
 from virtual_cluster import install, layout  # noqa: E402
+from virtual_cluster.traces import traces  # noqa: E402
 
 pytestmark = [
     pytest.mark.system,
@@ -25,7 +25,6 @@ pytestmark = [
 ]
 
 TOOL = [sys.executable, str(ROOT / "tools" / "virtual_cluster")]
-DAEMONS = ("munged", "slurmctld", "slurmd", "slurmdbd", "slurmstepd", "mariadbd")
 LONGEST_SECONDS = 60
 
 
@@ -37,32 +36,11 @@ def _cluster(*words: str) -> subprocess.CompletedProcess:
     return _run(*TOOL, *words)
 
 
-def _names(folder: str) -> list[str]:
-    return sorted(path.name for path in Path(folder).glob("*"))
-
-
-def _traces() -> dict[str, object]:
-    """All that a cluster could leave behind, seen without the cluster's own code."""
-    names = [each.info["name"] for each in psutil.process_iter(["name"])]
-    return {
-        "daemons": sorted(name for name in names if name in DAEMONS),
-        "sleepers": names.count("sleep"),
-        "namespaces": _run("ip", "netns").stdout,
-        "links": _names("/sys/class/net"),
-        "routes": _run("ip", "route").stdout,
-        "mounts": Path("/proc/mounts").read_text(),
-        "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
-        "state": layout.STATE.exists(),
-        "shared memory": _names("/dev/shm"),
-        "configuration": _names("/etc/slurm"),
-    }
-
-
-@pytest.fixture
-def traces() -> Iterator[dict[str, object]]:
+@pytest.fixture(name="before")
+def fixture_before() -> Iterator[dict[str, object]]:
     """What there was before; and whatever a test did, no cluster is left after it."""
     install.install(accounting=False)
-    yield _traces()
+    yield traces()
     _cluster("down")
 
 
@@ -77,7 +55,7 @@ def _wait_for_states(wanted: set[str]) -> None:
         time.sleep(0.5)
 
 
-def test_up_runs_jobs_and_down_leaves_nothing(traces) -> None:
+def test_up_runs_jobs_and_down_leaves_nothing(before) -> None:
     up = _cluster("up", "--nodes", "2")
     assert up.returncode == 0, up.stderr
     assert up.stdout.count("idle") == 2
@@ -91,11 +69,11 @@ def test_up_runs_jobs_and_down_leaves_nothing(traces) -> None:
     _wait_for_states({"mixed"})
     down = _cluster("down")
     assert down.returncode == 0, down.stderr
-    assert _traces() == traces
+    assert traces() == before
     assert _cluster("down").returncode == 0
 
 
-def test_up_again_says_that_it_is_up(traces) -> None:
+def test_up_again_says_that_it_is_up(before) -> None:
     assert _cluster("up", "--nodes", "1").returncode == 0
     again = _cluster("up", "--nodes", "1")
     assert again.returncode == 0
@@ -106,16 +84,16 @@ def test_up_again_says_that_it_is_up(traces) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.15, 0.3, 0.45, 0.6])
-def test_down_ends_half_an_up(traces, seconds: float) -> None:
+def test_down_ends_half_an_up(before, seconds: float) -> None:
     with subprocess.Popen([*TOOL, "up", "--nodes", "2"], stdout=subprocess.DEVNULL) as up:
         time.sleep(seconds)
         up.kill()
     down = _cluster("down")
     assert down.returncode == 0, down.stderr
-    assert _traces() == traces
+    assert traces() == before
 
 
-def test_a_dead_node_is_noticed_and_comes_back(traces) -> None:
+def test_a_dead_node_is_noticed_and_comes_back(before) -> None:
     assert _cluster("up", "--nodes", "1").returncode == 0
     assert _cluster("kill-node", "n1", "--everything").returncode == 0
     _wait_for_states({"down*"})  # The star: it does not answer.
@@ -125,7 +103,7 @@ def test_a_dead_node_is_noticed_and_comes_back(traces) -> None:
     _wait_for_states({"idle"})
 
 
-def test_a_configuration_of_another_cluster_is_not_touched(traces) -> None:
+def test_a_configuration_of_another_cluster_is_not_touched(before) -> None:
     layout.SYSTEM_CONFIGURATION.write_text("ClusterName=theirs\n")
     try:
         up = _cluster("up")

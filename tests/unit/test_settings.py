@@ -207,9 +207,21 @@ def test_a_bad_launcher_is_refused_in_words(name: str, tmp_path: Path) -> None:
 def test_a_missing_batch_system_is_said_in_one_line(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError) as caught:
-        refuse_without_batch_system(load_system(ROOT / "config/systems/slurm.yaml"))
+        refuse_without_batch_system(load_system(ROOT / "config/systems/slurm.yaml"), now=False)
     message = str(caught.value)
     assert "\n" not in message and "sbatch" in message and "make cluster-up" in message
+
+
+def test_a_controller_that_does_not_answer_is_said_in_one_line(monkeypatch, tmp_path) -> None:
+    for name in ("sbatch", "squeue", "scontrol", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\necho no controller >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    slurm = load_system(ROOT / "config/systems/slurm.yaml")
+    refuse_without_batch_system(slurm, now=False)
+    with pytest.raises(UserError, match="squeue does not answer: no controller") as caught:
+        refuse_without_batch_system(slurm, now=True)
+    assert "\n" not in str(caught.value)
 
 
 def _properties(rules: dict):

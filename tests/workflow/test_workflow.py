@@ -1,6 +1,8 @@
 """The workflow as a user meets it: dry runs, bad input, lint; from a clean copy, nothing built."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -86,6 +88,27 @@ def test_a_config_file_that_is_no_yaml_is_one_message(clone: Path, text: str) ->
         path.write_text(before)
     said = done.stdout + done.stderr
     assert done.returncode != 0 and "Traceback" not in said and "config/config.yaml, line" in said
+
+
+def test_without_slurm_one_line_says_what_is_missing(clone: Path, tmp_path: Path) -> None:
+    for name in ("bash", "sh", "which"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    words = [SNAKEMAKE, "--profile", "slurm", "-n", "all"]
+    environment = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(words, cwd=clone, env=environment, capture_output=True, text=True)
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "sbatch" in line]
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert len(said) == 1 and "cannot be found on PATH" in said[0]
+
+
+SLURM = pytest.mark.skipif(not shutil.which("sbatch"), reason="Slurm's programs are not installed")
+
+
+@SLURM
+@pytest.mark.parametrize(("scale", "blocks"), [("smoke", 9), ("virtual", 30), ("cluster", 500)])
+def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks: int) -> None:
+    words = ("--profile", "slurm", "-n", "all", "--config", f"scale={scale}")
+    assert _jobs(_snakemake(clone, *words))["run_block"] == blocks
 
 
 def test_lint_finds_nothing(clone: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity.commands import is_installed
+from parity.commands import answer_of, is_installed
 from parity.errors import UserError
 from parity.settings import load_checked
 
@@ -82,14 +82,25 @@ def load_system(path: Path | str) -> System:
     )
 
 
-def refuse_without_batch_system(system: System) -> None:
-    """Refuse a system whose batch system is not on this machine; raises UserError."""
+def refuse_without_batch_system(system: System, *, now: bool) -> None:
+    """Refuse a system whose batch system is not on this machine; raises UserError.
+
+    Args:
+        now: whether it is to take jobs now, or its programs are enough.
+    """
     programs = {"slurm": ("sbatch", "squeue", "scontrol", "srun")}.get(system.batch_system, ())
     if missing := [program for program in programs if not is_installed(program)]:
         raise UserError(
             f"system {system.name} needs Slurm, and {', '.join(missing)} cannot be found on PATH:"
             " start Snakemake on the cluster's login node, or try `make cluster-up` here"
         )
+    if now and programs:
+        answered, said = answer_of(["squeue", "--noheader", "--me"], seconds=60)
+        if not answered:
+            raise UserError(
+                f"system {system.name} needs Slurm, and squeue does not answer: {said};"
+                " see whether slurmctld runs, or try `make cluster-up` here"
+            )
 
 
 def _launcher(entry: Mapping[str, Any], path: str) -> Launcher:

@@ -24,6 +24,7 @@ rule gather_blocks:
         "../../envs/parity.yaml"
     params:
         code=digest_of("records/gather.py", "records/schema.py"),
+        system=SYSTEM.name,
     script:
         "../scripts/gather_blocks.py"
 

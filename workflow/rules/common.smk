@@ -12,7 +12,7 @@ try:
     SYSTEM = load_system(config["system"])
     PLAN = make_plan(STUDY)
     if workflow.is_main_process:
-        refuse_without_batch_system(SYSTEM)
+        refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 

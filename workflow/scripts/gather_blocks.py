@@ -11,6 +11,6 @@ if __name__ == "__main__":
     with shown_to_the_user():
         folders = [Path(path).parent for path in snakemake.input.blocks]
         write(RAW, gather_raw(folders), snakemake.output.raw)
-        write(BLOCKS, gather_blocks(folders), snakemake.output.blocks)
+        write(BLOCKS, gather_blocks(folders, snakemake.params.system), snakemake.output.blocks)
         images = gather_images(read_json(Path(snakemake.input.images)))
         write_json(Path(snakemake.output.images), images)

@@ -96,7 +96,7 @@ def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
 
 
 class NetPipe(Benchmark):
-    """NetPIPE 3.7 of Ames Laboratory: messages of growing size go to and fro.
+    """NetPIPE 3.7 of Ames Laboratory: messages of growing size, there and back.
 
     For each size it reports the best of three trials: half the time of a round trip.
     Two ranks on two nodes measure the network between them, on one node its memory (MPI)

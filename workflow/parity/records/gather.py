@@ -7,15 +7,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from parity.errors import UserError
+
 Row = dict[str, Any]
 
 
-def gather_blocks(folders: Iterable[Path]) -> list[Row]:
-    """Rows of the BLOCKS table: one for each block folder."""
+def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:
+    """Rows of the BLOCKS table: one for each block folder.
+
+    Args:
+        system: name of the system that they must come from.
+
+    Raises:
+        UserError: a block was measured on another system; its id would not tell.
+    """
     rows = []
     for folder in folders:
         text = (folder / "block.json").read_text(encoding="utf-8")
         block = json.loads(text)
+        if others := {each["start"]["system"] for each in block["sessions"]} - {system}:
+            raise UserError(
+                f"the block was measured on {', '.join(sorted(others))}, not on {system}",
+                where=str(folder),
+                action="use a clone for each system, or move results/ away",
+            )
         rows.append(
             {
                 "campaign": block["campaign"],

@@ -1,0 +1,81 @@
+"""`make cluster-test` in a clone with the images that are there: Slurm from end to end."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+from virtual_cluster import layout  # noqa: E402
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
+    pytest.mark.skipif(
+        layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
+        reason="a cluster is up on this machine, or the machine belongs to one",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def finished(clone: Path, images: dict) -> Path:
+    """The dataset of the smoke study, run on a cluster that is gone again."""
+    (clone / "results/images").mkdir(parents=True)
+    # In the order of the chain, so that no record is older than what it was made from.
+    chain = ["base", "oci", "directory"]
+    names = [*chain, *sorted(images.keys() - set(chain)), "images"]
+    for name in [*(f"{name}.json" for name in names), "images.parquet"]:
+        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
+    words = [sys.executable, "tools/cluster_test.py"]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        words, cwd=clone, env=environment, capture_output=True, text=True, timeout=1500
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "no daemon, namespace, link, mount or file of it is left" in done.stdout
+    return clone / "results/live/scaling-smoke"
+
+
+def _rows(dataset: Path, table: str) -> list[dict]:
+    return pq.read_table(dataset / f"records/{table}.parquet").to_pylist()
+
+
+def test_native_and_containers_ran_over_mpi_on_1_2_and_4_nodes(finished: Path) -> None:
+    rows = [row for row in _rows(finished, "runs") if row["final"]]
+    valid = {(row["runtime"], row["case"]) for row in rows if row["stage"] == "valid"}
+    for runtime in ("native", "charliecloud", "apptainer"):
+        for case in ("hpcc-1x1", "hpcc-1x2", "hpcc-2x2", "hpcc-4x4"):
+            assert (runtime, case) in valid
+        assert {(runtime, "netpipe-2x2-tcp"), (runtime, "netpipe-2x2-mpi")} <= valid
+    # A neighbour on the machine may fail a gate; nothing else may fail.
+    assert not {row["reason"] for row in rows} - {"", "gate-quiet", "gate-steal"}
+
+
+def test_every_block_tells_its_job_its_nodes_and_its_allocation(finished: Path) -> None:
+    facts: dict[str, dict[str, str]] = {}
+    for row in _rows(finished, "nodes"):
+        if row["fact"].startswith("allocation."):
+            facts.setdefault(row["block"], {})[row["fact"].removeprefix("allocation.")] = row[
+                "value"
+            ]
+    blocks = json.loads((finished / "plan.json").read_text())["blocks"]
+    assert set(facts) == {block["block"] for block in blocks}
+    for block in blocks:
+        said = facts[block["block"]]
+        assert said["JobId"].isdigit() and said["OverSubscribe"] == "NO"
+        assert int(said["NumNodes"]) == block["nodes"] == len(said["hosts"].split(","))
+        assert said["squeue"].startswith(f"{said['JobId']}|virtual|RUNNING|{block['nodes']}|")
+    assert len({said["JobId"] for said in facts.values()}) == len(blocks)
+
+
+def test_results_are_labelled_as_one_host_and_end_in_a_paper(finished: Path) -> None:
+    assert "on one host" in (finished / "summary.txt").read_text()
+    assert (finished / "paper/paper.pdf").read_bytes().startswith(b"%PDF")

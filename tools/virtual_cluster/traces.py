@@ -1,0 +1,38 @@
+"""What a cluster could leave behind, seen without the cluster's own book-keeping."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import psutil
+
+from virtual_cluster import layout
+
+DAEMONS = ("munged", "slurmctld", "slurmd", "slurmdbd", "slurmstepd", "mariadbd")
+
+
+def traces() -> dict[str, object]:
+    """Daemons, namespaces, links, routes, mounts and files of a cluster, whoever made them."""
+    names = [each.info["name"] for each in psutil.process_iter(["name"])]
+    return {
+        "daemons": sorted(name for name in names if name in DAEMONS),
+        "sleepers": names.count("sleep"),
+        "namespaces": _said("ip", "netns"),
+        "links": _names("/sys/class/net"),
+        "routes": _said("ip", "route"),
+        "mounts": Path("/proc/mounts").read_text(),
+        "folders": {name: os.path.lexists(name) for name in ("/run/netns", "/tmp/parity")},
+        "state": layout.STATE.exists(),
+        "shared memory": _names("/dev/shm"),
+        "configuration": _names("/etc/slurm"),
+    }
+
+
+def _said(*argv: str) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).glob("*"))
