@@ -31,6 +31,7 @@ def test_all_arms_of_the_study_are_there():
         "native-a",
         "native-b",
         "podman",
+        "podman-shared",
     ]
 
 
@@ -134,6 +135,17 @@ def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, 
         "--ulimit=nofile=20000:20000",
         f"--ulimit=nproc={expected}:{expected}",
     ]
+
+
+def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share(tmp_path):
+    alone, shared = (arms()[name] for name in ("podman", "podman-shared"))
+    words = set(shared.command(launch(tmp_path, "podman"), INNER))
+    assert words - set(alone.command(launch(tmp_path, "podman"), INNER)) == {
+        "--ipc=host",
+        "--pid=host",
+    }
+    assert shared.isolates == ("mnt", "uts")
+    assert alone.isolates == ("ipc", "mnt", "pid", "uts")
 
 
 def test_lxc_command_and_configuration(tmp_path):

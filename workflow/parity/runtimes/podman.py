@@ -34,15 +34,23 @@ def ulimits() -> list[str]:
 
 @dataclass(frozen=True)
 class Podman(Arm):
-    """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts."""
+    """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts.
+
+    Attributes:
+        shared: namespaces that the container shares with the host.
+    """
 
     name: str = "podman"
-    runtime: str = "podman"
     title: str = "Podman"
+    shared: tuple[str, ...] = ()
+    runtime: str = "podman"
     image_format: str = "podman"
-    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
     packages = ("podman", "runc", "skopeo", "uidmap")
     converter = ("skopeo", "--version")
+
+    @property
+    def isolates(self) -> tuple[str, ...]:
+        return tuple(name for name in ("ipc", "mnt", "pid", "uts") if name not in self.shared)
 
     def probe(self) -> Presence:
         if not (is_installed("podman") and is_installed("runc")):
@@ -57,6 +65,7 @@ class Podman(Arm):
         return [
             *("podman", "--runtime=runc", "run", "--rm", f"--name={launch.name}", "--pull=never"),
             *("--log-driver=none", "--network=host", "--read-only", "--read-only-tmpfs=false"),
+            *(f"--{name}=host" for name in self.shared),
             *ulimits(),
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
@@ -84,4 +93,6 @@ class Podman(Arm):
         answer_of(["podman", "rm", "--force", "--time=0", launch.name], seconds=60)
 
 
-ARMS = (Podman(),)
+# Ranks of one node that all have process 1 in namespaces of their own take each other for
+# themselves in Open MPI 4's shared memory, and crash; hence the second variant.
+ARMS = (Podman(), Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")))
