@@ -53,6 +53,7 @@ rule draw:
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
         published="config/published/values.csv",
+        harness=noise_audit,
     output:
         pdf=expand(
             "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES

@@ -1,5 +1,7 @@
 """Loads and checks the configuration, once, for all rules; no logic lives here."""
 
+from pathlib import Path
+
 from parity.plan import jobs_of, make_plan
 from parity.settings import check, schema
 from parity.source import PACKAGE, digest_of
@@ -25,6 +27,24 @@ LIVE = f"results/live/{CAMPAIGN}"
 ARCHIVE = f"results/archive/{config['archive']}"
 # What `figures` and `paper` draw; `all` always draws what is measured here.
 DATA = LIVE if config["data"] == "live" else ARCHIVE
+
+
+def asked(key):
+    """The function that tells Snakemake what a block asks of a batch system.
+
+    `lookup` would walk through all blocks for each of them: with 2000 blocks, a minute.
+    """
+
+    def of_block(wildcards):
+        return JOBS[wildcards.block][key]
+
+    return of_block
+
+
+def noise_audit(wildcards):
+    """The noise audit of a dataset's system, if there is one; nothing waits for it."""
+    path = Path(f"results/{wildcards.source}/{wildcards.dataset}/harness.json")
+    return [str(path)] if path.exists() else []
 
 
 wildcard_constraints:

@@ -37,12 +37,12 @@ rule run_block:
     # A block has the node for itself: here all cores, in a batch system by --exclusive.
     threads: 1 if SYSTEM.batch_system else workflow.cores
     resources:
-        nodes=lookup("{block}/nodes", within=JOBS),
+        nodes=asked("nodes"),
         # With `mpi` the job step puts no srun of its own around the block, whose CPUs
         # the launcher's steps would wait for; the plugin then wants two tasks or more.
-        tasks=lookup("{block}/tasks", within=JOBS),
+        tasks=asked("tasks"),
         mpi="srun",
-        runtime=lookup("{block}/minutes", within=JOBS),
+        runtime=asked("minutes"),
     params:
         package=str(PACKAGE.parent),
         system=config["system"],

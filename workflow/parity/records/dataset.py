@@ -23,6 +23,8 @@ FILES = sorted(
     ["plan.json", "images.json", PROVENANCE]
     + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
 )
+# What it may hold beside them: the noise audit of the system that it was measured on.
+OPTIONAL = ("harness.json",)
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
@@ -74,14 +76,20 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     temporary = root / f".{archive.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
     (temporary / "records").mkdir(parents=True)
-    for name in FILES:
+    names = files_of(live)
+    for name in names:
         if name != PROVENANCE:
             shutil.copyfile(live / name, temporary / name)
     (temporary / PROVENANCE).write_text(json.dumps(origin, indent=1, sort_keys=True) + "\n")
-    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in FILES]
+    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in names]
     (temporary / CHECKSUMS).write_text("".join(sums))
     temporary.rename(archive)
     return archive
+
+
+def files_of(dataset: Path) -> list[str]:
+    """What this dataset consists of: what every one has to, and what it has of the rest."""
+    return sorted([*FILES, *(name for name in OPTIONAL if (dataset / name).exists())])
 
 
 def provenance(dataset: Path) -> dict[str, Any]:
@@ -113,10 +121,11 @@ def broken_files(archive: Path) -> list[str]:
     """
     lines = (archive / CHECKSUMS).read_text().splitlines()
     sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    unexpected = sorted(sums.keys() - set(FILES))
+    expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})
+    unexpected = sorted(sums.keys() - set(expected))
     return unexpected + [
         name
-        for name in FILES
+        for name in expected
         if not (archive / name).is_file() or _sha256(archive / name) != sums.get(name)
     ]
 

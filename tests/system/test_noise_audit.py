@@ -1,0 +1,47 @@
+"""Two pairs of the noise audit on this machine, through Snakemake, without a batch system."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+# The test machine runs tests beside it; what is tested here is not the ratio.
+QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
+
+
+def test_two_pairs_are_measured_and_a_second_audit_overwrites_nothing(
+    clone: Path, images: dict
+) -> None:
+    (clone / "results/images").mkdir(parents=True)
+    for name in ("images.json", "images.parquet"):
+        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
+    system = clone / "config/systems/machine.yaml"
+    system.write_text(yaml.safe_dump(yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}))
+    words = [SNAKEMAKE, "harness", "--allowed-rules", "harness", "write_plan"]
+    words += ["--set-resources", "harness:pairs=2"]
+    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run(words, cwd=clone, env=environment, check=True, timeout=180)
+
+    (result,) = (clone / "results/live").glob("torrez2019-*/harness.json")
+    found = json.loads(result.read_text())
+    assert (found["program"], found["system"]) == ("SysBench cpu", "machine")
+    assert (found["pairs"], found["planned"], found["lost"]) == (2, 2, [])
+    assert 0.5 < found["low95"] < found["ratio"] < found["high95"] < 2
+    for pair in found["values"]:
+        # The outer clock also sees the start of the program, and in a block the words before.
+        for side in ("bare", "inside"):
+            own, outer = pair[side], pair[f"{side}_outer"]
+            assert len(own) == 2 and all(a < b for a, b in zip(own, outer, strict=True))
+    audits = list((clone / "results/live").glob("harness-*"))
+    assert len(audits) == 2
+    assert all(len(list(folder.glob("*.stdout"))) == 4 for folder in audits)
+    assert len(list((clone / "results/blocks").glob("harness-*/block.json"))) == 4

@@ -1,0 +1,28 @@
+"""Does the workflow disturb what it measures? See parity/harness.
+
+Needs: the plan and the records of the images, because a block does. Makes: harness.json
+beside the plan, which the paper of the dataset quotes; every call measures anew.
+"""
+
+
+rule harness:
+    """Compare a program under a bare script with the same program in a block, in one allocation."""
+    input:
+        plan=f"{LIVE}/plan.json",
+        images="results/images/images.json",
+    log:
+        f"{LIVE}/logs/harness.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    resources:
+        # Ten seconds each; another number with --set-resources harness:pairs=…
+        pairs=30,
+    params:
+        benchmark="sysbench",
+        seed=PLAN["seed"],
+        system=config["system"],
+        # The audit's blocks are started as Snakemake itself would start them.
+        snakefile=workflow.main_snakefile,
+    script:
+        "../scripts/harness.py"
