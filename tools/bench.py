@@ -6,12 +6,15 @@ with a wide margin on a quiet machine. Nothing here is a timed test.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+
+import bench_slurm
 
 from parity.execute.block import run_block
 from parity.execute.launch import run_and_wait
@@ -71,15 +74,21 @@ def runner_cpu_fraction() -> float:
         return (time.process_time() - before) / WAIT_SECONDS
 
 
-def seconds_in_a_clone(*command: str) -> float:
-    """Wall time of a command in a fresh clone of what is committed."""
+@contextmanager
+def new_clone() -> Iterator[Path]:
+    """A fresh clone of what is committed."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
         subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+        yield clone
+
+
+def seconds_in_a_clone(*command: str) -> float:
+    """Wall time of a command in a fresh clone."""
+    with new_clone() as clone:
         began = time.monotonic()
         done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
         seconds = time.monotonic() - began
-        shutil.rmtree(clone)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
     return seconds
@@ -97,6 +106,8 @@ def main() -> None:
     print(
         f"snakemake -n all          {seconds_in_a_clone('snakemake', '-n', 'all'):.1f} s  (bound 4)"
     )
+    for line in bench_slurm.lines(new_clone):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ ROOMS = {
     "preview": SHARED | GROUND | {"plan", "system"},
     "overview": SHARED | GROUND | {"plan", "preview"},
     "progress": SHARED | GROUND | {"study", "plan", "execute", "overview"},
+    "harness": SHARED | GROUND | {"study", "plan", "system", "execute", "analysis"},
     "system": SHARED,
     **{name: SHARED for name in SHARED},
 }

@@ -326,3 +326,13 @@ def test_what_could_not_be_made_is_tried_again(tmp_path):
     (tmp_path / "images.json").write_text("{}")
     assert forget_failures(tmp_path) == ["sif"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]
+
+
+def test_a_tree_is_read_in_the_order_of_sorted_paths(tmp_path):
+    for name in ("a/b", "a-b", "a.b", "a/b.c/d", "A", "ä/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).is_dir() or (tmp_path / name).touch()
+    lines = list(content._manifest_lines(tmp_path))
+    expected = sorted(tmp_path.rglob("*"))
+    names = [line.split(b"\0")[0].decode() for line in lines]
+    assert names == [".", *(str(path.relative_to(tmp_path)) for path in expected)]

@@ -178,6 +178,7 @@ def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> Non
     with pytest.raises(UserError, match="sysbench is not placed on allocations"):
         load_study(path, "smoke")
     del document["benchmarks"]["sysbench"], document["benchmarks"]["netpipe"]["allocations"]
+    del document["scales"]["virtual"]["allocations"]["netpipe"]
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(UserError, match="netpipe needs the allocations"):
         load_study(path, "virtual")

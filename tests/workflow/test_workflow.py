@@ -105,7 +105,7 @@ SLURM = pytest.mark.skipif(not shutil.which("sbatch"), reason="Slurm's programs 
 
 
 @SLURM
-@pytest.mark.parametrize(("scale", "blocks"), [("smoke", 9), ("virtual", 30), ("cluster", 500)])
+@pytest.mark.parametrize(("scale", "blocks"), [("smoke", 9), ("virtual", 24), ("cluster", 500)])
 def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks: int) -> None:
     words = ("--profile", "slurm", "-n", "all", "--config", f"scale={scale}")
     assert _jobs(_snakemake(clone, *words))["run_block"] == blocks

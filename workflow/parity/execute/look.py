@@ -10,7 +10,9 @@ import argparse
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +96,12 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
     """
     make_ready()
     facts, before = node.node_facts(), node.facts()
-    states = {name: arm_state(arms()[name], question.images) for name in question.arms}
     binaries = {name: benchmarks()[name].binaries for name in question.benchmarks}
-    ours, audit = host_namespaces(), []
-    for name, state in states.items():
-        if state.gate.passed and not state.reason:
-            states[name], rows = audited(arms()[name], state, binaries, ours)
-            audit += rows
+    ours = host_namespaces()
+    look = partial(look_at, images=question.images, binaries=binaries, ours=ours)
+    # Hashing and waiting for other programs, so the node's CPUs can do it side by side.
+    with ThreadPoolExecutor(max_workers=len(facts["cpus"])) as pool:
+        seen = dict(zip(question.arms, pool.map(look, question.arms), strict=True))
     if folder:
         _wait_for_the_others(question.nodes, folder)
     busy = wait_until_quiet(question.max_busy_fraction, question.settle_seconds)
@@ -110,8 +111,8 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
         "node": before,
         "busy_fraction": busy,
         "namespaces": ours,
-        "arms": {name: state.as_record() for name, state in states.items()},
-        "binaries": audit,
+        "arms": {name: state.as_record() for name, (state, _) in seen.items()},
+        "binaries": [row for _, rows in seen.values() for row in rows],
     }
 
 
@@ -128,6 +129,19 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(list(folder.glob("looked-*"))) < nodes and time.monotonic() < deadline:
         time.sleep(0.1)
+
+
+def look_at(
+    name: str,
+    images: Mapping[str, Mapping[str, Any]],
+    binaries: Mapping[str, Sequence[str]],
+    ours: Mapping[str, str],
+) -> tuple[ArmState, list[dict[str, Any]]]:
+    """The state of an arm on this node, and the identity of its binaries if it can be used."""
+    state = arm_state(arms()[name], images)
+    if state.reason or not state.gate.passed:
+        return state, []
+    return audited(arms()[name], state, binaries, ours)
 
 
 def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:

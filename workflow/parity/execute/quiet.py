@@ -8,7 +8,8 @@ from typing import Any
 
 import psutil
 
-WINDOW_SECONDS = 0.5
+# A kernel's clock ticks 25 times or more for each CPU in this time.
+WINDOW_SECONDS = 0.25
 
 
 def fraction(before: Any, after: Any, kinds: tuple[str, ...]) -> float:

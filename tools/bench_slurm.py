@@ -1,0 +1,202 @@
+"""What the harness costs under Slurm; a part of `make bench`.
+
+The overhead of a block's job is all of the job's time that none of its programs ran: two
+starts of Snakemake (the executor plugin's job step and the one within it), looking at the
+nodes, and the ends of both. The job itself writes when it starts and ends, because Slurm
+knows only whole seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from parity.commands import is_installed
+from parity.execute import history
+from parity.files import read_json
+from parity.plan import make_plan
+from parity.study import load_study
+
+ROOT = Path(__file__).parents[1]
+STUDY = "config/studies/bench.yaml"
+REPETITIONS = (50, 100, 200)
+# Its node counts are 1, 2 and 4.
+SCALE = "smoke"
+_CLUSTER = [sys.executable, str(ROOT / "tools/virtual_cluster")]
+_SLURM = ("snakemake", "--profile", "slurm")
+
+
+@dataclass(frozen=True)
+class BlockJob:
+    """Where the time of one block's job went, in seconds.
+
+    Attributes:
+        programs: wall time of all its programs.
+        starting: from the job's start until the runner begins.
+        looking: the runner's look at the nodes, until the first run may start.
+        between: within the runs, around and between the programs.
+        ending: from the last run to the job's end.
+    """
+
+    nodes: int
+    arms: int
+    programs: float
+    starting: float
+    looking: float
+    between: float
+    ending: float
+
+    @property
+    def overhead(self) -> float:
+        """All of it but the programs."""
+        return self.starting + self.looking + self.between + self.ending
+
+
+def job_of(block: Path, started: float, ended: float) -> BlockJob:
+    """The parts of a job's time from what its block left.
+
+    Args:
+        block: the folder of a block that was run in one session.
+        started, ended: of the job, seconds since 1970.
+    """
+    begun = _seconds(read_json(block / "progress.json")["started"])
+    session = read_json(block / "session-1-start.json")
+    runs = read_json(block / "progress.json")
+    looked, last = _seconds(session["started"]), _seconds(runs["updated"])
+    records = [record for run in (block / "runs").iterdir() for record in history.records(run)]
+    programs = sum(record["wall_seconds"] for record in records)
+    nodes = 1 + len(session["other_nodes"])
+    return BlockJob(
+        nodes=nodes,
+        arms=len(session["arms"]),
+        programs=programs,
+        starting=begun - started,
+        looking=looked - begun,
+        between=last - looked - programs,
+        ending=ended - last,
+    )
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def planning_seconds(clone: Path) -> dict[int, float]:
+    """Wall time of a dry run of the published cluster design, by blocks per node count."""
+    document = yaml.safe_load((ROOT / "config/studies/scaling.yaml").read_text())
+    taken = {}
+    for blocks in REPETITIONS:
+        document["scales"]["cluster"]["blocks"] = blocks
+        (clone / STUDY).write_text(yaml.safe_dump(document))
+        began = time.monotonic()
+        _run([*_SLURM, "-n", "all", "--config", f"study={STUDY}", "scale=cluster"], clone)
+        taken[blocks] = time.monotonic() - began
+    return taken
+
+
+def block_jobs(clone: Path) -> list[BlockJob]:
+    """One block on each number of nodes, run on the virtual cluster one after the other."""
+    _study_of_one_block(clone)
+    times = clone / "job-times"
+    # Words of the plugin's job script, before Snakemake and at the very end. No variables:
+    # the submitting shell would fill them in.
+    stamp = f"date +%s.%N >> {times}"
+    words = ["--jobs", "1", "--precommand", f"trap '{stamp}' EXIT && {stamp}"]
+    words += ["--allowed-rules", "write_plan", "run_block"]
+    words += ["--config", f"study={STUDY}", f"scale={SCALE}"]
+    plan = make_plan(load_study(clone / STUDY, SCALE))
+    blocks = [clone / "results/blocks" / block["block"] for block in plan["blocks"]]
+    targets = [str(block.relative_to(clone) / "block.json") for block in blocks]
+    with cluster_up():
+        _run([*_SLURM, *words, "--", *targets], clone)
+    moments = [float(line) for line in times.read_text().split()]
+    spans = list(itertools.pairwise(moments))[::2]
+    in_order = sorted(blocks, key=lambda block: read_json(block / "progress.json")["started"])
+    jobs = [job_of(block, *span) for block, span in zip(in_order, spans, strict=True)]
+    return sorted(jobs, key=lambda job: job.nodes)
+
+
+def _study_of_one_block(clone: Path) -> None:
+    """The study's smoke scale with one block for each number of nodes, and its images.
+
+    Where no images were made on this machine, the arms outside of containers are left.
+    """
+    document = yaml.safe_load((ROOT / "config/studies/scaling.yaml").read_text())
+    document["scales"][SCALE]["blocks"] = 1
+    images = clone / "results/images"
+    images.mkdir(parents=True)
+    made = ROOT / "results/images/images.json"
+    if made.exists():
+        shutil.copy(made, images)
+    else:
+        document["scales"][SCALE]["arms"] = document["aa_pair"]
+        (images / "images.json").write_text(json.dumps({}))
+    (clone / STUDY).write_text(yaml.safe_dump(document))
+
+
+@contextmanager
+def cluster_up() -> Iterator[None]:
+    """The virtual cluster; taken down afterwards only if it was not up before."""
+    was_up = subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
+    if not was_up:
+        subprocess.run([*_CLUSTER, "up"], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        if not was_up:
+            subprocess.run([*_CLUSTER, "down"], check=True, capture_output=True)
+
+
+def _run(words: list[str], folder: Path) -> None:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def lines(new_clone: Any) -> Iterator[str]:
+    """The lines of the report; one that says why where there is no Slurm."""
+    if missing := [name for name in ("sbatch", "srun", "squeue") if not is_installed(name)]:
+        yield f"snakemake --profile slurm  not measured: no {', '.join(missing)} on PATH"
+        return
+    with new_clone() as clone:
+        yield from planning_lines(planning_seconds(clone))
+    with new_clone() as clone:
+        yield from job_lines(block_jobs(clone))
+
+
+def planning_lines(taken: Mapping[int, float]) -> list[str]:
+    """The dry run of the published design, and how it grows.
+
+    Snakemake's start is in all of them, so growth is judged by differences: twice the
+    blocks added take twice the time if planning is linear.
+    """
+    few, more, most = REPETITIONS
+    growth = (taken[most] - taken[more]) / (taken[more] - taken[few])
+    return [
+        f"snakemake --profile slurm -n all, cluster  {taken[few]:.1f} s  (bound 10)",
+        f"  {more} and {most} blocks per node count    {taken[more]:.1f} s, {taken[most]:.1f} s  "
+        f"(the second step takes {growth:.2f} times the first; 2 is linear)",
+    ]
+
+
+def job_lines(jobs: list[BlockJob]) -> list[str]:
+    """A block's job on each number of nodes."""
+    return [
+        f"a block's job beyond its programs  {job.overhead:.2f} s  (bound 3; {job.nodes} nodes, "
+        f"{job.arms} arms: until the runner starts {job.starting:.2f}, looking at the nodes "
+        f"{job.looking:.2f}, around programs {job.between:.2f}, ending {job.ending:.2f}; "
+        f"programs {job.programs:.1f})"
+        for job in jobs
+    ]
