@@ -1,0 +1,25 @@
+"""Keeps hold of submitted jobs while Slurm does not answer.
+
+The executor plugin (2.8.0, pinned in uv.lock) asks a few times; if nobody answers, it drops
+every job of that check without a word: they are neither running nor ended, and Snakemake
+waits for them forever. A controller that is away for some seconds is enough. A test kills
+slurmctld in the middle of a block, so a plugin that mends this will be noticed.
+"""
+
+from snakemake_executor_plugin_slurm import Executor
+
+
+def keep_unanswered(check):
+    """A status check after which jobs that nobody told anything of are still active."""
+
+    async def check_active_jobs(self, active_jobs):
+        answers = self._status_query_calls
+        still_active = [job async for job in check(self, active_jobs)]
+        for job in still_active if self._status_query_calls > answers else active_jobs:
+            yield job
+
+    return check_active_jobs
+
+
+if workflow.is_main_process and SYSTEM.batch_system:
+    Executor.check_active_jobs = keep_unanswered(Executor.check_active_jobs)
