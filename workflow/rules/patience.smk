@@ -6,8 +6,6 @@ waits for them forever. A controller that is away for some seconds is enough. A 
 slurmctld in the middle of a block, so a plugin that mends this will be noticed.
 """
 
-from snakemake_executor_plugin_slurm import Executor
-
 
 def keep_unanswered(check):
     """A status check after which jobs that nobody told anything of are still active."""
@@ -22,4 +20,7 @@ def keep_unanswered(check):
 
 
 if workflow.is_main_process and SYSTEM.batch_system:
+    # Only here: without a batch system nobody needs the plugin.
+    from snakemake_executor_plugin_slurm import Executor
+
     Executor.check_active_jobs = keep_unanswered(Executor.check_active_jobs)
