@@ -1,7 +1,7 @@
 """Writes the generated documentation; `--check` says what is out of date.
 
-The data dictionary is generated whole. In config/README.md a generated part stands
-between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+The data dictionary and the fault table are generated whole. In config/README.md a
+generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from typing import Any
 
 from parity.analysis import tables as analysis
 from parity.benchmarks import benchmarks
+from parity.files import read_json
 from parity.records import schema as records
 from parity.records.dictionary import render
 from parity.runtimes import arms
 from parity.settings import schema
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tools"))
+
+import faults  # noqa: E402
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -108,6 +112,7 @@ def documents() -> dict[Path, str]:
     return {
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": render(tables),
+        ROOT / "docs/faults.md": faults.render(read_json(faults.COMMITTED).values()),
     }
 
 

@@ -1,0 +1,176 @@
+"""The virtual cluster as tests use and disturb it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+from virtual_cluster import layout, processes  # noqa: E402
+
+TOOL = [sys.executable, str(ROOT / "tools/virtual_cluster")]
+LONGEST_SECONDS = 150
+
+
+def run(*words: str | Path) -> str:
+    """The standard output of a command that must succeed."""
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST_SECONDS)
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def cluster(*words: str) -> str:
+    """Tell the virtual cluster to do something."""
+    return run(*TOOL, *words)
+
+
+def wait_for(what: Callable[[], Any], why: str, seconds: float = LONGEST_SECONDS) -> Any:
+    """Wait until something is true, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, f"after {seconds} s: {why}"
+        time.sleep(0.1)
+    return found
+
+
+def jobs(folder: Path | None = None) -> list[str]:
+    """The jobs in Slurm's queue; only those that were submitted in `folder`, if it is given."""
+    lines = run("squeue", "--noheader", "--format=%A %Z").splitlines()
+    pairs = [line.split(maxsplit=1) for line in lines]
+    return [job for job, submitted in pairs if folder is None or Path(submitted) == folder]
+
+
+def strays() -> list[str]:
+    """What runs on the nodes beside their daemons."""
+    found = []
+    for process in processes.on_nodes():
+        try:
+            words = process.cmdline()
+            if words and words != ["sleep", "infinity"] and words[0] != "slurmd":
+                found.append(f"{process.pid} {' '.join(words)[:120]}")
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def belongs_to_a_cluster() -> bool:
+    """Whether this machine has a Slurm that is not the virtual cluster."""
+    conf = layout.SYSTEM_CONFIGURATION
+    return os.path.lexists(conf) and not layout.STATE.exists()
+
+
+@contextmanager
+def the_cluster() -> Iterator[None]:
+    """The virtual cluster: the one that is up, or one that is started and ended here."""
+    was_up = layout.STATE.exists()
+    if not was_up:
+        cluster("up")
+    try:
+        yield
+    finally:
+        if not was_up:
+            cluster("down")
+
+
+def wait_until_saved(job: str) -> None:
+    """Wait until the controller has saved that a job runs.
+
+    It saves what changed within seconds, and may have saved the job before its start: after
+    a crash it would then start the job once more, drain the node and cancel the job.
+    """
+    changed = time.time()
+    run("scontrol", "update", f"jobid={job}", "comment=saved")
+    state = layout.CONTROLLER / "job_state"
+    wait_for(lambda: state.stat().st_mtime > changed, "the controller saves nothing", 60)
+
+
+@contextmanager
+def paused(name: str) -> Iterator[Callable[[], None]]:
+    """Stop a program on the nodes, so that it hangs, until the function given is called."""
+    found = [each for each in processes.on_nodes() if each.name() == name]
+    assert found, f"{name} does not run"
+
+    def resume() -> None:
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    for process in found:
+        process.suspend()
+    try:
+        yield resume
+    finally:
+        resume()
+
+
+@contextmanager
+def killed_controller() -> Iterator[None]:
+    """Kill slurmctld as a crash would, and start it again from its saved state."""
+    processes.end(processes.daemons("slurmctld"))
+    try:
+        yield
+    finally:
+        cluster("restart-controller")
+
+
+@contextmanager
+def killed_slurmd(node: str) -> Iterator[Callable[[], None]]:
+    """Kill a node's slurmd, until the function given is called."""
+    dead = [node]
+
+    def start_again() -> None:
+        if dead:
+            cluster("start-node", dead.pop())
+
+    cluster("kill-node", node)
+    try:
+        yield start_again
+    finally:
+        start_again()
+
+
+@contextmanager
+def on_a_small_disk(folder: Path, mebibytes: int = 64) -> Iterator[None]:
+    """Move a folder to a small file system of its own, which host and nodes share."""
+    moved = folder.rename(folder.with_name("moved"))
+    folder.mkdir()
+    image = folder.with_name("disk.img")
+    with image.open("wb") as file:
+        file.truncate(mebibytes << 20)
+    run("mkfs.ext4", "-q", "-m", "0", image)
+    device = run("losetup", "--find", "--show", image).strip()
+    places = [[], *(["nsenter", f"--target={holder}", "--mount"] for holder in _holders())]
+    try:
+        for place in places:
+            run(*place, "mount", device, folder)
+        shutil.copytree(moved, folder, symlinks=True, dirs_exist_ok=True)
+        yield
+    finally:
+        for place in places:
+            run(*place, "umount", "--lazy", folder)
+        run("losetup", "--detach", device)
+
+
+def _holders() -> list[str]:
+    """The processes that keep the nodes' namespaces open."""
+    return [path.read_text().strip() for path in layout.STATE.glob("nodes/*/holder.pid")]
+
+
+def filled(folder: Path) -> Path:
+    """Fill the folder's file system to the last byte, with a file that is returned."""
+    filler = folder / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return filler

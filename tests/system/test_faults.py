@@ -1,0 +1,257 @@
+"""What clusters do to a study: each fault on a real Slurm, and the study is completed after it.
+
+Most faults end the workflow with an error, and Snakemake then takes half a minute to say so.
+So all faults strike first, one after the other, each in a clone of its own; then each study
+is started a second time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import (
+    belongs_to_a_cluster,
+    filled,
+    jobs,
+    killed_controller,
+    killed_slurmd,
+    on_a_small_disk,
+    paused,
+    run,
+    strays,
+    the_cluster,
+    wait_for,
+    wait_until_saved,
+)
+from disturbed import Study, Workflow, record_row
+
+from parity.files import read_json
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
+    pytest.mark.skipif(belongs_to_a_cluster(), reason="the machine belongs to another cluster"),
+]
+ROOT = Path(__file__).parents[2]
+# What is given here replaces all of the profile's `set-resources`.
+SHORT = ("--set-resources", "run_block:runtime=1", "run_block:slurm_extra='--exclusive'")
+WATCHED = "run_block:slurm_extra='--exclusive --acctg-freq=task=1'"
+SMALL = ("--set-resources", "run_block:mem_mb=1000", WATCHED)
+
+
+@dataclass
+class Begun:
+    """A study that was started and disturbed."""
+
+    study: Study
+    workflow: Workflow
+    evidence: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that ends the workflow with an error.
+
+    Attributes:
+        strike: does it to a study at work, and returns how it is mended afterwards.
+        states: the states of the job that Snakemake may then show.
+        before: what is done to the clone first.
+    """
+
+    title: str
+    scale: str
+    strike: Callable[[Study, Workflow, ExitStack], Callable[[], Any]]
+    states: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    before: Callable[[Study, ExitStack], Any] = field(default=lambda study, stack: None)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _cancel(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    attempt = study.wait_until_in_the_middle(workflow)
+    run("scancel", study.job_of(attempt))
+    return _nothing
+
+
+def _kill_node(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    attempt = wait_for(lambda: study.attempt(1), "no run was begun")
+    return stack.enter_context(killed_slurmd(study.hosts_of(attempt)[1]))
+
+
+def _exceed_memory(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    wait_for(lambda: study.attempt(1), "no run was begun")
+    return _nothing
+
+
+def _exceed_time(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    study.wait_until_in_the_middle(workflow)
+    return stack.enter_context(paused("sysbench"))
+
+
+def _fill_disk(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    study.wait_until_in_the_middle(workflow)
+    return filled(study.folder).unlink
+
+
+def _small_disk(study: Study, stack: ExitStack) -> None:
+    stack.enter_context(on_a_small_disk(study.folder))
+
+
+FAULTS = {
+    "time": Fault("a job out of time", "one", _exceed_time, ("TIMEOUT",), words=SHORT),
+    # The runner may notice that a node is gone before Slurm does.
+    "node": Fault("the slurmd of a node killed", "nodes", _kill_node, ("NODE_FAIL", "FAILED")),
+    "cancel": Fault("a job cancelled with scancel", "two", _cancel, ("CANCELLED",)),
+    "memory": Fault("a job out of memory", "memory", _exceed_memory, ("FAILED",), words=SMALL),
+    "disk": Fault(
+        "the shared file system full", "one", _fill_disk, ("FAILED",), before=_small_disk
+    ),
+}
+_STATE = r"SLURM-job '\d+' failed[^']*'(\w+)'"
+_LOCKED = r"(Error: Directory cannot be locked\.)"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slurm() -> Iterator[None]:
+    """The virtual cluster, if nobody else uses it."""
+    with the_cluster():
+        if jobs():
+            pytest.skip("somebody's jobs are in the queue of the virtual cluster")
+        yield
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[ExitStack]:
+    """What is undone at the end whatever happened."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def new_study(slurm, new_clone, images, stack) -> Callable[[str], Study]:
+    """Makes the small study at a scale; none of its jobs outlives the tests."""
+
+    def make(scale: str) -> Study:
+        study = Study(new_clone(), scale, images)
+        stack.callback(study.cancel_jobs)
+        return study
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def begun() -> dict[str, Begun]:
+    """The studies that were disturbed, by fault."""
+    return {}
+
+
+def _evidence_once_quiet(study: Study) -> dict[str, str]:
+    wait_for(lambda: not strays(), "the job's processes go on", 30)
+    return study.evidence()
+
+
+def _compare(name: str, row: dict[str, Any]) -> None:
+    """Keep what was seen, and hold the documentation to it."""
+    assert (row["lost"], row["doubled"]) == (0, 0)
+    record_row(name, row)
+    assert row == read_json(ROOT / "docs/faults.json").get(name), "other than in docs/faults.md"
+
+
+def _row(title: str, seen: str, study: Study, before: int, evidence: dict) -> dict[str, Any]:
+    made = study.attempts() - before
+    return {"fault": title, "seen": seen, "second start": made, **study.accounts(evidence)}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_strikes(name: str, new_study, begun, stack) -> None:
+    fault = FAULTS[name]
+    study = new_study(fault.scale)
+    fault.before(study, stack)
+    workflow = stack.enter_context(study.started(*fault.words))
+    mend = fault.strike(study, workflow, stack)
+    wait_for(lambda: not study.jobs(), "the job does not end")
+    mend()
+    begun[name] = Begun(study, workflow, _evidence_once_quiet(study))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_second_start_completes_the_study(name: str, begun) -> None:
+    if name not in begun:
+        pytest.skip("the fault did not strike")
+    study, fault = begun[name].study, FAULTS[name]
+    ended = begun[name].workflow.ended()
+    assert ended.status == 1, ended.said
+    assert ended.found(_STATE) in fault.states
+    attempts = study.attempts()
+    second = study.complete()
+    assert second.status == 0, second.said
+    seen = f"exit status 1; SLURM status {' or '.join(fault.states)}"
+    row = _row(fault.title, seen, study, attempts, begun[name].evidence)
+    assert not strays()
+    _compare(name, row)
+
+
+def test_a_killed_workflow_is_started_again_while_its_job_runs(new_study) -> None:
+    study = new_study("one")
+    with study.started() as first:
+        attempt = study.wait_until_in_the_middle(first)
+        with paused("sysbench") as end_pause:
+            first.kill()
+            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            refused = study.complete()
+            assert refused.status == 1
+            assert study.complete("--unlock").status == 0
+            with study.started(target="all") as second:
+                study.wait_until_a_job_waits()
+                end_pause()
+                ended = second.ended()
+    assert ended.status == 0, ended.said
+    seen = f"without `--unlock`, exit status 1; `{refused.found(_LOCKED)}`"
+    row = _row("the workflow killed with SIGKILL", seen, study, attempts, evidence)
+    assert not strays() and not study.jobs()
+    _compare("sigkill", row)
+
+
+def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None:
+    study = new_study("one")
+    with study.started() as first:
+        attempt = study.wait_until_in_the_middle(first)
+        with paused("sysbench") as end_pause:
+            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            refused = study.complete()
+            assert refused.status == 1
+            # And a user who insists.
+            with study.started("--nolock") as second:
+                study.wait_until_a_job_waits()
+                end_pause()
+                assert [first.ended().status, second.ended().status] == [0, 0]
+    seen = f"of the second, exit status 1; `{refused.found(_LOCKED)}`"
+    row = _row("two workflows in the same folder", seen, study, attempts, evidence)
+    assert not strays() and not study.jobs()
+    _compare("two", row)
+
+
+def test_a_controller_is_away_when_it_is_asked(new_study) -> None:
+    study = new_study("one")
+    with study.started("--verbose") as workflow:
+        attempt = study.wait_until_in_the_middle(workflow)
+        with paused("sysbench"):
+            evidence, attempts = study.evidence(at_work=attempt), study.attempts()
+            wait_until_saved(study.job_of(attempt))
+            with killed_controller():
+                # Snakemake has asked, and asked again, and nobody answered.
+                wait_for(lambda: "(final attempt)" in workflow.said(), "no check is made", 60)
+        ended = workflow.ended()
+    assert ended.status == 0, ended.said
+    assert "Nothing to be done" in study.complete().said
+    row = _row("slurmctld killed and started again", "nothing", study, attempts, evidence)
+    _compare("controller", row)
