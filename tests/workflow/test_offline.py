@@ -12,6 +12,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 ARCHIVE = (
     Path("results/archive") / yaml.safe_load((ROOT / "config/config.yaml").read_text())["archive"]
 )
+ARCHIVES = sorted(path.name for path in (ROOT / "results/archive").iterdir() if path.is_dir())
 OFFLINE = ["unshare", "--map-root-user", "--net"]
 
 
@@ -57,15 +58,25 @@ def test_the_figure_of_the_readme_is_the_archive_s_own(drawn) -> None:
     )
 
 
-def test_the_archive_follows_from_its_raw_outputs(drawn) -> None:
-    done = _offline(drawn[1], "reparse")
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_follows_from_its_raw_outputs(drawn, name: str) -> None:
+    done = _offline(drawn[1], "reparse", "--config", f"archive={name}")
     assert done.returncode == 0, done.stderr
     assert "the same bytes" in done.stdout + done.stderr
 
 
-def test_the_archive_is_small(drawn) -> None:
-    size = sum(path.stat().st_size for path in (ROOT / ARCHIVE / "records").iterdir())
-    assert size < 30e6
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_is_small(name: str) -> None:
+    records = ROOT / "results/archive" / name / "records"
+    assert sum(path.stat().st_size for path in records.iterdir()) < 30e6
+
+
+@pytest.mark.parametrize("name", [name for name in ARCHIVES if name != ARCHIVE.name])
+def test_every_other_archive_can_be_drawn_as_well(drawn, name: str) -> None:
+    done = _offline(drawn[1], "figures", "--config", f"archive={name}")
+    assert done.returncode == 0, done.stderr
+    made = drawn[1] / "results/archive" / name
+    assert (made / "figures/overview.pdf").exists() and (made / "summary.txt").exists()
 
 
 @pytest.mark.parametrize("name", ["records/raw.parquet", "plan.json"])

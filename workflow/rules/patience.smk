@@ -11,9 +11,12 @@ def keep_unanswered(check):
     """A status check after which jobs that nobody told anything of are still active."""
 
     async def check_active_jobs(self, active_jobs):
-        answers = self._status_query_calls
+        # The first, empty checks come before the plugin has set up its counters.
+        answers = self._status_query_calls if active_jobs else None
         still_active = [job async for job in check(self, active_jobs)]
-        for job in still_active if self._status_query_calls > answers else active_jobs:
+        if active_jobs and self._status_query_calls == answers:
+            still_active = active_jobs
+        for job in still_active:
             yield job
 
     return check_active_jobs
