@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-from virtual_cluster import install, layout  # noqa: E402
+from virtual_cluster import install, layout, network  # noqa: E402
 from virtual_cluster.traces import traces  # noqa: E402
 
 pytestmark = [
@@ -90,6 +90,18 @@ def test_down_ends_half_an_up(before, seconds: float) -> None:
         up.kill()
     down = _cluster("down")
     assert down.returncode == 0, down.stderr
+    assert traces() == before
+
+
+def test_down_ends_an_up_that_left_both_ends_of_a_pair_in_the_switch(before) -> None:
+    folder = network.folder_state()
+    in_switch = ["ip", "-netns", layout.SWITCH]
+    pair = ["link", "add", "port254", "type", "veth", "peer", "name", "peer"]
+    for command in (["ip", "netns", "add", layout.SWITCH], [*in_switch, *pair]):
+        assert _run(*command).returncode == 0
+    down = _cluster("down")
+    assert down.returncode == 0, down.stderr
+    network.restore_folder(folder)
     assert traces() == before
 
 

@@ -86,9 +86,19 @@ def remove() -> None:
         _ip("link", "delete", layout.HOST_LINK)
     for path in namespaces():
         # Links go first: a namespace lives on while any process on the machine holds it.
-        for link in _links(path.name):
-            _ip("-netns", path.name, "link", "delete", link)
+        # One after the other: both ends of a pair may lie here, and the second goes with the first.
+        while links := _links(path.name):
+            _delete_link(path.name, links[0])
         _ip("netns", "delete", path.name)
+
+
+def _delete_link(namespace: str, link: str) -> None:
+    """Delete a link; the last command of a killed `up` may have taken it away already."""
+    try:
+        _ip("-netns", namespace, "link", "delete", link)
+    except UserError:
+        if link in _links(namespace):
+            raise
 
 
 def _links(namespace: str) -> list[str]:
