@@ -18,7 +18,13 @@ ROOMS = {
     "execute": SHARED | GROUND | {"study", "plan", "system"},
     "records": SHARED | GROUND | {"study", "plan", "system", "execute"},
     "analysis": SHARED | {"records"},
-    "present": SHARED | {"records", "analysis"},
+    "claims": SHARED | {"records", "analysis"},
+    "planner": SHARED | {"records", "analysis"},
+    "present": SHARED | {"records", "analysis", "claims"},
+    "dashboard": SHARED | {"records", "analysis", "claims", "present"},
+    "validation": SHARED
+    | GROUND
+    | {"study", "plan", "execute", "records", "analysis", "claims", "planner"},
     "install": SHARED | GROUND | {"overview"},
     "preview": SHARED | GROUND | {"plan", "system"},
     "overview": SHARED | GROUND | {"plan", "preview"},

@@ -1,0 +1,1 @@
+"""The statistics that verdicts rest on: pure functions on arrays and small data frames."""

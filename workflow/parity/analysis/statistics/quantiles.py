@@ -1,0 +1,105 @@
+"""Intervals of quantiles from order statistics, which assume no distribution.
+
+Tail quantiles are what noise studies are about, and what a mean's interval says nothing
+about (Georges et al., OOPSLA 2007; Maricq et al., OSDI 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from parity.analysis.statistics import checks
+
+
+@dataclass(frozen=True)
+class QuantileInterval:
+    """A quantile and its interval, in the unit of the values.
+
+    Attributes:
+        estimate: the sample quantile (linear interpolation).
+        low, high: order statistics; -inf or inf where the values are too few for a bound.
+        coverage: the probability that the interval covers, at least the one asked for.
+        values: number of values.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    coverage: float
+    values: int
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are numbers."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+def order_statistic_interval(
+    values: Iterable[float], quantile: float, confidence: float = 0.95
+) -> QuantileInterval:
+    """The interval between two order statistics that leaves at most half the error on each side.
+
+    The number of values below the quantile is binomial whatever their distribution
+    (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2).
+    Exact for independent values of a continuous distribution, conservative with ties.
+
+    Args:
+        values: at least one.
+        quantile: between 0 and 1.
+        confidence: between 0 and 1; the coverage is at least that.
+    """
+    ordered = np.sort(checks.finite(values, 1))
+    checks.share(quantile=quantile, confidence=confidence)
+    size, error = len(ordered), (1 - confidence) / 2
+    below = stats.binom(size, quantile)
+    ranks = np.arange(size + 1)
+    # The rank-th smallest lies above the quantile if fewer than `rank` values lie below it.
+    fit_low = ranks[1:][below.cdf(ranks[:-1]) <= error]
+    fit_high = ranks[1:][below.sf(ranks[:-1]) <= error]
+    low = int(fit_low.max()) if len(fit_low) else 0
+    high = int(fit_high.min()) if len(fit_high) else size + 1
+    coverage = float(below.cdf(high - 1) - below.cdf(low - 1))
+    return QuantileInterval(
+        estimate=float(np.quantile(ordered, quantile)),
+        low=float(ordered[low - 1]) if low else -math.inf,
+        high=float(ordered[high - 1]) if high <= size else math.inf,
+        coverage=coverage,
+        values=size,
+    )
+
+
+def values_needed(quantile: float, confidence: float = 0.95) -> int:
+    """Fewest values for which `order_statistic_interval` has two ends.
+
+    The outer order statistics do so once both q^n and (1-q)^n are within half the error.
+    """
+    checks.share(quantile=quantile, confidence=confidence)
+    error = (1 - confidence) / 2
+    return max(math.ceil(math.log(error) / math.log(share)) for share in (quantile, 1 - quantile))
+
+
+def quantile_ratio_interval(
+    first: Iterable[float], second: Iterable[float], quantile: float, confidence: float = 0.95
+) -> QuantileInterval:
+    """Quantile of the first over that of the second, for positive, independent values.
+
+    From two order-statistic intervals that each may err half as often (Bonferroni), so it
+    is conservative: the price of assuming nothing. `values` is the smaller number.
+    """
+    samples = [checks.positive(first, 1, "first values"), checks.positive(second, 1, "second")]
+    checks.share(confidence=confidence)
+    above, under = (
+        order_statistic_interval(sample, quantile, (1 + confidence) / 2) for sample in samples
+    )
+    return QuantileInterval(
+        estimate=above.estimate / under.estimate,
+        low=max(above.low, 0.0) / under.high,
+        high=above.high / under.low if under.low > 0 else math.inf,
+        coverage=max(0.0, above.coverage + under.coverage - 1),
+        values=min(above.values, under.values),
+    )
