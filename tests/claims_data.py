@@ -1,0 +1,189 @@
+"""A small dataset with planted numbers, and claims about it, for tests of the verdicts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from parity.analysis.analysis import Analysis, analyse
+from parity.analysis.dataset import Dataset
+from parity.claims.register import Register, load_register
+from parity.claims.registration import Registration
+from parity.claims.verdicts import Judgement, judge
+from parity.records import schema
+
+STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}
+ARMS = {"native-a": "native", "native-b": "native", "box": "boxes", "crate": "crates"}
+PUBLISHED = "claim,study,benchmark,runtime,nodes,metric,value,unit,place\n"
+CASE = {"case": "spin", "benchmark": "spin", "parameters": {}}
+# case, arm: the values by block.
+Values = Mapping[tuple[str, str], Sequence[float]]
+
+
+def noise(seed: int, blocks: int = 30, spread: float = 0.005) -> np.ndarray:
+    """Logs with mean zero and just that standard deviation, so that tests never fail by chance."""
+    logs = np.random.default_rng(seed).normal(0, 1, blocks)
+    return spread * (logs - logs.mean()) / logs.std(ddof=1)
+
+
+def around(centre: float, seed: int, blocks: int = 30, spread: float = 0.005) -> list[float]:
+    """Values whose geometric mean is the centre."""
+    return list(centre * np.exp(noise(seed, blocks, spread)))
+
+
+def quiet(case: str = "spin", box: float = 1.0, crate: float = 1.0, **options: Any) -> dict:
+    """Values of four arms in one case: the A/A pair, and two runtimes with planted ratios."""
+    ratios = {"native-a": 1.0, "native-b": 1.0, "box": box, "crate": crate}
+    return {
+        (case, arm): around(ratio, seed, **options)
+        for seed, (arm, ratio) in enumerate(ratios.items(), start=sum(map(ord, case)))
+    }
+
+
+def dataset(
+    values: Values,
+    cases: Sequence[Mapping[str, Any]] = (CASE,),
+    *,
+    metric: str = "time",
+    unit: str = "s",
+    better: str = "lower",
+    libraries: Mapping[str, str] | None = None,
+    failed: Mapping[tuple[str, str], str] | None = None,
+    not_tested: Sequence[Mapping[str, str]] = (),
+    arms: Mapping[str, str] = ARMS,
+) -> tuple[Dataset, Analysis]:
+    """A dataset and its analysis.
+
+    Args:
+        values: NaN for a run that failed.
+        libraries: digest of the libraries of an arm, if it is not everybody's.
+        failed: reason of the failed runs of a case and arm.
+    """
+    blocks = max((len(numbers) for numbers in values.values()), default=1)
+    plan = _plan(cases, arms, metric, blocks, not_tested)
+    runs, metrics = [], []
+    for block, (case, arm) in itertools.product(plan["blocks"], _pairs(plan)):
+        numbers = values.get((case["case"], arm), [])
+        index = block["number"] - 1
+        value = numbers[index] if index < len(numbers) else float("nan")
+        reason = (failed or {}).get((case["case"], arm), "exit-status")
+        run = _run(plan, block, case, arm, "" if np.isfinite(value) else reason)
+        run["closure_sha256"] = (libraries or {}).get(arm, "c" * 64)
+        runs.append(run)
+        if np.isfinite(value):
+            metrics.append(_number(run, metric, float(value), unit, better))
+    facts = [
+        {"campaign": plan["campaign"], "block": plan["blocks"][0]["block"], "node": "n",
+         "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
+    ]  # fmt: skip
+    made = Dataset(
+        name="live/planted-smoke",
+        plan=plan,
+        runs=_frame(schema.RUNS, runs),
+        metrics=_frame(schema.METRICS, metrics),
+        nodes=_frame(schema.NODES, facts),
+        images=_frame(schema.IMAGES, []),
+    )
+    return made, analyse(made)
+
+
+def _frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:
+    return schema.to_table(table, rows).to_pandas()
+
+
+def _pairs(plan: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
+    return list(itertools.product(plan["cases"], plan["arms"]))
+
+
+def _plan(cases, arms, metric, blocks, not_tested) -> dict[str, Any]:
+    cases = [{"margin": None, "primary": [metric], "timeout": 60, **case} for case in cases]
+    runs = [
+        {"run": f"{case['case']}.{arm}", "case": case["case"], "arm": arm}
+        for case, arm in itertools.product(cases, arms)
+    ]
+    return {
+        "campaign": "planted-smoke", "study": "planted", "reference": "native-a",
+        "aa_pair": ["native-a", "native-b"], "arms": list(arms), "arm_runtimes": dict(arms),
+        "cases": cases, "comparisons": [], "not_tested": list(not_tested),
+        "blocks": [
+            {"block": f"planted-smoke-b{number:04d}-00000000", "number": number, "runs": runs}
+            for number in range(1, blocks + 1)
+        ],
+    }  # fmt: skip
+
+
+def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
+    absent = reason.startswith("not-tested")
+    texts = dict.fromkeys(
+        (column.name for column in schema.RUNS.columns if str(column.type) == "string"), ""
+    )
+    numbers = dict.fromkeys(
+        (column.name for column in schema.RUNS.columns if column.nullable), None
+    )
+    return {
+        **texts, **numbers,
+        "campaign": plan["campaign"], "block": block["block"], "block_number": block["number"],
+        "run": f"{case['case']}.{arm}", "attempt": 0 if absent else 1, "position": 1,
+        "benchmark": case["benchmark"], "case": case["case"], "arm": arm, "final": True,
+        "stage": "planned" if absent else "ran" if reason else "valid",
+        "reason": reason.partition(": ")[0], "detail": reason.partition(": ")[2],
+        "started": "" if absent else "2026-05-01T12:00:00+00:00",
+        "binary_sha256": "b" * 64, "closure_sha256": "c" * 64,
+    }  # fmt: skip
+
+
+def _number(run, metric: str, value: float, unit: str, better: str) -> dict[str, Any]:
+    key = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
+    return {name: run[name] for name in key} | {
+        "metric": metric, "value": value, "unit": unit, "better": better,
+        "clock": "internal", "primary": True, "valid": True,
+    }  # fmt: skip
+
+
+def claim(*tests: Mapping[str, Any], name: str = "one", **changes: Any) -> dict[str, Any]:
+    """An entry of the register."""
+    entry = {
+        "id": name, "study": "some2020", "kind": "equivalence", "claim": "It is so.",
+        "where": "1", "published": "nothing",
+        "scales": {"machine": "full", "cluster": "full"}, "tests": list(tests),
+    }  # fmt: skip
+    return entry | changes
+
+
+def test_of(rule: str, cells: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    """A test about the arm `box` of the case `spin`, if nothing else is said."""
+    chosen = {"benchmark": "spin", "metric": "time", "arms": ["box"]} | dict(cells or {})
+    return {"rule": rule, "cells": chosen, **options}
+
+
+test_of.__test__ = False
+
+
+def register(folder: Path, *claims: Mapping[str, Any], published: str = "") -> Register:
+    """A register of these claims, loaded from files as the real one is."""
+    document = {"studies": STUDIES, "claims": list(claims)}
+    (folder / "claims.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    (folder / "claims.csv").write_text(PUBLISHED + published)
+    return load_register(folder / "claims.yaml", folder / "claims.csv")
+
+
+def verdicts(
+    known: Register,
+    data: tuple[Dataset, Analysis],
+    label: str = "vm",
+    registered: Sequence[Registration] = (),
+) -> Judgement:
+    """The judgement on a dataset."""
+    return judge(known, *data, registered, label)
+
+
+def row(found: Judgement, name: str = "one") -> Any:
+    """The verdict on one claim, as a named tuple."""
+    frame = found.verdicts
+    return next(frame[frame["claim"] == name].itertuples(index=False))

@@ -1,0 +1,1 @@
+"""Published claims, the rules that decide them, and the verdicts."""

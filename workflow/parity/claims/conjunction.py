@@ -1,0 +1,106 @@
+"""From findings to a verdict: all that a claim tests must hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from parity.analysis import estimate, outcomes
+from parity.analysis.statistics.multiplicity import holm
+from parity.claims import words
+from parity.claims.finding import NO_CONTROL, Finding
+
+CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NO_CONTROL)
+# How the comparisons are counted that ended as the claim did.
+ENDED = {
+    words.CONTRADICTED: "against it",
+    words.DIFFERS: "against it",
+    words.INCONCLUSIVE: "open",
+    words.ORDER_OK: "in order, this the least certain",
+    words.SUPPORTED: "for it, this the least certain",
+}
+AGAINST = (words.CONTRADICTED, words.DIFFERS)
+# What is measured on one machine says nothing about sizes on a cluster.
+ON_ONE_MACHINE = {words.SUPPORTED: words.ORDER_OK, words.CONTRADICTED: words.DIFFERS}
+
+
+def verdict(findings: Sequence[Finding]) -> str:
+    """The verdict on all: the first name in `words.VERDICTS` that any finding has."""
+    return next(name for name in words.VERDICTS if any(f.verdict == name for f in findings))
+
+
+def decisive(findings: Sequence[Finding]) -> Finding:
+    """The finding that says most about the verdict: of those that have it, the most strained."""
+    ended = verdict(findings)
+    return max((f for f in findings if f.verdict == ended), key=lambda f: f.strain)
+
+
+def control(findings: Sequence[Finding]) -> str:
+    """The worst A/A pair of the findings."""
+    found = {finding.control for finding in findings}
+    return next((name for name in CONTROLS if name in found), NO_CONTROL)
+
+
+def reason(findings: Sequence[Finding]) -> str:
+    """Why the verdict is what it is, in words."""
+    ended = verdict(findings)
+    if ended == words.NOT_TESTED:
+        return _not_tested(findings)
+    of_verdict = [finding for finding in findings if finding.verdict == ended]
+    most = decisive(findings)
+    if len(findings) == 1:
+        return most.reason
+    against = f" against {most.against}" if len({f.against for f in findings}) > 1 else ""
+    share = f"{len(of_verdict)} of {words.counted(len(findings), 'comparison')} {ENDED[ended]}"
+    return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
+
+
+def _not_tested(findings: Sequence[Finding]) -> str:
+    """The distinct reasons, and what the other findings gave."""
+    missing = dict.fromkeys(f.reason for f in findings if f.verdict == words.NOT_TESTED)
+    others = Counter(f.verdict for f in findings if f.verdict != words.NOT_TESTED)
+    gave = words.listed(f"{count} {name}" for name, count in sorted(others.items()))
+    parts = ["; ".join(missing), f"of what is there: {gave}" if gave else ""]
+    return "; ".join(filter(None, parts))
+
+
+def corrected(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of a claim, less those against it that chance alone could give.
+
+    A claim about many cells falls with any of them, so what speaks against it is adjusted
+    for their number (Holm). What speaks for it is not: there all of them have to pass.
+    """
+    tested = [place for place, f in enumerate(findings) if f.p_against is not None]
+    found = list(findings)
+    for place, p in zip(tested, holm([findings[t].p_against for t in tested]), strict=True):
+        if findings[place].verdict in AGAINST and p >= estimate.ALPHA:
+            chance = f"to be expected of one among {words.counted(len(tested), 'comparison')}"
+            reason = f"{findings[place].reason}, {chance} (p = {words.number(p)})"
+            found[place] = replace(findings[place], verdict=words.INCONCLUSIVE, reason=reason)
+    return found
+
+
+def on_one_machine(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings on the size of an effect, as one machine may give them."""
+    return [replace(f, verdict=ON_ONE_MACHINE.get(f.verdict, f.verdict)) for f in findings]
+
+
+def p_value(findings: Sequence[Finding]) -> float | None:
+    """P of a claim that all of its tests must pass: the largest one; None without any.
+
+    Intersection-union test (Berger, Technometrics 1982).
+    """
+    return max((f.p_value for f in findings if f.p_value is not None), default=None)
+
+
+def p_against(findings: Sequence[Finding]) -> float | None:
+    """P of what contradicts a claim: the smallest one, times how many there are (Bonferroni)."""
+    found = [f.p_against for f in findings if f.p_against is not None]
+    return min(1.0, len(found) * min(found)) if found else None
+
+
+def counts(findings: Sequence[Finding]) -> Mapping[str, int]:
+    """Cells that were looked at, and the fewest blocks of any."""
+    there = [finding for finding in findings if finding.verdict != words.NOT_TESTED]
+    return {"cells": len(there), "blocks": min((f.blocks for f in there), default=0)}

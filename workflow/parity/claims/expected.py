@@ -1,0 +1,89 @@
+"""Verdicts that are expected of a dataset, and where those found differ."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from parity.claims import words
+from parity.errors import UserError
+
+COLUMNS = ("dataset", "claim", "verdict")
+Expected = Mapping[tuple[str, str], str]
+
+
+def load(path: Path) -> dict[tuple[str, str], str]:
+    """The expected verdict by dataset and claim (config/expected_verdicts.csv).
+
+    Raises:
+        UserError: the file is missing, or has other columns or a line twice.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), tuple(reader.fieldnames or ())
+    except OSError as error:
+        raise UserError(f"the expected verdicts cannot be read: {error}", where=str(path)) from None
+    if columns != COLUMNS:
+        allowed = ", ".join(COLUMNS)
+        raise UserError("the columns are not those of verdicts", where=str(path), allowed=allowed)
+    found = {(row["dataset"], row["claim"]): row["verdict"] for row in rows}
+    if len(found) < len(rows):
+        raise UserError("a claim of a dataset is given twice", where=str(path))
+    return found
+
+
+def of_dataset(expected: Expected, dataset: str) -> dict[str, str]:
+    """The expected verdicts of one dataset by claim."""
+    return {claim: verdict for (name, claim), verdict in expected.items() if name == dataset}
+
+
+def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str]:
+    """One line for each claim whose verdict is not the expected one, with the reason.
+
+    Args:
+        expected: verdict by claim.
+        verdicts: `parity.claims.tables.VERDICTS` of the same dataset.
+    """
+    found = {
+        row.claim: f"found {row.verdict} ({row.reason})" for row in verdicts.itertuples(index=False)
+    }
+    ended = dict(zip(verdicts["claim"], verdicts["verdict"], strict=True))
+    return [
+        f"{claim}: expected {expected.get(claim, 'nothing')}, {found.get(claim, 'no such claim')}"
+        for claim in dict.fromkeys([*expected, *ended])
+        if expected.get(claim) != ended.get(claim)
+    ]
+
+
+def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
+    """Compare the verdicts of a dataset with those that are expected of it.
+
+    Raises:
+        UserError: nothing is expected of it, or a verdict is another; all are named.
+    """
+    dataset = verdicts["dataset"].iloc[0]
+    wanted = of_dataset(expected, dataset)
+    action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
+    if not wanted:
+        known = ", ".join(dict.fromkeys(name for name, _ in expected))
+        raise UserError(
+            f"no verdicts are expected of {dataset}", where=where, allowed=known, action=action
+        )
+    if lines := differences(wanted, verdicts):
+        what = f"{words.counted(len(lines), 'verdict')} of {dataset} not as expected:"
+        raise UserError("\n  ".join([what, *lines]), where=where, action=action)
+
+
+def accept(expected: Expected, verdicts: pd.DataFrame, path: Path) -> None:
+    """Write the file with the verdicts of this dataset in place of those it had."""
+    dataset = verdicts["dataset"].iloc[0]
+    kept = [(name, claim, v) for (name, claim), v in expected.items() if name != dataset]
+    new = list(verdicts[list(COLUMNS)].itertuples(index=False, name=None))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(sorted(kept, key=lambda row: row[0]) + new)

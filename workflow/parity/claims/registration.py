@@ -1,0 +1,151 @@
+"""Which rules were fixed when: an append-only list, and what it says of a verdict."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from parity.claims.register import Register, canonical
+from parity.errors import UserError
+
+BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
+PLAN = "plan:"
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One line of config/registration.csv.
+
+    Attributes:
+        what: id of a claim, or `plan:<campaign>`.
+        sha256: of what decides it.
+        registered: UTC, ISO 8601.
+    """
+
+    what: str
+    sha256: str
+    registered: str
+
+    @property
+    def time(self) -> datetime:
+        """When."""
+        return datetime.fromisoformat(self.registered)
+
+
+COLUMNS = tuple(field.name for field in fields(Registration))
+
+
+def load(path: Path) -> tuple[Registration, ...]:
+    """The registrations, in their order.
+
+    Raises:
+        UserError: other columns, a line without a time, or times that run backwards.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                raise ValueError(f"the columns are not {', '.join(COLUMNS)}")
+            rows = [Registration(*(row[name] for name in COLUMNS)) for row in reader]
+        times = [row.time for row in rows]
+    except (OSError, TypeError, ValueError) as error:
+        raise UserError(f"the registrations cannot be read: {error}", where=str(path)) from None
+    if times != sorted(times):
+        raise UserError(
+            "the registrations are not in the order of time",
+            where=str(path),
+            action="lines are only ever added at the end: restore the file with git",
+        )
+    return tuple(rows)
+
+
+def plan_name(plan: Mapping[str, Any]) -> str:
+    """What a plan is registered as."""
+    return f"{PLAN}{plan['campaign']}"
+
+
+def plan_sha256(plan: Mapping[str, Any]) -> str:
+    """SHA-256 of a plan."""
+    return hashlib.sha256(canonical(plan).encode()).hexdigest()
+
+
+def wanted(register: Register, plans: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What is to be registered: name and digest of every claim and plan."""
+    claims = [(claim.id, claim.sha256) for claim in register.claims]
+    return claims + [(plan_name(plan), plan_sha256(plan)) for plan in plans]
+
+
+def missing(
+    registered: Sequence[Registration], current: Sequence[tuple[str, str]], now: str
+) -> list[Registration]:
+    """The lines to add: what is new, and claims that are not what was registered last.
+
+    A campaign may have several plans, an archived and a newer one; each is registered once.
+    """
+    newest = {row.what: row.sha256 for row in registered}
+    known = {(row.what, row.sha256) for row in registered}
+    return [
+        Registration(what, digest, now)
+        for what, digest in dict.fromkeys(current)
+        if (what, digest) not in known or (not what.startswith(PLAN) and newest[what] != digest)
+    ]
+
+
+def append(path: Path, rows: Sequence[Registration]) -> None:
+    """Add lines at the end of the file; nothing in it is changed."""
+    with path.open("a", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(astuple(row) for row in rows)
+
+
+def now() -> str:
+    """The time, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def status(
+    registered: Sequence[Registration],
+    claim: tuple[str, str],
+    plan: tuple[str, str],
+    first_run: str,
+) -> str:
+    """Whether a verdict rests on what was fixed before its data.
+
+    Args:
+        claim, plan: name and digest of each, as they are now.
+        first_run: start of the dataset's first run, ISO 8601; empty if none started.
+
+    Returns:
+        before-data: claim and plan are as they were last registered before the first run,
+        and the claim was not changed since. after-data: the claim is as it was registered,
+        once, but it or the plan not before the data. amended: the claim is not the
+        registered one, or not the first one that was registered, or the plan is none of
+        those that were registered for its campaign.
+    """
+    of_claim = [row for row in registered if row.what == claim[0]]
+    of_plan = [row for row in registered if row.what == plan[0]]
+    if of_plan and plan[1] not in {row.sha256 for row in of_plan}:
+        return AMENDED
+    unchanged = bool(of_claim) and of_claim[-1].sha256 == claim[1]
+    if (
+        unchanged
+        and _newest_before(of_claim, first_run) is of_claim[-1]
+        and _is(_newest_before(of_plan, first_run), plan[1])
+    ):
+        return BEFORE
+    return AFTER if {row.sha256 for row in of_claim} == {claim[1]} else AMENDED
+
+
+def _newest_before(rows: Sequence[Registration], first_run: str) -> Registration | None:
+    """The last registration before the first run; without a run, the last one."""
+    start = datetime.fromisoformat(first_run) if first_run else None
+    earlier = [row for row in rows if start is None or row.time < start]
+    return earlier[-1] if earlier else None
+
+
+def _is(row: Registration | None, digest: str) -> bool:
+    return row is not None and row.sha256 == digest

@@ -1,0 +1,16 @@
+"""The decision rules: one module each, found by being there."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+from parity.claims.rules.model import Rule
+from parity.registry import modules_with
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its name."""
+    found = {rule.name: rule for rule in modules_with(sys.modules[__name__], "RULE")}
+    return dict(sorted(found.items()))

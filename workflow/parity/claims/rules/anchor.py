@@ -1,0 +1,38 @@
+"""An absolute value of their hardware, which is never compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any, ClassVar
+
+from parity.claims import words
+from parity.claims.cells import Cell, Scope
+from parity.claims.finding import Finding, in_cell
+from parity.claims.rules.magnitude import Magnitude
+from parity.claims.rules.model import Options, Rule
+
+
+class Anchor(Rule):
+    """Not tested, on any system; our median stands beside the published value."""
+
+    name = "anchor"
+    options: ClassVar[Options] = {"published": Magnitude.options["published"]}
+    compares = False
+
+    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
+        """One finding for each cell."""
+        theirs = scope.values[options["published"]]
+        return [_look(cell, f"{theirs.value:g} {theirs.unit}") for cell in scope.cells]
+
+
+def _look(cell: Cell, theirs: str) -> Finding:
+    values = list(cell.values(cell.arm).values())
+    reason = f"an absolute value of their hardware ({theirs}) is not compared with another machine"
+    if values:
+        blocks = words.counted(len(values), "block")
+        reason += f"; the median here is {words.number(median(values))} {cell.unit} ({blocks})"
+    return in_cell(cell, words.NOT_TESTED, reason, against="", blocks=len(values))
+
+
+RULE = Anchor()
