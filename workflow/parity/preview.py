@@ -157,6 +157,15 @@ def expected_seconds(block: Mapping[str, Any], seen: Mapping[str, Seen]) -> floa
     return sum(seen[run["case"]].seconds for run in block["runs"])
 
 
+def seconds_by_case(plan: Mapping[str, Any], seen: Mapping[str, Seen]) -> dict[str, float | None]:
+    """How long the programs of a block take that holds the case; None if that is not known."""
+    return {
+        run["case"]: expected_seconds(block, seen)
+        for block in plan["blocks"]
+        for run in block["runs"]
+    }
+
+
 def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
     """Seconds from first to last if blocks start in order, each as soon as a place is free."""
     free = [0.0] * max(1, min(at_once, len(seconds)))

@@ -2,9 +2,11 @@
 
 
 rule plan:
-    """Print what would be run, what it costs, and what cannot be tested here."""
+    """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
     input:
         plan=f"{LIVE}/plan.json",
+        exclusions="config/exclusions.yaml",
+        designs="config/published/designs.csv",
     log:
         f"{LIVE}/logs/plan.log",
     localrule: True

@@ -1,16 +1,32 @@
-"""Rule plan: what would be run and what it costs, before anything is submitted."""
+"""Rule plan: what would be run, what it costs and what it can prove, before anything is run."""
 
 from pathlib import Path
 
+from parity.analysis import exclusions
 from parity.errors import shown_to_the_user
 from parity.files import read_json
-from parity.overview import plan_lines, probe_lines
-from parity.preview import look_around
+from parity.overview import duration, plan_lines, probe_lines
+from parity.planner import design, papers, report, spread
+from parity.preview import look_around, seconds_by_case, shortest_wall
 from parity.system import load_system
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        plan = read_json(Path(snakemake.input.plan))
-        system = load_system(snakemake.params.system)
-        here = look_around(plan, system, snakemake.params.jobs, Path(snakemake.params.archive))
-        print("\n".join([*plan_lines(plan, here), "", *probe_lines(here.probes)]))
+        plan, archive = read_json(Path(snakemake.input.plan)), Path(snakemake.params.archive)
+        here = look_around(
+            plan, load_system(snakemake.params.system), snakemake.params.jobs, archive
+        )
+        seconds = seconds_by_case(plan, here.seen)
+
+        def takes(case: str, blocks: int) -> str:
+            """How long so many blocks take that hold the case, in words."""
+            one = seconds[case]
+            return "?" if one is None else duration(shortest_wall([one] * blocks, here.at_once))
+
+        excluded = exclusions.load(Path(snakemake.input.exclusions))
+        folders = [*sorted(Path("results/live").glob("*")), archive]
+        known, unread = spread.pilots(folders, excluded)
+        needs = design.needs(plan, spread.best_spreads(plan, known))
+        print("\n".join([*plan_lines(plan, here), "", *probe_lines(here.probes), ""]))
+        print("\n".join([*report.need_lines(needs, takes), *(f"  {line}" for line in unread), ""]))
+        print("\n".join(report.paper_lines(papers.load(Path(snakemake.input.designs)))))

@@ -1,0 +1,1 @@
+"""How many blocks a study needs for its margins, and what a number of runs can prove."""
