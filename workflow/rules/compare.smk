@@ -1,0 +1,23 @@
+"""Compare a fresh dataset with the archived one; it measures nothing and needs no network.
+
+Needs: the records of both. Makes: results/compare/agreement.{pdf,png,csv,parquet}, anew
+with every call. What was measured here is no input, so that nothing is ever measured for it.
+"""
+
+
+rule compare:
+    """Hold what was measured here against the archive, ratio by ratio, and print where it lies."""
+    input:
+        plan=f"{ARCHIVE}/plan.json",
+        records=expand(f"{ARCHIVE}/records/{{table}}.parquet", table=RECORDS),
+        exclusions="config/exclusions.yaml",
+    log:
+        "results/compare.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        fresh=f"results/{config['fresh']}" if "fresh" in config else LIVE,
+        folder="results/compare",
+    script:
+        "../scripts/compare.py"

@@ -1,0 +1,21 @@
+"""Rule compare: what was measured here beside the archive, effect by effect."""
+
+from pathlib import Path
+
+from parity.analysis import exclusions
+from parity.analysis.agreement import agree, refuse_missing
+from parity.analysis.measured import measured
+from parity.errors import shown_to_the_user
+from parity.present import agreement, agreement_text, origin, scale
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        folders = [Path(snakemake.params.fresh), Path(snakemake.input.plan).parent]
+        refuse_missing(folders[0])
+        excluded = exclusions.load(Path(snakemake.input.exclusions))
+        fresh, archive = (measured(folder, excluded) for folder in folders)
+        found = agree(fresh, archive)
+        origins = [origin.load(folder) for folder in folders]
+        note = scale.note(label for each in origins for label in each.scale_labels)
+        agreement.write(found, fresh.dataset.plan, note, Path(snakemake.params.folder))
+        print(agreement_text.page(found, origins))
