@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all figures test test-fast lint bench progress docs faults setup environment cluster-up cluster-down cluster-test
+.PHONY: help all figures test test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -41,6 +41,9 @@ faults: setup  ## The fault table of the documentation, as root; takes minutes
 	-python -m pytest tests/system/test_faults.py
 	python tools/faults.py
 	python tools/docs.py
+
+validate: environment  ## Every promise of the analysis against planted truth; takes minutes
+	python tools/validate.py
 
 cluster-up: environment  ## Start a real Slurm of four virtual nodes on this machine, as root
 	python tools/virtual_cluster up

@@ -1,6 +1,6 @@
 """Writes the generated documentation; `--check` says what is out of date.
 
-The data dictionary and the fault table are generated whole. In config/README.md a
+The data dictionary, the fault table and the validation are generated whole. In config/README.md a
 generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
 """
 
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from parity.analysis import tables as analysis
+from parity.analysis.agreement_table import AGREEMENT
 from parity.benchmarks import benchmarks
+from parity.claims import tables as claims
 from parity.files import read_json
 from parity.records import schema as records
 from parity.records.dictionary import render
@@ -24,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))
 
 import faults  # noqa: E402
+import validate  # noqa: E402
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -108,11 +111,17 @@ def documents() -> dict[Path, str]:
         "arms": _arm_table(),
         "benchmarks": _benchmark_table(),
     }
-    tables = [*records.TABLES.values(), *analysis.TABLES.values()]
+    tables = [
+        *records.TABLES.values(),
+        *analysis.TABLES.values(),
+        *claims.TABLES.values(),
+        AGREEMENT,
+    ]
     return {
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": render(tables),
         ROOT / "docs/faults.md": faults.render(read_json(faults.COMMITTED).values()),
+        validate.DOCUMENT: validate.validation_text(),
     }
 
 

@@ -1,0 +1,74 @@
+"""Checks every promise of the analysis against planted truth (`make validate`).
+
+A full run leaves docs/validation.json and docs/validation.md, and its exit status is 1 if a
+promise does not hold. With less than the full effort it is 1 if a promise is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from parity.files import read_json, write_json
+from parity.validation.report import COLUMNS, cells, document, render, row
+from parity.validation.scenarios import scenarios
+from parity.validation.trials import NO, YES, validate
+
+ROOT = Path(__file__).resolve().parents[1]
+GOLDEN = ROOT / "tests/golden"
+COMMITTED = ROOT / "docs/validation.json"
+DOCUMENT = COMMITTED.with_suffix(".md")
+SEED = 20_260_101
+# Hundreds of thousands of small files are written and removed: in memory, where there is room.
+MEMORY = Path("/dev/shm")
+WIDTHS = (14, 26, 47, 12, 10, 24, 7)
+
+
+def validation_text() -> str:
+    """The text of docs/validation.md."""
+    return render(read_json(COMMITTED))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--effort", type=float, default=1.0, help="part of the replicates")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", help="name of one scenario; nothing is written then")
+    return parser.parse_args()
+
+
+def _line(texts: tuple[str, ...]) -> str:
+    return "  ".join(text.ljust(width) for text, width in zip(texts, WIDTHS, strict=True)).rstrip()
+
+
+def main() -> int:
+    """Run all scenarios, print the table as it grows, and write the report of a full run."""
+    options, begun = _arguments(), time.monotonic()
+    chosen = [each for each in scenarios() if options.only in (None, each.name)]
+    if os.access(MEMORY, os.W_OK):
+        tempfile.tempdir = str(MEMORY)
+    results = []
+    print(_line(COLUMNS))
+    for result in validate(chosen, GOLDEN, options.seed, options.effort, options.workers):
+        results.append(result)
+        print(_line(cells(row(result))), flush=True)
+    holding = [result for result in results if result.holds == YES]
+    broken = [result for result in results if result.holds == NO]
+    print(
+        f"{len(holding)} of {len(results)} promises hold; "
+        f"{time.monotonic() - begun:.0f} s with {options.workers} processes, seed {options.seed}"
+    )
+    if (options.effort, options.only, options.seed) == (1.0, None, SEED):
+        write_json(COMMITTED, document(chosen, results, options.seed))
+        DOCUMENT.write_text(validation_text(), encoding="utf-8")
+        return int(len(holding) < len(results))
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Planted truth: raw logs of studies that never were, through the whole pipeline, and counted."""
