@@ -32,6 +32,9 @@ PAPER_PACKAGES = (
     "texlive-latex-recommended",
     "texlive-publishers",
 )
+# A real browser, in which the tests open the dashboard; Debian's, so that its driver
+# (Playwright, from PyPI) has nothing to download.
+BROWSER_PACKAGES = ("chromium-headless-shell",)
 IMAGES = Path("results/images")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
@@ -41,7 +44,8 @@ def wanted_packages() -> dict[str, tuple[str, ...]]:
     """The Debian packages of everything that may be used, by what wants them."""
     wanted = {f"arm {arm.name}": arm.packages for arm in arms().values()}
     wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
-    return wanted | {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
+    wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
+    return wanted | {"tests of the dashboard": BROWSER_PACKAGES}
 
 
 def installed_packages() -> frozenset[str]:

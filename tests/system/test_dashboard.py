@@ -1,0 +1,381 @@
+"""The dashboard in a real browser that has no network: from a claim down to one run.
+
+Needs Debian's chromium-headless-shell or chromium, which `make setup` installs as root.
+Pictures of every view are left in results/dashboard-screenshots/ for people to look at.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import socketserver
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sample_claims
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
+
+from parity.analysis import analysis, dataset
+from parity.claims import tables
+from parity.dashboard import content, page
+from parity.present import origin
+from parity.present.view import View
+from parity.records import schema
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
+ARCHIVE = ROOT / "results/archive/machine-2026-11-20"
+PICTURES = ROOT / "results/dashboard-screenshots"
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+BROWSERS = ("chromium-headless-shell", "chromium")
+# A network namespace of its own, with no interface but a loopback that is down.
+OFFLINE = ["unshare", "--net"] if os.getuid() == 0 else ["unshare", "--map-current-user", "--net"]
+PHONE = {"width": 360, "height": 740}
+CELL = "#/claim/linear/2/likwid-stream/bandwidth/docker/native-a"
+RUN = "#/run/torrez2019-machine-b0001-52231473/likwid-stream.docker/1"
+VIEWS = {"list": "#/", "claim": "#/claim/linear", "cell": CELL, "run": RUN}
+
+
+@pytest.fixture(scope="module")
+def view() -> View:
+    held = dataset.load(ARCHIVE)
+    return View(held, analysis.analyse(held), origin.load(ARCHIVE))
+
+
+@pytest.fixture(scope="module")
+def address(view: View, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("dashboard") / "dashboard.html"
+    made = content.content(view, *sample_claims.tables(view), sample_claims.STUDIES)
+    page.write(made, path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory) -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed; `make setup` as root does it")
+    if subprocess.run([*OFFLINE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not make a network namespace")
+    start = tmp_path_factory.mktemp("browser") / "offline-browser"
+    start.write_text(f'#!/bin/sh\nexec {shlex.join([*OFFLINE, program])} "$@"\n')
+    start.chmod(0o755)
+    # Chromium refuses to make its sandbox as root; the page is our own, and there is no network.
+    words = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=start, args=words)
+        yield made
+        made.close()
+
+
+@pytest.fixture()
+def context(browser: Browser, request, tmp_path: Path) -> Iterator[BrowserContext]:
+    """A window of the browser; every test ends with a look at what it asked for and said."""
+    made = browser.new_context(
+        **({"viewport": {"width": 1280, "height": 900}} | getattr(request, "param", {})),
+        reduced_motion="reduce",
+        offline=True,
+    )
+    made.set_default_timeout(10_000)
+    asked, said = [], []
+    made.on("request", lambda request: asked.append(request.url))
+    made.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    made.on("weberror", lambda error: said.append(str(error.error)))
+    yield made
+    made.close()
+    assert asked and not [url for url in asked if not url.startswith("file:")]
+    assert not said
+
+
+def _open(context: BrowserContext, address: str, hash_: str = "") -> Page:
+    opened = context.new_page()
+    opened.goto(address + hash_)
+    opened.wait_for_function("window.Plotly !== undefined")
+    return opened
+
+
+def _picture(opened: Page, tmp_path: Path, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    opened.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+    shutil.copy(tmp_path / f"{name}.png", PICTURES)
+
+
+def _expect_claims(opened: Page, *claims: str) -> None:
+    """Wait until these claims, and no others, are listed in this order."""
+    opened.wait_for_function(
+        """claims => [...document.querySelectorAll(".claims h3 a")].map(link => link.hash).join()
+        === claims.map(claim => `#/claim/${claim}`).join()""",
+        arg=list(claims),
+    )
+
+
+def test_neither_the_browser_nor_the_page_has_a_network(browser: Browser, address: str) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        here = f"http://127.0.0.1:{server.server_address[1]}/"
+        opened = browser.new_page()
+        with pytest.raises(Error, match="ERR_"):
+            opened.goto(here)
+        opened.close()
+        # The page would not even try: its own policy forbids it.
+        said = []
+        opened = browser.new_page()
+        opened.on("console", lambda message: said.append(message.text))
+        opened.goto(address)
+        opened.evaluate("here => fetch(here).catch(() => {})", here)
+        assert "Content Security Policy" in said[0]
+        opened.close()
+
+
+def test_claims_are_filtered_and_the_address_keeps_the_filter(
+    context: BrowserContext, address: str
+) -> None:
+    opened = _open(context, address)
+    expect(opened.locator(".claims li")).to_have_count(7)
+    opened.get_by_role("combobox", name="Study").select_option("second2021")
+    _expect_claims(opened, "memory", "start", "kernel")
+    opened.get_by_role("combobox", name="Kind").select_option("magnitude")
+    _expect_claims(opened, "memory")
+    opened.get_by_role("button", name="Clear").click()
+    opened.get_by_role("combobox", name="Verdict").select_option("not-tested")
+    _expect_claims(opened, "kernel", "hostile")
+    opened.get_by_role("searchbox", name="Search").fill("KERNEL not")
+    _expect_claims(opened, "kernel")
+    expect(opened.get_by_role("status")).to_have_text("1 of 7 claims")
+    again = _open(context, opened.url)
+    _expect_claims(again, "kernel")
+    again.get_by_role("list", name="Verdicts").get_by_role("link", name="order ok").click()
+    _expect_claims(again, "memory")
+
+
+def test_a_text_of_the_data_is_never_markup(context: BrowserContext, address: str) -> None:
+    opened = _open(context, address, "#/claim/hostile")
+    expect(opened.get_by_role("heading", level=2)).to_have_text(f"A claim {sample_claims.HOSTILE}")
+    assert opened.title() == "hostile · Parity"
+
+
+def test_from_a_claim_to_a_run_and_back(
+    context: BrowserContext, address: str, view: View, tmp_path: Path
+) -> None:
+    opened = _open(context, address)
+    opened.get_by_role("link", name="claim linear takes").click()
+    expect(opened.locator(".facts").first).to_contain_text("HPL for HPCG")
+    cells = opened.get_by_role("region", name="Cells of test 2")
+    (found,) = (row for row in view.comparisons("likwid-stream", "bandwidth").values()
+                if row.arm == "docker")  # fmt: skip
+    row = cells.get_by_role("row").filter(has_text="Docker")
+    said = f"{found.estimate:.3f} [{found.low95:.3f}, {found.high95:.3f}]"
+    expect(row).to_contain_text(said)
+    row.get_by_role("link", name="Docker").click()
+    blocks = opened.get_by_role("region", name="Blocks of Docker")
+    pairs = view.analysis.pairs.query(
+        "case == 'likwid-stream' and metric == 'bandwidth' and arm == 'docker'"
+    ).sort_values("block")
+    expect(blocks.locator("tbody tr")).to_have_count(found.blocks)
+    shown = blocks.locator("tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].slice(1, 4).map(cell => Number(cell.textContent)))"
+    )
+    assert len(shown) == len(pairs) == found.blocks
+    for (value, base, ratio), pair in zip(shown, pairs.itertuples(), strict=True):
+        assert value == pytest.approx(pair.value, rel=1e-4)
+        assert base == pytest.approx(pair.reference_value, rel=1e-4)
+        assert ratio == pytest.approx(pair.reference_value / pair.value, rel=1e-4)
+    blocks.locator("tbody tr").first.get_by_role("link").first.click()
+    run = view.dataset.runs.query("run == 'likwid-stream.docker'").sort_values("block").iloc[0]
+    main = opened.locator("main")
+    for text in (run["image_digest"], run["binary_sha256"], run["started"][:10], "Memory"):
+        expect(main).to_contain_text(text)
+    command = opened.get_by_label("Exact command", exact=True).inner_text()
+    assert shlex.split(opened.locator("pre.command").text_content()) == json.loads(run["command"])
+    assert command.startswith("docker run")
+    kernel = view.dataset.nodes.query("fact == 'kernel'")["value"].iloc[0]
+    expect(main).to_contain_text(kernel)
+    opened.get_by_role("navigation").get_by_role("link", name="Docker").click()
+    expect(opened.get_by_role("heading", level=2)).to_contain_text("Docker against Native A")
+    opened.go_back()
+    expect(opened.get_by_role("heading", level=3, name="Exact command")).to_be_visible()
+
+
+def _press(point: Locator) -> None:
+    """Click where a point of a plot is; the plot itself lies above it and takes the click."""
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    where = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    point.page.mouse.move(*where)
+    expect(point.page.locator(".hoverlayer .hovertext")).to_be_visible()
+    point.page.mouse.click(*where)
+
+
+def test_a_point_of_a_plot_leads_on(context: BrowserContext, address: str) -> None:
+    opened = _open(context, address, "#/claim/linear")
+    # The first point of a forest is the A/A pair, which leads nowhere.
+    _press(opened.locator(".plot").first.locator(".point").nth(1))
+    expect(opened).to_have_url(re.compile("claim/linear/1/hpcc/hpl/apptainer"))
+    _press(opened.locator(".plot .point").last)
+    expect(opened).to_have_url(re.compile("#/run/torrez2019-machine-b0030"))
+
+
+def _tab_to(opened: Page, what: str, most: int = 60) -> None:
+    """Press Tab until an element that matches has the focus, and see that it shows it."""
+    for _ in range(most):
+        opened.keyboard.press("Tab")
+        if opened.evaluate("what => document.activeElement.matches(what)", what):
+            style = "getComputedStyle(document.activeElement)"
+            assert opened.evaluate(f"{style}.outlineStyle") == "solid"
+            assert opened.evaluate(f"parseFloat({style}.outlineWidth)") >= 2
+            return
+    raise AssertionError(f"Tab does not come to {what}")
+
+
+def test_all_of_it_works_with_the_keyboard_alone(
+    context: BrowserContext, address: str, tmp_path: Path
+) -> None:
+    opened = _open(context, address)
+    _tab_to(opened, ".skip", most=1)
+    opened.keyboard.press("Enter")
+    _tab_to(opened, "input[type=search]", most=1)
+    opened.keyboard.type("linear")
+    _expect_claims(opened, "linear")
+    _tab_to(opened, ".claims a")
+    _picture(opened, tmp_path, "light-focus")
+    opened.keyboard.press("Enter")
+    expect(opened.get_by_role("heading", level=2)).to_be_focused()
+    _tab_to(opened, ".cells a")
+    opened.keyboard.press("Enter")
+    expect(opened.get_by_role("heading", level=2)).to_be_focused()
+    _tab_to(opened, "tbody a")
+    opened.keyboard.press("Enter")
+    expect(opened.get_by_role("heading", level=3, name="Exact command")).to_be_visible()
+    _tab_to(opened, "summary")
+    opened.keyboard.press("Enter")
+    expect(opened.locator("main details[open]")).to_have_count(1)
+
+
+def test_every_control_has_a_name_and_every_view_one_heading(
+    context: BrowserContext, address: str
+) -> None:
+    for hash_ in VIEWS.values():
+        opened = _open(context, address, hash_)
+        assert opened.get_by_role("heading", level=2).count() == 1
+        nameless = opened.evaluate(
+            """[...document.querySelectorAll("a, button, input, select, [role=img], [role=region]")]
+            .filter(each => !each.textContent.trim() && !each.ariaLabel && !each.labels?.length)
+            .length"""
+        )
+        assert nameless == 0
+        opened.close()
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance of `rgb(r, g, b)` (WCAG 2.2, definitions)."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _contrasts(opened: Page) -> dict[str, float]:
+    """Contrast of all visible texts with what is behind them, the smallest for each colour."""
+    found = opened.evaluate(
+        """() => [...document.querySelectorAll("body *:not(svg *)")].filter(each => each.checkVisibility()
+          && [...each.childNodes].some(child => child.nodeType === 3 && child.textContent.trim())).map(each => {
+            let behind = each;
+            while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
+            return [getComputedStyle(each).color, getComputedStyle(behind).backgroundColor];
+          })"""  # noqa: E501
+    )
+    contrasts = {}
+    for pair in found:
+        low, high = sorted(map(_luminance, pair))
+        contrasts[" on ".join(pair)] = (high + 0.05) / (low + 0.05)
+    return contrasts
+
+
+@pytest.mark.parametrize(
+    "context",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": PHONE}],
+    ids=["light", "dark", "phone"],
+    indirect=True,
+)
+def test_every_view_is_readable(
+    context: BrowserContext, address: str, tmp_path: Path, request
+) -> None:
+    look = request.node.callspec.id
+    for name, hash_ in VIEWS.items():
+        opened = _open(context, address, hash_)
+        if name in ("claim", "cell"):
+            expect(opened.locator(".plot .point").first).to_be_visible()
+        _picture(opened, tmp_path, f"{look}-{name}")
+        # Nothing but a table of its own may be wider than the screen.
+        width = opened.evaluate("document.documentElement.scrollWidth")
+        assert width <= opened.viewport_size["width"]
+        for pair, contrast in _contrasts(opened).items():
+            assert contrast >= 4.5, f"{name}: {pair}"
+        opened.close()
+    dark = (
+        _luminance(_open(context, address).evaluate("getComputedStyle(document.body).color")) > 0.5
+    )
+    assert dark == (look == "dark")
+
+
+@pytest.fixture(scope="module")
+def made(clone: Path) -> Path:
+    """The archive's own dashboard, made without a network."""
+    argv = [*OFFLINE, str(SNAKEMAKE), "dashboard"]
+    done = subprocess.run(argv, cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    path = clone / "results/claims/dashboard.html"
+    assert f"{path.stat().st_size / 1e6:.1f} MB" in done.stdout
+    return path
+
+
+def test_every_claim_of_the_archive_opens_and_leads_to_a_run(
+    context: BrowserContext, made: Path, tmp_path: Path
+) -> None:
+    opened = _open(context, made.as_uri())
+    judged = schema.read(
+        tables.VERDICTS, made.parents[2] / ARCHIVE.relative_to(ROOT) / "claims/verdicts.parquet"
+    ).to_pandas()
+    _expect_claims(opened, *judged["claim"])
+    for verdict, count in judged["verdict"].value_counts().items():
+        tally = opened.locator(f".tally.verdict-{verdict} b")
+        expect(tally).to_have_text(str(count))
+    _picture(opened, tmp_path, "archive-list")
+    led = 0
+    for claim, verdict in judged[["claim", "verdict"]].itertuples(index=False):
+        opened.evaluate("hash => { location.hash = hash; }", f"#/claim/{claim}")
+        badge = opened.locator("main .claim-head .badge").first
+        expect(opened.locator("main .path")).to_contain_text(claim)
+        expect(badge).to_contain_text(verdict.replace("-", " "))
+        cells = opened.locator(".cells tbody th a")
+        if not cells.count():
+            assert verdict == "not-tested"
+            continue
+        _picture(opened, tmp_path, f"archive-{claim}")
+        cells.first.click()
+        opened.locator("tbody td a").first.click()
+        expect(opened.get_by_role("heading", level=3, name="Exact command")).to_be_visible()
+        led += 1
+    assert led >= 10
+
+
+def test_the_file_is_small_enough_to_send(made: Path) -> None:
+    assert made.stat().st_size < 8_000_000
+
+
+def test_it_is_made_within_ten_seconds(view: View, tmp_path: Path) -> None:
+    began = time.monotonic()
+    made = content.content(view, *sample_claims.tables(view), sample_claims.STUDIES)
+    page.write(made, tmp_path / "dashboard.html")
+    assert time.monotonic() - began < 10

@@ -1,0 +1,1 @@
+"""The dashboard: every claim, and the way from its verdict to single runs, in one file."""

@@ -1,0 +1,72 @@
+// One cell: an arm against another at one case, block by block, each value with the way to its run.
+
+const BETTER = {
+  lower: "Lower is better.",
+  higher: "Higher is better; a ratio is turned round, so that above 1 costs more.",
+};
+
+const keyOf = (cell) => [cell.test, cell.case, cell.metric, cell.arm, cell.against].join("\n");
+
+function valueLink(run, value) {
+  if (!run) return NONE;
+  return link(addressOfRun(run), value == null ? run.reason || run.stage : significant(value, 5));
+}
+
+function pairRow(pair, cell) {
+  const { number, nodes: names } = pair.block;
+  return row([
+    names.length > 1 ? `${number} (${names.length} nodes)` : number,
+    valueLink(pair.run, pair.value),
+    ...(cell.against ? [
+      valueLink(pair.base, pair.baseValue),
+      fixed(pair.ratio, 4),
+      significant(pair.difference, 3),
+    ] : []),
+    (cell.against ? pair.counts : pair.run?.counts) ? "yes" : "no",
+  ]);
+}
+
+function blocksPart(cell, name) {
+  const pairs = pairsOf(cell, name);
+  if (!pairs.length) return [element("p", {}, `No run of ${caseTitle(name)} belongs to this cell alone.`)];
+  const quantity = quantityOf(name, cell.metric);
+  const unit = quantity.unit ? ` (${quantity.unit})` : "";
+  const caption = "Block by block, in the order of the plan: " + (cell.against
+    ? `above, ${quantity.label}${unit}; below, how the two compare within each block. `
+    : `${quantity.label}${unit}. `) + `Select a point to open its run. ${BETTER[quantity.better] ?? ""}`;
+  const both = cell.against ? [`${armTitle(cell.against)}${unit}`, "Cost ratio", `Difference${unit}`] : [];
+  return [
+    casesOf(cell).length > 1 ? element("h3", {}, caseTitle(name)) : null,
+    figure(caption, (place) => drawBlocks(place, cell, quantity, pairs)),
+    table(`Blocks of ${armTitle(cell.arm)}; each value leads to its run`,
+      ["Block", `${armTitle(cell.arm)}${unit}`, ...both, "Counts"],
+      pairs.map((pair) => pairRow(pair, cell))),
+  ];
+}
+
+function cellView([claim, ...key]) {
+  const cell = (cellsOf.get(claim) ?? []).find((each) => keyOf(each) === key.join("\n"));
+  if (!cell) return nothing(`There is no such cell of ${claim} in this dataset.`);
+  lastCell = cell;
+  const name = `${armTitle(cell.arm)}${cell.against ? ` against ${armTitle(cell.against)}` : ""}`;
+  return {
+    title: `${armTitle(cell.arm)}, ${caseTitle(cell.case)}`,
+    parts: [
+      path(["Claims", listAddress], [claim, addressOfClaim(claim)], [armTitle(cell.arm)]),
+      element("div", { class: "claim-head" }, badge(cell.verdict),
+        element("span", { class: "small" }, `test ${cell.test}: ${words(cell.rule)}`)),
+      element("h2", { tabindex: "-1" }, `${name}: ${cellName(cell)}`),
+      element("p", { class: `callout verdict-${cell.verdict}` }, cell.reason),
+      facts([
+        ["Estimate", estimateText(cell), "with its 95 % interval"],
+        ["Margin", marginText(cell)],
+        ["Smallest margin", marginText(cell, cell.smallest_margin), SMALLEST],
+        ["Blocks", cell.blocks],
+        ["p", pText(cell.p_value)],
+        ["A/A pair", [cell.control, estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
+        ["Binaries and libraries", cell.identity],
+      ], "facts two"),
+      ...casesOf(cell).flatMap((each) => blocksPart(cell, each)),
+    ].filter(Boolean),
+  };
+}

@@ -1,0 +1,127 @@
+// One run: where it ran, what was started, and what came of it.
+
+function nodePart(node, block) {
+  const { constant, changing } = nodes[node];
+  const now = Object.entries(changing[block] ?? {}).map(([fact, phases]) =>
+    [fact, Object.entries(phases).sort().reverse().map(([phase, value]) => `${phase} ${value || NONE}`).join("; ")]);
+  const all = { ...constant, ...Object.fromEntries(now) };
+  const main = Object.entries(wording.facts).map(([fact, label]) => [label, all[fact]]);
+  const others = Object.entries(all).filter(([fact]) => !(fact in wording.facts))
+    .sort(([a], [b]) => a.localeCompare(b));
+  return [
+    element("h4", {}, node),
+    facts(main),
+    element("details", {}, element("summary", {}, `${others.length} more facts of ${node}`),
+      facts(others.map(([fact, value]) => [fact.replaceAll("_", " "), value]))),
+  ];
+}
+
+function imagePart(run) {
+  if (!run.image_digest) return facts([["Image", "none: it ran on the host itself"]]);
+  const chain = [];
+  let image = content.images.find((each) => each.digest === run.image_digest);
+  while (image && !chain.includes(image)) {
+    chain.push(image);
+    image = content.images.find((each) => each.format === image.parent);
+  }
+  return facts([
+    ["Image digest", code(run.image_digest)],
+    ...chain.slice(1).map((each) => [`made from: ${each.format}`, code(each.digest), each.tool]),
+  ]);
+}
+
+const metricRows = (run) => [...run.metrics.keys()].sort().map((metric) => {
+  const quantity = quantityOf(run.case, metric);
+  const value = significant(valueOf(run, run.case, metric), 6);
+  return row([quantity.label, `${value}${unitSuffix(quantity.unit)}`, quantity.better]);
+});
+
+function evidencePart(run) {
+  const seen = Object.entries(JSON.parse(run.evidence || "{}"))
+    .map(([what, value]) => [what, typeof value === "string" ? value : JSON.stringify(value)]);
+  return element("details", {}, element("summary", {}, "What the process itself saw of where it ran"), facts(seen));
+}
+
+function usedBy(run) {
+  const claims = [...new Set(cellsWith(run).map((cell) => cell.claim))];
+  const links = claims.flatMap((claim, place) => [place ? ", " : "", link(addressOfClaim(claim), claim)]);
+  return claims.length ? facts([["Part of", links]]) : null;
+}
+
+// The way back to the cell that one came from, if this run is one of its own.
+const wayBack = (run) => (lastCell && cellsWith(run).includes(lastCell)
+  ? [[lastCell.claim, addressOfClaim(lastCell.claim)], [armTitle(lastCell.arm), addressOfCell(lastCell)]] : []);
+
+function outcomePart(run, others) {
+  const seconds = (value) => (value == null ? NONE : `${significant(value)}\u202fs`);
+  const parameters = Object.entries(JSON.parse(run.parameters || "{}"));
+  return facts([
+    ["Block", code(run.block)],
+    ["Run", code(run.run)],
+    ["Attempt", run.attempt || "never started"],
+    ["Stage", run.stage, run.reason],
+    ["Exit status", run.exit_code == null ? NONE : String(run.exit_code)],
+    ["Started", timeText(run.started)],
+    ["Wall time", seconds(run.wall_seconds)],
+    ["CPU time, user", seconds(run.user_seconds), "of the processes that were waited for"],
+    ["CPU time, system", seconds(run.system_seconds)],
+    ["Place in block", run.position == null ? NONE : String(run.position), "in an order drawn at random"],
+    ["Stolen CPU time", percent(run.steal_fraction)],
+    ["Load before", fixed(run.load_before, 2)],
+    ["Parameters", parameters.map(([name, value]) => `${name} = ${value}`).join(", ")],
+    ["Other attempts", others.flatMap((each) => [link(addressOfRun(each), `attempt ${each.attempt}`), " "])],
+  ], "facts two");
+}
+
+function commandPart(run) {
+  if (!run.command.length) return [element("p", {}, "Nothing was started.")];
+  const shown = run.command.flatMap((word, at) =>
+    [at ? " " : "", element("span", { class: word.includes("\n") ? "lines" : null }, quoted(word))]);
+  return [
+    element("pre", { class: "command", tabindex: "0", "aria-label": "Exact command" }, shown),
+    copyButton(run.command.map(quoted).join(" ")),
+  ];
+}
+
+function hashesPart(run) {
+  const said = (hash) => (hash ? code(hash) : "not recorded");
+  return facts([
+    ["Binary SHA-256", said(run.binary_sha256)],
+    ["Libraries SHA-256", said(run.closure_sha256)],
+    ["Environment SHA-256", said(run.environment_sha256)],
+    ["Output SHA-256", said(run.stdout_sha256)],
+  ]);
+}
+
+function whetherItCounts(run) {
+  if (run.counts) return "This run counts.";
+  const reason = run.final ? run.reason || run.stage : "a later attempt does";
+  return `This run does not count: ${reason}${run.detail ? `. ${run.detail}` : ""}`;
+}
+
+function runView([block, name, attempt]) {
+  const run = runs.find((each) => each.block === block && each.run === name && String(each.attempt) === attempt);
+  if (!run) return nothing(`There is no run ${name} of block ${block} in this dataset.`);
+  const held = blockOf.get(block);
+  const title = `${armTitle(run.arm)}, ${caseTitle(run.case)}, block ${held.number}`;
+  const others = runsOfCell(run.case, run.arm).filter((each) => each.block === block && each !== run);
+  return {
+    title,
+    parts: [
+      path(["Claims", listAddress], ...wayBack(run), [`block ${held.number}`]),
+      element("h2", { tabindex: "-1" }, title),
+      element("p", { class: "callout" }, whetherItCounts(run)),
+      outcomePart(run, others),
+      usedBy(run),
+      element("h3", {}, "Exact command"),
+      ...commandPart(run),
+      run.metrics.size ? table("What it gave", ["Quantity", "Value", "Better"], metricRows(run)) : null,
+      element("h3", {}, "Image and binaries"),
+      imagePart(run),
+      hashesPart(run),
+      evidencePart(run),
+      element("h3", {}, held.nodes.length > 1 ? `${held.nodes.length} nodes` : "Node"),
+      ...held.nodes.flatMap((node) => nodePart(node, block)),
+    ].filter(Boolean),
+  };
+}

@@ -1,0 +1,25 @@
+"""Rule dashboard: the page of one dataset; an archive is checked first."""
+
+from pathlib import Path
+
+from parity.analysis.dataset import refuse_broken
+from parity.claims import tables
+from parity.claims.register import load_register
+from parity.dashboard import content, page
+from parity.errors import shown_to_the_user
+from parity.present import view
+from parity.records import schema
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        given = snakemake.input
+        folder = Path(given.plan).parent
+        if folder.parent.name == "archive":
+            refuse_broken(folder)
+        verdicts = schema.read(tables.VERDICTS, given.verdicts).to_pandas()
+        evidence = schema.read(tables.EVIDENCE, given.evidence).to_pandas()
+        studies = load_register(Path(given.claims), Path(given.published)).studies
+        made = content.content(view.load(folder), verdicts, evidence, studies)
+        path = Path(snakemake.output.page)
+        page.write(made, path)
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, open it in a browser")
