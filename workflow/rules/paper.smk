@@ -2,6 +2,32 @@
 
 from pathlib import Path
 
+CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
+PUBLISHED = ["config/published/claims.csv", "config/published/ruiz_table1.csv"]
+
+
+rule tell:
+    """Write what the verdicts say of each study, and what arithmetic says of its numbers."""
+    input:
+        verdicts="results/{source}/{dataset}/claims/verdicts.parquet",
+        claims="config/claims.yaml",
+        published=PUBLISHED,
+    output:
+        parts=expand("results/{{source}}/{{dataset}}/claims/{name}", name=CLAIM_PARTS),
+        csv=expand(
+            "results/{{source}}/{{dataset}}/claims/{name}.csv",
+            name=["claims-register", "defects"],
+        ),
+    log:
+        "results/{source}/{dataset}/logs/tell.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        code=digest_of("present", "claims"),
+    script:
+        "../scripts/tell.py"
+
 
 rule build_paper:
     """Typeset the paper with the dataset's own numbers, tables and figures."""
@@ -16,6 +42,7 @@ rule build_paper:
             "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
+        claims=rules.tell.output.parts,
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:

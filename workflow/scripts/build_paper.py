@@ -11,6 +11,6 @@ if __name__ == "__main__":
         given = snakemake.input
         plan = json.loads(Path(given.plan).read_text(encoding="utf-8"))
         study = of_study(map(Path, given.studies), plan["study"])
-        parts = [given.numbers, *given.tables, *given.figures]
+        parts = [given.numbers, *given.tables, *given.claims, *given.figures]
         log = build(Path(given.main), study, map(Path, parts), Path(snakemake.output.pdf))
         Path(snakemake.log[0]).write_text(log, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,12 @@ from pathlib import Path
 from parity.errors import UserError
 
 DEFAULT = "default"
+# That a test found nothing is no finding: these words never stand in a paper of ours.
+BANNED = re.compile(
+    r"\b(?:no|not|without)[\s~]+(?:an?[\s~]+|any[\s~]+|differ[\s~]+)?(?:statistical(?:ly)?[\s~]+)?"
+    r"significant(?:ly)?(?:[\s~]+differ\w*)?",
+    re.IGNORECASE,
+)
 # TeX reads its clock from here; the paper carries no date.
 FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
@@ -40,6 +47,9 @@ def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
             action="install texlive-latex-recommended, texlive-publishers, "
             "texlive-fonts-recommended and latexmk, or ask for `figures` instead of `paper`",
         )
+    parts = list(parts)
+    for path in (main, study, *parts):
+        refuse_banned(path)
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
         shutil.copy(study, folder / "study.tex")
@@ -48,6 +58,24 @@ def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
         log = _typeset(folder)
         shutil.copy(folder / "main.pdf", output)
     return log
+
+
+def refuse_banned(path: Path) -> None:
+    """Stop if a TeX file takes a test that found nothing for a finding.
+
+    Raises:
+        UserError: it holds such words; with the words and their line.
+    """
+    if path.suffix != ".tex":
+        return
+    text = path.read_text(encoding="utf-8")
+    if found := BANNED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise UserError(
+            f"the paper says {' '.join(found.group().split())!r}, which no test can show",
+            where=f"{path}: line {line}",
+            allowed="equivalent within a margin, or inconclusive",
+        )
 
 
 def _typeset(folder: Path) -> str:

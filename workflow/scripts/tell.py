@@ -1,0 +1,16 @@
+"""Rule tell: the paper's sections on published claims."""
+
+from pathlib import Path
+
+from parity.claims import defects, register, tables
+from parity.errors import shown_to_the_user
+from parity.present import adjudication
+from parity.records import schema
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        claims = Path(snakemake.input.published[0])
+        known = register.load_register(Path(snakemake.input.claims), claims)
+        verdicts = schema.read(tables.VERDICTS, Path(snakemake.input.verdicts)).to_pandas()
+        folder = Path(snakemake.output.csv[0]).parent
+        adjudication.write(verdicts, known.studies, defects.defects(claims.parent), folder)
