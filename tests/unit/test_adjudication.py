@@ -92,8 +92,8 @@ def test_every_claim_is_counted_once(verdicts) -> None:
     )
     second = verdicts[verdicts["study"] == "second2021"]
     assert adjudication.untested(second) == [
-        "Not tested (2 claims): No case of hpcg.",
-        "Not tested (1 claim): Needs two hosts.",
+        "2 claims: No case of hpcg.",
+        "1 claim: Needs two hosts.",
     ]
 
 

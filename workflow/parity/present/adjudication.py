@@ -93,7 +93,8 @@ def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
     ranked = sorted(tested.itertuples(index=False), key=lambda row: ORDER.index(row.verdict))
     lines = [rf"\subsection{{{title}}}", words.latex(counts(verdicts))]
     lines += [_finding(row) for row in ranked]
-    lines += [words.latex(sentence) for sentence in untested(verdicts)]
+    if said := untested(verdicts):
+        lines.append(r"\point{Not tested.} " + words.latex(" ".join(said)))
     return "\n".join(lines)
 
 
@@ -137,7 +138,7 @@ def untested(verdicts: pd.DataFrame) -> list[str]:
     """One sentence for each reason for which claims were not tested, the commonest first."""
     rows = verdicts[verdicts["verdict"] == NOT_TESTED]
     return [
-        f"Not tested ({words.counted(int(count), 'claim')}): {_ended(reason)}"
+        f"{words.counted(int(count), 'claim')}: {_ended(reason)}"
         for reason, count in rows["reason"].value_counts(sort=True).items()
     ]
 
