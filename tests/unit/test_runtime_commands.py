@@ -2,6 +2,8 @@
 
 import os
 import platform
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -200,6 +202,23 @@ def test_docker_says_why_it_does_not_answer(monkeypatch, answer, reason):
     monkeypatch.setattr(docker, "is_installed", lambda _program: True)
     monkeypatch.setattr(docker, "answer_of", lambda _argv: answer)
     assert arms()["docker"].probe().reason == reason
+
+
+@pytest.mark.parametrize(
+    ("content", "stays"), [("{own}", False), ("999999999", False), ("{daemon}", True)]
+)
+def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, content, stays):
+    monkeypatch.setattr(docker, "DAEMON_PID", tmp_path / "docker.pid")
+    sleeper = tmp_path / "dockerd"
+    sleeper.symlink_to(shutil.which("sleep"))
+    with subprocess.Popen([sleeper, "60"]) as daemon:
+        text = content.format(own=os.getpid(), daemon=daemon.pid)
+        docker.DAEMON_PID.write_text(f"{text}\n")
+        docker._forget_dead_daemon()
+        daemon.kill()
+    assert docker.DAEMON_PID.exists() == stays
+    docker.DAEMON_PID.unlink(missing_ok=True)
+    docker._forget_dead_daemon()  # No file is no error.
 
 
 def test_docker_version_is_the_daemons(monkeypatch):

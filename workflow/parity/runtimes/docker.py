@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from parity.runtimes.model import Arm, Launch
 # firewall alone (it would otherwise drop what other bridges forward).
 DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
 DAEMON_LOG = Path("/var/log/parity-dockerd.log")
+DAEMON_PID = Path("/var/run/docker.pid")
 _START_SECONDS = 30
 TAG = "parity:study"
 
@@ -86,6 +88,7 @@ class Docker(Arm):
         """
         if not shutil.which("dockerd") or self.probe().available:
             return
+        _forget_dead_daemon()
         with DAEMON_LOG.open("ab") as log:
             subprocess.Popen(
                 DAEMON, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
@@ -95,6 +98,19 @@ class Docker(Arm):
             if time.monotonic() > deadline:
                 raise UserError("dockerd did not start", where=str(DAEMON_LOG))
             time.sleep(0.2)
+
+
+def _forget_dead_daemon() -> None:
+    """Remove the daemon's pid file if its process is not a daemon of Docker any more.
+
+    A machine that was switched off leaves the file, and the daemon refuses to start as soon
+    as any other process has that number.
+    """
+    with suppress(OSError):
+        number = DAEMON_PID.read_text(encoding="ascii").strip()
+        program = Path("/proc", number, "comm")
+        if not program.exists() or program.read_text(encoding="utf-8").strip() != DAEMON[0]:
+            DAEMON_PID.unlink()
 
 
 ARMS = (Docker(),)
