@@ -43,7 +43,13 @@ def test_each_scale_has_its_blocks(clone: Path, scale: str, blocks: int) -> None
     assert jobs["run_block"] == blocks
 
 
-@pytest.mark.parametrize("target", ["figures", "images", "plan", "probe", "paper", "reparse"])
+TARGETS = (
+    "claims", "claims_expected", "compare", "dashboard", "figures", "images", "plan", "probe",
+    "paper", "reparse",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_documented_target_resolves(clone: Path, target: str) -> None:
     _jobs(_snakemake(clone, "-n", target))
 
