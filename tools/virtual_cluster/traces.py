@@ -10,15 +10,18 @@ import psutil
 
 from virtual_cluster import layout
 
+# What holds a node's namespaces, and what the tests' jobs start; others may sleep as they like.
+SLEEPERS = (["sleep", "infinity"], ["sleep", "600"])
 DAEMONS = ("munged", "slurmctld", "slurmd", "slurmdbd", "slurmstepd", "mariadbd")
 
 
 def traces() -> dict[str, object]:
     """Daemons, namespaces, links, routes, mounts and files of a cluster, whoever made them."""
-    names = [each.info["name"] for each in psutil.process_iter(["name"])]
+    seen = [each.info for each in psutil.process_iter(["name", "cmdline"])]
+    names = [each["name"] for each in seen]
     return {
         "daemons": sorted(name for name in names if name in DAEMONS),
-        "sleepers": names.count("sleep"),
+        "sleepers": sum(each["cmdline"] in SLEEPERS for each in seen),
         "namespaces": _said("ip", "netns"),
         "links": _names("/sys/class/net"),
         "routes": _said("ip", "route"),
