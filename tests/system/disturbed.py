@@ -45,7 +45,7 @@ STUDY = {
         "memory": {
             "blocks": 1,
             "benchmarks": ["likwid"],
-            "parameters": {"likwid": {"working_set_mib": 900, "iterations": 4}},
+            "parameters": {"likwid": {"working_set_mib": 900, "iterations": 30}},
         },
     },
 }
