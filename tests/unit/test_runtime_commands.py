@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,9 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
     sleeper = tmp_path / "dockerd"
     sleeper.symlink_to(shutil.which("sleep"))
     with subprocess.Popen([sleeper, "60"]) as daemon:
+        # The kernel names a process a moment after it lets its parent go on.
+        while Path(f"/proc/{daemon.pid}/comm").read_text() != "dockerd\n":
+            time.sleep(0.01)
         text = content.format(own=os.getpid(), daemon=daemon.pid)
         docker.DAEMON_PID.write_text(f"{text}\n")
         docker._forget_dead_daemon()
