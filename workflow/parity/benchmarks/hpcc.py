@@ -55,38 +55,11 @@ HPL.out      output file name (unused)
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
-_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # One node: ranks talk through shared memory, by plain copies. The kernel's single
-    # copy needs ptrace rights that some runtimes take away, so it would be a hidden
-    # factor, and with a user namespace for each rank it does not work at all.
-    "OMPI_MCA_btl": "self,vader",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    # No remote shell and no batch system is looked for, inside or outside.
-    "OMPI_MCA_plm": "isolated",
-    **_ONE_THREAD,
-}
-
 
 def input_file(parameters: Mapping[str, Any]) -> str:
     """hpccinf.txt for one problem size, block size and process grid."""
     rows, columns = process_grid(parameters)
     return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
-
-
-def launch_words(cpus: tuple[int, ...]) -> tuple[str, ...]:
-    """The launcher with one rank on each of `cpus`.
-
-    Each rank is bound by `taskset` to a CPU that we name. mpirun's own binding goes by
-    the topology that it finds, which is not the same in all runtimes, and wants to set a
-    memory policy, which some forbid. Ranks that are bound by nobody may share a CPU.
-    """
-    words = ["/usr/bin/mpirun", "--bind-to", "none"]
-    for rank, cpu in enumerate(cpus):
-        words += [":"] if rank else []
-        words += ["-n", "1", "/usr/bin/taskset", "-c", str(cpu), "/usr/bin/hpcc"]
-    return tuple(words)
 
 
 class HpcChallenge(Benchmark):
@@ -155,7 +128,8 @@ class HpcChallenge(Benchmark):
         collect = ("hpccoutf.txt",)
         if "ranks" not in parameters:
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
-            return Program(launch_words(cpus), cpus, _ENVIRONMENT, files, collect)
+            words = openmpi.launch_words(("/usr/bin/hpcc",), cpus)
+            return Program(words, cpus, openmpi.INSIDE | _ONE_THREAD, files, collect)
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
             argv=("/usr/bin/hpcc",),

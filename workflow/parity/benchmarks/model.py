@@ -19,12 +19,14 @@ class NodeFacts:
         last_level_cache: size of the last-level cache in bytes.
         memory: MemTotal in bytes.
         hosts: names of the allocation's nodes, in the order that ranks fill them.
+        launcher: whether the site has an MPI launcher, which starts each rank by itself.
     """
 
     cpus: tuple[int, ...]
     last_level_cache: int
     memory: int
     hosts: tuple[str, ...] = ()
+    launcher: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Program:
             on its first).
         environment: variables it needs beyond the runner's fixed ones.
         files: text files to write into the working directory before the start.
-        collect: files of the working directory to keep afterwards, verbatim.
+        collect: files of the working directory to keep afterwards, verbatim; names, or
+            patterns with `*` where a program makes its file's name up.
         repetitions: how often it is started and timed in one run (start-up only).
         drop_caches: empty the page cache before each start (needs root).
         sample_seconds: sample memory at this interval while it runs; 0 for never,
@@ -77,6 +80,7 @@ class Outputs:
         parameters: the case's parameters and factor levels from the plan.
         command: the exact command line of the (last) start, from the record: what
             was asked for is checked against what the program says it did.
+        last_level_cache, memory: of the first node, in bytes; 0 where it is not known.
     """
 
     stdout: str = ""
@@ -86,6 +90,8 @@ class Outputs:
     samples: tuple[Mapping[str, Any], ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: tuple[str, ...] = ()
+    last_level_cache: int = 0
+    memory: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,8 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
+        specs: names and versions of what the Spack provider has to build, where Debian
+            has no package of it.
         binaries: absolute paths of the executables whose identity is audited.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`.
@@ -146,6 +154,7 @@ class Benchmark(ABC):
     name: str
     title: str
     packages: ClassVar[tuple[str, ...]] = ()
+    specs: ClassVar[tuple[str, ...]] = ()
     binaries: ClassVar[tuple[str, ...]] = ()
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.reading import Refused
+from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
+from parity.errors import UserError
 
+LAUNCHER = "/usr/bin/mpirun"
 SHARED_MEMORY = "vader"
 NETWORK = "tcp"
 
@@ -39,6 +44,17 @@ _DESCRIBED = {
     # lines are complete and none is written while the program measures.
     "OMPI_MCA_btl_base_verbose": "1",
     "OMPI_MCA_mpi_add_procs_cutoff": str(LARGEST_WORLD),
+}
+
+# Where no site launches ranks, Open MPI's own launcher does, inside of the arm.
+INSIDE: Mapping[str, str] = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # One node: ranks talk through shared memory, by plain copies (why: see above).
+    "OMPI_MCA_btl": f"self,{SHARED_MEMORY}",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    # No remote shell and no batch system is looked for, inside or outside.
+    "OMPI_MCA_plm": "isolated",
 }
 
 # [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
@@ -67,6 +83,54 @@ class World:
 def environment(ranks: int) -> dict[str, str]:
     """Variables of a program whose `ranks` processes the site's launcher starts."""
     return _ONE_STACK if ranks > LARGEST_WORLD else _ONE_STACK | _DESCRIBED
+
+
+def launch_words(argv: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
+    """The launcher with one rank of a program on each of `cpus`.
+
+    Each rank is bound by `taskset` to a CPU that we name. mpirun's own binding goes by
+    the topology that it finds, which is not the same in all runtimes, and wants to set a
+    memory policy, which some forbid. Ranks that are bound by nobody may share a CPU.
+    """
+    words = [LAUNCHER, "--bind-to", "none"]
+    for rank, cpu in enumerate(cpus):
+        words += [":"] if rank else []
+        words += ["-n", "1", "/usr/bin/taskset", "-c", str(cpu), *argv]
+    return tuple(words)
+
+
+def program(
+    argv: Sequence[str],
+    parameters: Mapping[str, Any],
+    node: NodeFacts,
+    name: str,
+    variables: Mapping[str, str],
+    collect: tuple[str, ...] = (),
+) -> Program:
+    """The ranks of an allocation: started by the site or, where it has no launcher, inside.
+
+    Args:
+        parameters: with `nodes` and `ranks` of the allocation.
+        name: of the benchmark, for messages.
+        variables: what the program needs beside Open MPI's own.
+
+    Raises:
+        UserError: more ranks on a node than CPUs, or several nodes without a launcher.
+    """
+    nodes, ranks = parameters["nodes"], parameters["ranks"]
+    where = f"{name}: allocations, ranks of one node"
+    variables = environment(ranks) | dict(variables)
+    if node.launcher:
+        cpus = cpus_for_ranks(node, nodes, ranks, where)
+        return Program(tuple(argv), cpus, variables, {}, collect, ranks=ranks, nodes=nodes)
+    if nodes > 1:
+        raise UserError(
+            f"{nodes} nodes are asked for, and the system's file names no MPI launcher",
+            where=where,
+            action="name the launcher in the system's file, or ask for one node",
+        )
+    cpus = first_cpus(node, ranks, where)
+    return Program(launch_words(argv, cpus), cpus, variables | INSIDE, {}, collect)
 
 
 def read_world(stderr: str) -> World:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from functools import wraps
 from typing import Any
 
@@ -45,6 +46,25 @@ def require_complete(text: str, begin: str, end: str) -> None:
         raise Refused("truncated", "the output stops before its last line")
 
 
+def collected(files: Mapping[str, str], pattern: str) -> str:
+    """The text of the one collected file whose name matches a pattern with `*`."""
+    texts = [text for name, text in files.items() if fnmatchcase(name, pattern)]
+    if len(texts) != 1:
+        raise Refused("unparsable", f"the run left {len(texts)} files {pattern} instead of one")
+    return texts[0]
+
+
+def finite(text: str, what: str) -> float:
+    """A finite number, not below zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number")
+    return value
+
+
 def found(pattern: str, text: str, what: str) -> str:
     """The first group of `pattern`, whose ^ and $ are ends of lines, in `text`."""
     match = re.search(pattern, text, re.MULTILINE)
@@ -55,11 +75,8 @@ def found(pattern: str, text: str, what: str) -> str:
 
 def positive(text: str, what: str) -> float:
     """A finite number above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    value = finite(text, what)
+    if not value:
         raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number above zero")
     return value
 

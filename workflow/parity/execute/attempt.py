@@ -65,10 +65,10 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
         raise
     storage.refuse_when_full(folder)
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
-    for file in order.program.collect:
-        if (work / file).is_file():
+    for file in sorted(file for pattern in order.program.collect for file in work.glob(pattern)):
+        if file.is_file():
             (folder / "files").mkdir(exist_ok=True)
-            shutil.copyfile(work / file, folder / "files" / file)
+            shutil.copyfile(file, folder / "files" / file.name)
     written = record(order, seen, _stderr(folder), steal, load, started)
     if written["reason"]:
         _end_left_overs(order, launch)

@@ -67,7 +67,7 @@ def begin_session(
     facts = first["facts"] | {"cpus": tuple(first["facts"]["cpus"])}
     session = Session(
         number=number,
-        node=NodeFacts(**facts, hosts=allocation.hosts),
+        node=NodeFacts(**facts, hosts=allocation.hosts, launcher=system.launcher is not None),
         allocation=allocation,
         states={name: arm_of_all(name, seen) for name in plan["arms"]},
         namespaces={answer["node_name"]: answer["namespaces"] for answer in seen},

@@ -17,7 +17,13 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
 from parity.plan import canonical
-from parity.records.surroundings import binary_rows, image_rows, main_binaries, node_rows
+from parity.records.surroundings import (
+    binary_rows,
+    image_rows,
+    main_binaries,
+    node_rows,
+    node_sizes,
+)
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
@@ -236,6 +242,7 @@ def _outputs(
         command=tuple(record["commands"][-1] if record["commands"] else ()),
         samples=tuple(json.loads(line) for line in attempt["samples"].splitlines()),
         parameters=_case(context, planned["case"])["parameters"],
+        **node_sizes(context.block, record["session"]),
     )
 
 

@@ -17,6 +17,18 @@ def main_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], Row]:
     return found
 
 
+def node_sizes(block: Mapping[str, Any], number: int) -> dict[str, int]:
+    """Last-level cache and memory in bytes of a session's first node; 0 where it does not tell."""
+    start = next(each["start"] for each in block["sessions"] if each["number"] == number)
+    facts = {"last_level_cache": "last_level_cache", "memory": "memory_total"}
+    return {size: _bytes(start["node"].get(fact, "")) for size, fact in facts.items()}
+
+
+def _bytes(text: str) -> int:
+    number, _, unit = text.partition(" ")
+    return int(number) * {"B": 1, "kB": 1024}.get(unit, 0) if number.isdecimal() else 0
+
+
 def node_rows(block: Mapping[str, Any]) -> Iterable[Row]:
     """Rows of the NODES table: the facts before and after each session of a block.
 
