@@ -1,0 +1,125 @@
+import pytest
+from benchmark_help import NODE, cuts, defaults, golden, values
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parity.benchmarks.hpcg import BENCHMARK, OFFICIAL_SECONDS, unofficial
+from parity.benchmarks.model import Outputs
+
+FILE = "HPCG-Benchmark_3.1_2026-11-21_05-00-12.txt"
+WORLDS = {1: "openmpi/one-rank.txt", 2: "openmpi/one-node.txt"}
+
+
+def parse(text, ranks=1, memory=NODE.memory, **parameters):
+    asked = defaults(BENCHMARK, nodes=1, ranks=ranks, n=32) | parameters
+    files = {} if text is None else {FILE: text}
+    return BENCHMARK.parse(
+        Outputs(stderr=golden(WORLDS[ranks]), files=files, parameters=asked, memory=memory)
+    )
+
+
+def test_a_real_output():
+    parsed = parse(golden("hpcg/real-1x1.txt"))
+    assert parsed.valid, parsed.detail
+    assert values(parsed) == {
+        "rating": 2.76015,
+        "raw_rate": 2.86652,
+        "bandwidth": 21.7766,
+        "time": 2.00241,
+        "setup_time": 0.0771688,
+        "memory": pytest.approx(22.33572),
+        "scaled_residual": 1.04489e-20,
+        "official": 0.0,
+    }
+    assert set(BENCHMARK.primary) <= values(parsed).keys()
+    assert parsed.detail == (
+        "not an official HPCG result: 2 s of at least 1800 s, "
+        "0.1% of the memory instead of at least 25 %"
+    )
+
+
+def test_two_ranks():
+    parsed = parse(golden("hpcg/real-1x2.txt"), ranks=2)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["rating"] == 2.67373
+
+
+def test_a_program_that_multiplies_wrongly_is_found_out_by_hpcg_itself():
+    parsed = parse(golden("hpcg/failed.txt"), n=16)
+    assert parsed.reason == "symmetry-failed"
+    assert parsed.detail.endswith(": FAILED")
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "reason"),
+    [
+        ("Spectral Convergence Tests::Result=PASSED", "FAILED", "convergence-failed"),
+        ("epsilon::Result=PASSED", "FAILED", "symmetry-failed"),
+        ("Iteration Count Information::Result=PASSED", "FAILED", "residual-failed"),
+        ("Reproducibility Information::Result=PASSED", "FAILED", "residual-failed"),
+    ],
+)
+def test_each_check_is_heeded(passed, failed, reason):
+    text = golden("hpcg/real-1x1.txt")
+    assert passed in text
+    assert parse(text.replace(passed, passed.replace("PASSED", failed))).reason == reason
+
+
+def test_all_checks_passed_and_yet_not_called_valid():
+    text = golden("hpcg/real-1x1.txt").replace("HPCG result is VALID with", "HPCG result is")
+    assert parse(text).reason == "validation-failed"
+
+
+@pytest.mark.parametrize("wrong", [{"n": 40}, {"ranks": 2}])
+def test_another_problem_than_the_one_asked_for(wrong):
+    assert parse(golden("hpcg/real-1x1.txt"), **wrong).reason == "wrong-size"
+
+
+def test_ranks_that_do_not_know_of_each_other():
+    asked = defaults(BENCHMARK, nodes=2, ranks=2, n=32)
+    alone = golden("openmpi/singletons.txt")
+    outputs = Outputs(stderr=alone, files={FILE: golden("hpcg/real-1x1.txt")}, parameters=asked)
+    assert BENCHMARK.parse(outputs).reason == "singletons"
+
+
+def test_a_truncated_output_is_never_valid():
+    assert parse(golden("hpcg/truncated.txt"), ranks=2).reason == "truncated"
+    assert not any(parse(text).valid for text in cuts(golden("hpcg/real-1x1.txt")))
+
+
+def test_a_run_that_left_no_file():
+    assert parse(None).reason == "unparsable"
+
+
+def test_an_official_result_takes_its_time_and_a_quarter_of_the_memory():
+    text = golden("hpcg/real-1x1.txt")
+    total, used = "Benchmark Time Summary::Total=2.00241", "used for data (Gbytes)=0.0234207"
+    assert total in text
+    assert used in text
+    text = text.replace(total, "Benchmark Time Summary::Total=1800.3")
+    text = text.replace(used, f"used for data (Gbytes)={NODE.memory / 4e9 + 0.1}")
+    text = text.replace(
+        text.splitlines()[-1],
+        "Final Summary::Please upload results from the YAML file contents to="
+        "http://hpcg-benchmark.org",
+    )
+    parsed = parse(text)
+    assert (parsed.valid, parsed.detail, values(parsed)["official"]) == (True, "", 1.0)
+    unknown = parse(text, memory=0)
+    assert (unknown.valid, values(unknown)["official"]) == (True, 0.0)
+    assert unknown.detail.endswith("an unknown part of the memory")
+
+
+@given(seconds=st.floats(0, 1e5), used=st.floats(0, 1e12), memory=st.floats(1e9, 1e12))
+def test_official_is_what_fulfils_both_rules(seconds, used, memory):
+    fulfilled = seconds >= OFFICIAL_SECONDS and used >= memory / 4
+    assert bool(unofficial(seconds, used, memory)) != fulfilled
+
+
+def test_the_command_line():
+    program = BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=4), NODE)
+    words = ("--nx=104", "--ny=104", "--nz=104", "--rt=60")
+    assert program.argv == (BENCHMARK.binaries[0], *words)
+    assert (program.nodes, program.ranks, program.cpus) == (2, 4, (0, 1))
+    assert program.environment["OMP_NUM_THREADS"] == "1"
+    assert program.collect == ("HPCG-Benchmark_3.1_*.txt",)

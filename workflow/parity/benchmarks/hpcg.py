@@ -1,0 +1,184 @@
+"""HPCG 3.1: conjugate gradients with a multigrid preconditioner, bound by memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import openmpi, spack
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import (
+    Refused,
+    collected,
+    finite,
+    positive,
+    require_complete,
+    require_equal,
+    total,
+)
+from parity.presence import Presence
+
+# HPCG puts the date into its file's name.
+_FILE = "HPCG-Benchmark_3.1_*.txt"
+
+# The last line of a complete file: of a short run, of an official one, of a failed one.
+_END = (
+    r"Final Summary::("
+    r"Official results execution time \(sec\) must be at least=1800"
+    r"|Please upload results from the YAML file contents to=[^\n]+"
+    r"|Please review the YAML file contents=[^\n]+)\n"
+)
+_VALID = "Final Summary::HPCG result is VALID with a GFLOP/s rating of"
+_SYMMETRY = "Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon"
+
+# HPCG's own checks, in its order, and the reason that a failed one gives.
+_CHECKS = (
+    ("Spectral Convergence Tests", "convergence-failed"),
+    (_SYMMETRY, "symmetry-failed"),
+    ("Iteration Count Information", "residual-failed"),
+    ("Reproducibility Information", "residual-failed"),
+)
+
+# The rules of official results (README of the benchmark).
+OFFICIAL_SECONDS = 1800
+OFFICIAL_MEMORY = 0.25
+
+
+def read_values(text: str) -> dict[str, str]:
+    """The `key=value` lines; of a key that comes several times the first."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition("=")
+        if separator:
+            values.setdefault(key, value)
+    return values
+
+
+def unofficial(seconds: float, used: float, memory: float) -> str:
+    """Why a result is not official, in one sentence; empty if nothing forbids it.
+
+    Args:
+        seconds: of the timed phase.
+        used: bytes of HPCG's data on all nodes together.
+        memory: bytes of all nodes together; 0 if that is not known.
+    """
+    lacks = []
+    if seconds < OFFICIAL_SECONDS:
+        lacks.append(f"{seconds:.0f} s of at least {OFFICIAL_SECONDS} s")
+    if not memory:
+        lacks.append("an unknown part of the memory")
+    elif used < OFFICIAL_MEMORY * memory:
+        lacks.append(f"{used / memory:.1%} of the memory instead of at least 25 %")
+    return f"not an official HPCG result: {', '.join(lacks)}" if lacks else ""
+
+
+class Hpcg(Benchmark):
+    """The reference implementation, one thread in each rank."""
+
+    name = "hpcg"
+    title = "HPCG"
+    specs = ("hpcg@3.1",)
+    binaries = (spack.program_path("hpcg", "xhpcg"),)
+    parameters: ClassVar = {
+        "n": {
+            "type": "integer",
+            "minimum": 16,
+            "maximum": 1024,
+            "multipleOf": 8,
+            "default": 104,
+            "description": "Edge of each rank's cube of grid points, a multiple of 8 "
+            "because the grid is coarsened three times; 104 takes 0.8 GB.",
+        },
+        "seconds": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 86_400,
+            "default": 60,
+            "description": "How long the timed phase is to take; "
+            "before it the reference and the checks take their own time.",
+        },
+    }
+    allocations = "required"
+    primary = ("rating",)
+    note = (
+        "An official HPCG result takes 1800 s and a quarter of the node's memory. "
+        "Runs below that are derived from HPCG, and not official."
+    )
+
+    def probe(self) -> Presence:
+        """Whether HPCG is built."""
+        return spack.built(self.binaries, self.specs)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """HPCG with a cube for each rank.
+
+        Raises:
+            UserError: more ranks on a node than CPUs, or several nodes without a launcher.
+        """
+        edges = (f"--{edge}={parameters['n']}" for edge in ("nx", "ny", "nz"))
+        argv = (*self.binaries, *edges, f"--rt={parameters['seconds']}")
+        one_thread = {"OMP_NUM_THREADS": "1"}
+        return openmpi.program(argv, parameters, node, self.name, one_thread, (_FILE,))
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Rating and times; valid if HPCG says so and solved what it was asked for."""
+        asked = outputs.parameters
+        openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+        text = collected(outputs.files, _FILE)
+        require_complete(text, "HPCG-Benchmark\nversion=3.1\n", _END)
+        values = read_values(text)
+        processes = _value(values, "Machine Summary::Distributed Processes")
+        require_equal(processes, asked["ranks"], "ranks")
+        require_equal(_value(values, "Machine Summary::Threads per processes"), 1, "threads")
+        for edge in ("nx", "ny", "nz"):
+            require_equal(_value(values, f"Local Domain Dimensions::{edge}"), asked["n"], edge)
+        require_passed(values)
+        return _parsed(values, outputs.memory * asked["nodes"])
+
+
+def require_passed(values: Mapping[str, str]) -> None:
+    """Refuse a run that HPCG calls invalid, or one of whose checks did not pass.
+
+    Raises:
+        Refused: `convergence-failed`, `symmetry-failed`, `residual-failed`, or
+            `validation-failed` if HPCG does not say which.
+    """
+    for check, reason in _CHECKS:
+        if (outcome := _value(values, f"{check}::Result")) != "PASSED":
+            raise Refused(reason, f"{check}: {outcome[:40]}")
+    if _VALID not in values:
+        raise Refused("validation-failed", "HPCG does not call its result valid")
+
+
+def _parsed(values: Mapping[str, str], memory: float) -> Parsed:
+    def number(key: str) -> float:
+        return positive(_value(values, key), key)
+
+    seconds = number("Benchmark Time Summary::Total")
+    used = 1e9 * number("Memory Use Information::Total memory used for data (Gbytes)")
+    residual = "Reproducibility Information::Scaled residual mean"
+    why = unofficial(seconds, used, memory)
+    return Parsed(
+        valid=True,
+        detail=why,
+        metrics=(
+            Metric("rating", number(_VALID), "Gflop/s", "higher"),
+            Metric("raw_rate", number("GFLOP/s Summary::Raw Total"), "Gflop/s", "higher"),
+            Metric("bandwidth", number("GB/s Summary::Raw Total B/W"), "GB/s", "higher"),
+            Metric("time", seconds, "s", "neither"),
+            Metric("setup_time", number("Setup Information::Setup Time"), "s", "lower"),
+            Metric("memory", used / 2**20, "MiB", "neither"),
+            Metric("scaled_residual", finite(_value(values, residual), residual), "1", "neither"),
+            Metric("official", float(not why), "1", "neither"),
+        ),
+    )
+
+
+def _value(values: Mapping[str, str], key: str) -> str:
+    if key not in values:
+        raise Refused("unparsable", f"the output has no {key}")
+    return values[key]
+
+
+BENCHMARK = Hpcg()
