@@ -1,0 +1,174 @@
+"""STREAM 5.10, unmodified, with arrays that fit the node.
+
+STREAM takes no arguments: the length of its arrays is a constant of the compiler. So there
+are several builds, each twice as large as the one before, and a run takes the smallest
+whose arrays are each at least four times the last-level cache, as the run rules ask. A
+variant of the program that takes the length when it starts would need a single build, but
+it would be another program, whose loops the compiler cannot know the length of; and a
+build for the node at hand would make an image that fits one kind of node only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import spack
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import (
+    Refused,
+    found,
+    positive,
+    require_complete,
+    require_equal,
+    total,
+)
+from parity.benchmarks.sizing import first_cpus
+from parity.errors import UserError
+from parity.presence import Presence
+
+# Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
+BUILDS = tuple(10_000_000 * 2**step for step in range(7))
+ELEMENT_BYTES = 8
+ARRAYS = 3
+CACHE_MULTIPLE = 4
+MEMORY_FRACTION = 0.8
+FEWEST_TICKS = 20
+
+_KERNELS = ("copy", "scale", "add", "triad")
+_LINE = "-" * 61
+_BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
+
+
+def build_path(elements: int) -> str:
+    """The program whose arrays have that many elements."""
+    return spack.program_path(f"stream-{elements}", "stream_c.exe")
+
+
+def conforms(elements: int, last_level_cache: int) -> bool:
+    """Whether an array is large enough for a cache of so many bytes; unknown ones are not."""
+    return 0 < CACHE_MULTIPLE * last_level_cache <= ELEMENT_BYTES * elements
+
+
+def elements_for(node: NodeFacts) -> int:
+    """The smallest build that conforms on this node.
+
+    Raises:
+        UserError: the node does not tell its cache, or it is larger than any build is for.
+    """
+    fitting = [elements for elements in BUILDS if conforms(elements, node.last_level_cache)]
+    if not fitting:
+        told = f"{node.last_level_cache / 2**20:.0f} MiB" if node.last_level_cache else "unknown"
+        raise UserError(
+            f"no build of STREAM is for this node's last-level cache ({told})",
+            where="stream: elements",
+            allowed=", ".join(map(str, BUILDS)),
+            action="give elements in the study: arrays of four times the cache",
+        )
+    return fitting[0]
+
+
+class Stream(Benchmark):
+    """Memory bandwidth by McCalpin's program: the best of ten passes, without the first."""
+
+    name = "stream"
+    title = "STREAM"
+    specs = ("stream@5.10",)
+    binaries = tuple(build_path(elements) for elements in BUILDS)
+    parameters: ClassVar = {
+        "elements": {
+            "type": "integer",
+            "enum": [0, *BUILDS],
+            "maximum": BUILDS[-1],
+            "default": 0,
+            "description": "Elements of each array; 0 for the fewest that make "
+            "four times the last-level cache.",
+        },
+        "threads": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 4096,
+            "default": 1,
+            "description": "Threads; the program is bound to as many logical CPUs.",
+        },
+    }
+    primary = ("triad",)
+    note = (
+        "A result is STREAM's if each array is at least four times the last-level cache; "
+        "with smaller arrays it is marked `conforming` 0 and is a variant's."
+    )
+
+    def probe(self) -> Presence:
+        """Whether all builds are there."""
+        return spack.built(self.binaries, self.specs)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The build for this node.
+
+        Raises:
+            UserError: too many threads, too little memory, or no build for the node's cache.
+        """
+        threads, elements = parameters["threads"], parameters["elements"] or elements_for(node)
+        needed, allowed = ARRAYS * ELEMENT_BYTES * elements, MEMORY_FRACTION * node.memory
+        if needed > allowed:
+            raise UserError(
+                f"STREAM needs {needed / 2**30:.1f} GiB, and this node has "
+                f"{node.memory / 2**30:.1f} GiB",
+                where="stream: elements",
+                action="give fewer elements in the study: a variant of STREAM",
+            )
+        return Program(
+            argv=(build_path(elements),),
+            cpus=first_cpus(node, threads, "stream: threads"),
+            environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
+        )
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
+        text = outputs.stdout
+        validated = r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n"
+        require_complete(text, "STREAM version $Revision: 5.10 $", rf"{_LINE}\n")
+        if "Failed Validation on array" in text:
+            raise Refused("validation-failed", "STREAM's solution does not validate")
+        require_complete(text, _LINE, rf"{validated}{_LINE}\n")
+        elements = _elements(outputs)
+        for pattern, asked, key in (
+            (r"^Array size = ([0-9]+) \(elements\)", elements, "elements"),
+            (r"^This system uses ([0-9]+) bytes per", ELEMENT_BYTES, "bytes of an element"),
+            (r"^Number of Threads counted = ([0-9]+)$", outputs.parameters["threads"], "threads"),
+        ):
+            require_equal(found(pattern, text, key), asked, key)
+        ticks = found(r"^   \(= ([0-9]{1,18}) clock ticks\)$", text, "clock ticks")
+        if int(ticks) < FEWEST_TICKS:
+            raise Refused("too-few-ticks", f"{ticks} ticks of the clock, needed {FEWEST_TICKS}")
+        conforming = conforms(elements, outputs.last_level_cache)
+        return Parsed(
+            valid=True,
+            detail=""
+            if conforming
+            else "a variant of STREAM: arrays not known to be "
+            f"{CACHE_MULTIPLE} times the last-level cache",
+            metrics=(
+                *(Metric(kernel, _rate(kernel, text), "GB/s", "higher") for kernel in _KERNELS),
+                Metric("conforming", float(conforming), "1", "neither"),
+            ),
+        )
+
+
+def _elements(outputs: Outputs) -> int:
+    """The size of the build that the command line names."""
+    named = [_BUILD.search(word) for word in outputs.command]
+    sizes = [int(match.group(1)) for match in named if match]
+    if len(sizes) != 1:
+        raise Refused("unparsable", "the command line names no build of STREAM")
+    return sizes[0]
+
+
+def _rate(kernel: str, text: str) -> float:
+    pattern = rf"^{kernel.capitalize()}: +([0-9.]+)(?: +[0-9.]+){{3}}$"
+    return positive(found(pattern, text, kernel), kernel) / 1000
+
+
+BENCHMARK = Stream()
