@@ -1,0 +1,136 @@
+"""NAS Parallel Benchmarks 3.4, MPI: six kernels, each with a verification of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import openmpi, spack
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import (
+    Refused,
+    finite,
+    found,
+    positive,
+    require_complete,
+    require_equal,
+    total,
+)
+from parity.errors import UserError
+from parity.presence import Presence
+
+KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
+CLASSES = ("S", "W", "A", "B", "C")
+
+SPECS = ("npb@3.4",)
+
+FACTORS: Mapping[str, tuple[str, ...]] = {"kernel": KERNELS}
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "class": {
+        "type": "string",
+        "enum": list(CLASSES),
+        "default": "A",
+        "description": "Size of the problem: S is for tests only, "
+        "and from A on each class is about four times the one before.",
+    },
+}
+
+
+def kernel_path(kernel: str, size: str) -> str:
+    """The program of one kernel and class."""
+    return spack.program_path("npb", f"{kernel}.{size}.x")
+
+
+BINARIES = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
+
+
+def kernel_words(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The command of one rank.
+
+    Raises:
+        UserError: a number of ranks that the kernels cannot divide their grids by.
+    """
+    ranks = parameters["ranks"]
+    if ranks & (ranks - 1):
+        raise UserError(
+            f"the kernels of NPB run on a power of two ranks, not on {ranks}",
+            where="npb: allocations",
+            allowed="1, 2, 4, 8, … ranks",
+        )
+    return (kernel_path(parameters["kernel"], parameters["class"]),)
+
+
+def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
+    """Rate and time of one kernel.
+
+    The time is printed to 10 ms only, which is coarse for the small classes; the rate is
+    printed with more digits, so it is the one that is compared.
+
+    Raises:
+        Refused: a line is missing, the kernel says that its result is wrong
+            (`verification-failed`), or it did something else than it was asked for.
+    """
+    text, asked = outputs.stdout, outputs.parameters
+    openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+    kernel = asked["kernel"].upper()
+    title = f"NAS Parallel Benchmarks 3.4 -- {kernel} Benchmark"
+    require_complete(text, title, r" npb@nas\.nasa\.gov\n\n\n")
+    _require_line(text, f"{kernel} Benchmark Completed")
+    if (outcome := _value(text, "Verification")) != "SUCCESSFUL":
+        raise Refused("verification-failed", f"{kernel}: {outcome[:40]}")
+    for key, expected in (
+        ("Class", asked["class"]),
+        ("Total processes", asked["ranks"]),
+        ("Active procs", asked["ranks"]),
+    ):
+        require_equal(_value(text, key), expected, key)
+    rate = positive(_value(text, "Mop/s total"), "Mop/s total")
+    time = finite(_value(text, "Time in seconds"), "time")
+    return (Metric("rate", rate, "Mop/s", "higher"), Metric("time", time, "s", "lower"))
+
+
+def _require_line(text: str, line: str) -> None:
+    if f"\n {line}" not in text:
+        raise Refused("unparsable", f"the output has no line {line!r}")
+
+
+def _value(text: str, key: str) -> str:
+    return found(rf"^ {key} += +(\S+) *$", text, key)
+
+
+class Npb(Benchmark):
+    """The kernels of Ruiz et al. 2015, in the version that replaced theirs.
+
+    Each is compiled for one class; the number of ranks is chosen at the start.
+    """
+
+    name = "npb"
+    title = "NPB"
+    specs = SPECS
+    binaries = BINARIES
+    factors: ClassVar = FACTORS
+    parameters: ClassVar = PARAMETERS
+    allocations = "required"
+    primary = ("rate",)
+    note = "Version 3.4, MPI. Class S takes a fraction of a second and is for tests only."
+
+    def probe(self) -> Presence:
+        """Whether all kernels are built, in all classes."""
+        return spack.built(self.binaries, self.specs)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The kernel of this case.
+
+        Raises:
+            UserError: ranks that are no power of two, more of them on a node than CPUs, or
+                several nodes without a launcher.
+        """
+        return openmpi.program(kernel_words(parameters), parameters, node, self.name, {})
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Rate and time; valid if the kernel verified its result."""
+        return Parsed(valid=True, metrics=kernel_metrics(outputs))
+
+
+BENCHMARK = Npb()
