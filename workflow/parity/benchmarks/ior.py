@@ -1,0 +1,167 @@
+"""IOR 4.0: bandwidth of files that are written, made sure to be on disk, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import openmpi, spack
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, positive, require_equal, total
+from parity.errors import UserError
+from parity.presence import Presence
+
+_SUMMARY = "ior.json"
+_KIB, _MIB = 2**10, 2**20
+
+
+class Ior(Benchmark):
+    """Each rank writes a block, in transfers of equal size, and reads another rank's.
+
+    What was written is flushed to the disk (`-e`) within the timed write, then read back
+    and compared (`-W`), which is not timed. IOR could also compare what it reads in the
+    timed read (`-R`), but then the rate is that of the comparison, too. With buffers the
+    file is in memory when it is read, so the reading rate is that of the page cache.
+    """
+
+    name = "ior"
+    title = "IOR"
+    specs = ("ior@4.0.0",)
+    binaries = (spack.program_path("ior", "ior"),)
+    factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
+    parameters: ClassVar = {
+        "block_mib": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_048_576,
+            "default": 256,
+            "description": "What each rank writes and reads, in MiB.",
+        },
+        "transfer_kib": {
+            "type": "integer",
+            "minimum": 4,
+            "maximum": 1_048_576,
+            "default": 1024,
+            "description": "What is written or read at once, in KiB; it divides the block.",
+        },
+        "folder": {
+            "type": "string",
+            "pattern": "^(|/[A-Za-z0-9._/-]+)$",
+            "maxLength": 200,
+            "default": "",
+            "description": "Where the files lie: a folder that every arm sees; "
+            "empty for the working folder of the run, on the node's own disk.",
+        },
+    }
+    allocations = "required"
+    primary = ("write", "read")
+    note = (
+        "Flushed, with the readers moved by one rank, and checked. Buffered reading is "
+        "reading from memory; these are no IO500 results."
+    )
+
+    def probe(self) -> Presence:
+        """Whether IOR is built."""
+        return spack.built(self.binaries, self.specs)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """IOR with its summary in a file of its own.
+
+        Raises:
+            UserError: blocks that transfers do not fill, several nodes without a folder
+                that they share or without a launcher, or too many ranks on a node.
+        """
+        block, transfer = parameters["block_mib"] * _MIB, parameters["transfer_kib"] * _KIB
+        if block % transfer:
+            raise UserError(
+                f"transfers of {parameters['transfer_kib']} KiB do not fill a block of "
+                f"{parameters['block_mib']} MiB",
+                where="ior: transfer_kib",
+                allowed="a divisor of the block",
+            )
+        if parameters["nodes"] > 1 and not parameters["folder"]:
+            raise UserError(
+                "each node's working folder is its own, so ranks cannot read each other's files",
+                where="ior: folder",
+                allowed="a folder that all nodes and arms share",
+            )
+        folder = parameters["folder"]
+        file = f"{folder}/ior.data" if folder else "ior.data"
+        argv = (
+            *(*self.binaries, "-a", "POSIX", "-w", "-r", "-e", "-C", "-W"),
+            *(("-F",) if parameters["file"] == "own" else ()),
+            *(("--posix.odirect",) if parameters["access"] == "direct" else ()),
+            *("-b", str(block), "-t", str(transfer), "-o", file),
+            *("-O", f"summaryFile={_SUMMARY}", "-O", "summaryFormat=JSON"),
+        )
+        return openmpi.program(argv, parameters, node, self.name, {}, (_SUMMARY,))
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Rates of both directions; valid if what was written was read back unchanged."""
+        asked = outputs.parameters
+        openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+        # Each rank then ends with an error, and the summary may be lost with the first.
+        if "Incorrect data on" in outputs.stdout:
+            raise Refused("validation-failed", "what was read is not what was written")
+        summary = read_summary(outputs.files.get(_SUMMARY, ""))
+        options = _get(summary, "tests", 0, "Parameters")
+        for key, expected in (
+            ("writeFile", 1),
+            ("readFile", 1),
+            ("checkWrite", 1),
+            ("fsync", 1),
+            ("reorderTasks", 1),
+            ("filePerProc", int(asked["file"] == "own")),
+            ("blockSize", asked["block_mib"] * _MIB),
+            ("transferSize", asked["transfer_kib"] * _KIB),
+        ):
+            require_equal(str(_get(options, key)), expected, key)
+        require_equal(str(_get(summary, "tests", 0, "Options", "tasks")), asked["ranks"], "ranks")
+        data = asked["block_mib"] * asked["ranks"]
+        return Parsed(valid=True, metrics=tuple(_metrics(summary, data)))
+
+
+def read_summary(text: str) -> dict[str, Any]:
+    """IOR's summary in JSON.
+
+    Raises:
+        Refused: it is not IOR's (`unparsable`), or not whole (`truncated`).
+    """
+    if '"Version": "4.0' not in text:
+        raise Refused("unparsable", "the run left no summary of IOR 4.0")
+    if not text.endswith("}\n"):
+        raise Refused("truncated", "the summary stops before its end")
+    try:
+        summary = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refused("truncated", "the summary is not whole") from None
+    if not (isinstance(summary, dict) and "Finished" in summary):
+        raise Refused("truncated", "the summary does not say that IOR finished")
+    return summary
+
+
+def _metrics(summary: Mapping[str, Any], data_mib: int) -> list[Metric]:
+    """Rate of each direction, the best and only one of its repetitions."""
+    metrics = []
+    for index, direction in enumerate(("write", "read")):
+        entry = _get(summary, "summary", index)
+        require_equal(str(_get(entry, "operation")), direction, "operation")
+        require_equal(str(_get(entry, "repetitions")), 1, "repetitions")
+        require_equal(str(_get(entry, "xsizeMiB")), float(data_mib), "MiB in all")
+        rate = positive(str(_get(entry, "bwMeanMIB")), direction)
+        metrics.append(Metric(direction, rate, "MiB/s", "higher"))
+    return metrics
+
+
+def _get(value: Any, *keys: str | int) -> Any:
+    for key in keys:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            raise Refused("unparsable", f"the summary has no {key}") from None
+    return value
+
+
+BENCHMARK = Ior()
