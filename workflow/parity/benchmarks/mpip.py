@@ -1,0 +1,107 @@
+"""Where the time of an MPI program goes: its own work, MPI, and what surrounds both.
+
+mpiP is preloaded into each rank and stands between the program and MPI. It reports two
+times for each rank: that from the end of MPI_Init to the begin of MPI_Finalize, and the
+part of it that was spent in calls of MPI. What our outer clock sees beyond the first is
+start, MPI_Init and MPI_Finalize, and in a container its making and taking down, too.
+
+Standing in between costs time, so these runs are compared with nothing but each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from parity.benchmarks import npb, openmpi, spack
+from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import (
+    Refused,
+    collected,
+    finite,
+    found,
+    positive,
+    require_complete,
+    total,
+)
+from parity.presence import Presence
+
+LIBRARY = spack.library_path("mpip", "libmpiP.so")
+
+# mpiP names its report after program, ranks and process.
+_REPORT = "*.mpiP"
+_RULE = "-" * 75
+# The short report states the mean of all ranks in full; the long one has each rank's time,
+# but in three digits. No call sites: they are addresses, which differ from run to run.
+_OPTIONS = "-c -d"
+
+
+def read_times(text: str, ranks: int) -> tuple[float, float]:
+    """Seconds between MPI_Init and MPI_Finalize, and those of them in MPI: means of all ranks.
+
+    Raises:
+        Refused: not a whole report (`unparsable`, `truncated`), or one of other ranks.
+    """
+    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}\n")
+    both = r" +([0-9.]+ +[0-9.]+)"
+    mean = found(rf"^Mean{both}$", text, "mean of the ranks").split()
+    everything = found(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
+    program, mpi = positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
+    # The report does not say of how many ranks it is; both are rounded to microseconds.
+    if abs(positive(everything[0], "AppTime") - ranks * program) > 1e-6 * (ranks + 1):
+        raise Refused("wrong-size", f"the report is not of {ranks} ranks")
+    return program, mpi
+
+
+class MpiTime(Benchmark):
+    """A kernel of NPB with mpiP in front of MPI."""
+
+    name = "mpip"
+    title = "Time in MPI"
+    specs = ("mpip@3.5", *npb.SPECS)
+    binaries = npb.BINARIES
+    factors: ClassVar = npb.FACTORS
+    parameters: ClassVar = npb.PARAMETERS
+    allocations = "required"
+    primary = ("application", "mpi", "init")
+    differences = ("init",)
+    note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."
+
+    def probe(self) -> Presence:
+        """Whether mpiP and the kernels are built."""
+        return spack.built((LIBRARY, *self.binaries), self.specs)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The kernel of this case; mpiP is preloaded into it and into nothing before it.
+
+        Raises:
+            UserError: as of the kernel without mpiP.
+        """
+        preload = ("/usr/bin/env", f"LD_PRELOAD={LIBRARY}", f"MPIP={_OPTIONS}")
+        argv = (*preload, *npb.kernel_words(parameters))
+        return openmpi.program(argv, parameters, node, self.name, {}, (_REPORT,))
+
+    @total
+    def parse(self, outputs: Outputs) -> Parsed:
+        """The three parts of the outer clock; valid if kernel and report are."""
+        lines = outputs.stdout.splitlines(keepends=True)
+        kernel = "".join(line for line in lines if not line.startswith("mpiP: "))
+        npb.kernel_metrics(replace(outputs, stdout=kernel))
+        report = collected(outputs.files, _REPORT)
+        program, mpi = read_times(report, outputs.parameters["ranks"])
+        wall = outputs.wall_seconds[0] if outputs.wall_seconds else 0.0
+        if not mpi <= program < wall:
+            raise Refused("unparsable", "the time in MPI, of the program and of the run disagree")
+        return Parsed(
+            valid=True,
+            metrics=(
+                Metric("application", program - mpi, "s", "lower"),
+                Metric("mpi", mpi, "s", "lower"),
+                Metric("init", wall - program, "s", "lower", clock="external"),
+                Metric("mpi_part", mpi / program, "1", "neither"),
+            ),
+        )
+
+
+BENCHMARK = MpiTime()
