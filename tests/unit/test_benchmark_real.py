@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 
 import pytest
 from benchmark_help import defaults, values
@@ -48,6 +49,7 @@ def run(name, folder, **parameters):
     for file, text in program.files.items():
         (folder / file).write_text(text)
     own = {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
+    start = time.monotonic()
     answer = subprocess.run(
         command(program),
         cwd=folder,
@@ -57,9 +59,18 @@ def run(name, folder, **parameters):
         check=True,
         timeout=60,
     )
-    files = {file: (folder / file).read_text() for file in program.collect}
+    left = [file for pattern in program.collect for file in folder.glob(pattern)]
     return benchmark.parse(
-        Outputs(answer.stdout, answer.stderr, files, parameters=parameters, command=program.argv)
+        Outputs(
+            answer.stdout,
+            answer.stderr,
+            {file.name: file.read_text() for file in left},
+            wall_seconds=(time.monotonic() - start,),
+            parameters=parameters,
+            command=program.argv,
+            last_level_cache=node.last_level_cache,
+            memory=node.memory,
+        )
     )
 
 
@@ -95,3 +106,43 @@ def test_netpipe(tmp_path, protocol):
     assert parsed.valid, parsed.detail
     assert 0 < values(parsed)["latency"] < 0.01
     assert 0.01 < values(parsed)["bandwidth"] < 10_000
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_hpcg(tmp_path, ranks):
+    parsed = run("hpcg", tmp_path, nodes=1, ranks=ranks, n=16, seconds=1)
+    assert parsed.valid, parsed.detail
+    assert parsed.detail.startswith("not an official HPCG result")
+    assert values(parsed)["rating"] > 0
+
+
+def test_stream(tmp_path):
+    parsed = run("stream", tmp_path, elements=10_000_000, threads=2)
+    assert parsed.valid, parsed.detail
+    assert 0.1 < values(parsed)["triad"] < 10_000
+
+
+@pytest.mark.parametrize("kernel", ["lu", "ep", "cg", "mg", "ft", "is"])
+def test_npb(tmp_path, kernel):
+    parsed = run("npb", tmp_path, nodes=1, ranks=2, kernel=kernel, **{"class": "S"})
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["rate"] > 0
+
+
+@pytest.mark.parametrize("file", ["own", "shared"])
+@pytest.mark.parametrize("access", ["buffered", "direct"])
+def test_ior(tmp_path, file, access):
+    parsed = run("ior", tmp_path, nodes=1, ranks=2, file=file, access=access, block_mib=4)
+    assert parsed.valid, parsed.detail
+
+
+def test_mpip(tmp_path):
+    parsed = run("mpip", tmp_path, nodes=1, ranks=2, kernel="lu", **{"class": "S"})
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["init"] > 0
+
+
+@pytest.mark.parametrize("libaio", ["linked", "absent"])
+def test_sysbench_libaio(tmp_path, libaio):
+    parsed = run("sysbench-libaio", tmp_path, libaio=libaio, events=50)
+    assert parsed.valid, parsed.detail
