@@ -65,7 +65,7 @@ class MpiTime(Benchmark):
     parameters: ClassVar = npb.PARAMETERS
     allocations = "required"
     primary = ("application", "mpi", "init")
-    differences = ("init",)
+    differences = ("mpi", "init")
     note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."
 
     def probe(self) -> Presence:
