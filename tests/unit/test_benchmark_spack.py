@@ -21,7 +21,7 @@ def test_what_is_not_built_says_how_to_get_it(benchmark, monkeypatch):
     presence = benchmark.probe()
     assert not presence.available
     assert presence.reason.startswith("not built: ")
-    assert presence.remedy.startswith(f"build {benchmark.specs[0]}")
+    assert presence.remedy.startswith(f"add {benchmark.specs[0]}")
 
 
 def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from parity.presence import Presence
 
-VIEW = "/opt/parity/view"
+# The view of the toolchain `debian12` under the prefix that config/config.yaml has.
+VIEW = "/opt/parity/debian12/view"
 
 
 def program_path(package: str, name: str) -> str:
@@ -43,6 +44,7 @@ def built(files: Sequence[str], specs: Sequence[str]) -> Presence:
         return Presence(
             available=False,
             reason=f"not built: {missing[0]}{others}",
-            remedy=f"build {', '.join(specs)} by the Spack provider: snakemake native",
+            remedy=f"add {', '.join(specs)} to envs/spack/debian12/spack.yaml, "
+            "then `snakemake lock` and `snakemake native`",
         )
     return Presence(available=True, version=Path(files[0]).resolve().parents[1].name)
