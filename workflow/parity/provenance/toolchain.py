@@ -1,0 +1,162 @@
+"""A toolchain: what Spack is to build, the lock that it made of that, and whether they agree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity import content
+from parity.errors import UserError
+from parity.files import read_json, write_json
+from parity.settings import load_yaml
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The folder envs/spack/<name>, and the recipes beside it."""
+
+    folder: Path
+
+    @property
+    def manifest(self) -> Path:
+        """What is to be built, with which compiler, for which instruction set."""
+        return self.folder / "spack.yaml"
+
+    @property
+    def lock(self) -> Path:
+        """What Spack made of it: every package with its hash."""
+        return self.folder / "spack.lock"
+
+    @property
+    def origin(self) -> Path:
+        """What the lock was made from."""
+        return self.folder / "lock.json"
+
+    @property
+    def recipes(self) -> Path:
+        """Our own recipes, which the lock depends on as well."""
+        return self.folder.parent / "repo"
+
+
+def load_toolchain(folder: Path | str) -> Toolchain:
+    """The toolchain in a folder of envs/spack; raises UserError if there is none."""
+    toolchain = Toolchain(Path(folder))
+    if not toolchain.manifest.exists():
+        known = sorted(path.parent.name for path in toolchain.folder.parent.glob("*/spack.yaml"))
+        raise UserError(
+            f"unknown toolchain: {toolchain.folder.name}",
+            where="config/config.yaml: spack.toolchain",
+            allowed=", ".join(known),
+        )
+    return toolchain
+
+
+def write_origin(toolchain: Toolchain, spack_version: str) -> None:
+    """Note what the lock was made from, for `check_lock`."""
+    write_json(toolchain.origin, {"spack": spack_version, **_state(toolchain)})
+
+
+def check_lock(toolchain: Toolchain) -> None:
+    """Refuse a lock that was made from another spack.yaml or other recipes, or was edited.
+
+    Spack itself would install such a lock without a word.
+
+    Raises:
+        UserError: the lock is missing, or does not match; with both hashes.
+    """
+    action = "snakemake lock, and commit what it makes"
+    missing = [path for path in (toolchain.lock, toolchain.origin) if not path.exists()]
+    if missing:
+        raise UserError("the toolchain has no lock", where=str(missing[0]), action=action)
+    noted, found = read_json(toolchain.origin), _state(toolchain)
+    for name, digest in found.items():
+        if noted.get(name) != digest:
+            raise UserError(
+                f"the lock does not match {name}: it was made with {noted.get(name)},"
+                f" and there is {digest}",
+                where=str(toolchain.lock),
+                action=f"undo the change of {name}, or {action}",
+            )
+
+
+def _state(toolchain: Toolchain) -> dict[str, str]:
+    return {
+        "spack.yaml": content.digest(toolchain.manifest),
+        "recipes": _recipes_digest(toolchain.recipes),
+        "spack.lock": content.digest(toolchain.lock),
+    }
+
+
+def _recipes_digest(folder: Path) -> str:
+    """`sha256:…` over names and texts; what Python leaves beside a recipe does not count."""
+    state = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    return f"sha256:{state.hexdigest()}"
+
+
+def compilers_of(toolchain: Toolchain) -> dict[str, str]:
+    """Paths of the toolchain's compilers by language (cc, cxx, f77, fc)."""
+    entries = load_yaml(toolchain.manifest)["spack"].get("compilers", [])
+    return {
+        language: path
+        for entry in entries
+        for language, path in entry["compiler"]["paths"].items()
+        if path
+    }
+
+
+def check_compilers(toolchain: Toolchain) -> None:
+    """Refuse a toolchain whose compilers are not here; raises UserError."""
+    missing = {p for p in compilers_of(toolchain).values() if not os.access(p, os.X_OK)}
+    if missing:
+        raise UserError(
+            f"no such compiler: {', '.join(sorted(missing))}",
+            where=f"{toolchain.manifest}: compilers",
+            action="install it (Debian 12: apt-get install gcc-12 g++-12 gfortran-12),"
+            " or choose another toolchain in config/config.yaml: spack.toolchain",
+        )
+
+
+def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The packages of a lock that were asked for, and those they need, as rows.
+
+    Returns:
+        For each: name, version, hash, target, flags (those that are set), external
+        (prefix of a package that Spack did not build, or empty) and root (whether it was
+        asked for); sorted by name and hash.
+    """
+    roots = {root["hash"] for root in lock["roots"]}
+    rows = [
+        {
+            "name": spec["name"],
+            "version": spec["version"],
+            "hash": digest,
+            "target": _target(spec),
+            "flags": {
+                name: " ".join(words)
+                for name, words in spec.get("parameters", {}).items()
+                if name.endswith("flags") and words
+            },
+            "external": (spec.get("external") or {}).get("path") or "",
+            "root": digest in roots,
+        }
+        for digest, spec in lock["concrete_specs"].items()
+    ]
+    return sorted(rows, key=lambda row: (row["name"], row["hash"]))
+
+
+def _target(spec: Mapping[str, Any]) -> str:
+    target = spec["arch"]["target"]
+    return target if isinstance(target, str) else target["name"]
+
+
+def read_lock(toolchain: Toolchain) -> dict[str, Any]:
+    """The lock as Spack wrote it."""
+    return json.loads(toolchain.lock.read_text(encoding="utf-8"))
