@@ -58,6 +58,7 @@ class Study:
     blocks: int
     attempts: int
     not_tested: tuple[Mapping[str, str], ...] = field(default=())
+    provider: str = "system"
 
     @property
     def campaign(self) -> str:
@@ -123,7 +124,20 @@ def load_study(path: Path | str, scale: str) -> Study:
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=tuple(document.get("not_tested", ())),
+        provider=document.get("provider", "system"),
     )
+
+
+def refuse_provider(study: Study) -> None:
+    """Refuse to measure programs of Spack: that is not there yet, and system's are others."""
+    if study.provider != "system":
+        raise UserError(
+            "what Spack builds can be built and recorded, but not be measured as a study's"
+            " provider yet",
+            where="provider",
+            allowed="system",
+            action="snakemake native builds and records; set `provider: system` to measure",
+        )
 
 
 def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
