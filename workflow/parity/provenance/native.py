@@ -33,7 +33,7 @@ def make_lock(spack: Spack, toolchain: Toolchain, log: Path) -> None:
         UserError: a compiler is missing, or Spack finds no solution.
     """
     check_compilers(toolchain)
-    workplace = _workplace(spack)
+    workplace = _workplace(spack, toolchain)
     shutil.copyfile(toolchain.manifest, workplace / "spack.yaml")
     spack.run("--env-dir", workplace, "concretize", "--force", log=log)
     shutil.copyfile(workplace / "spack.lock", toolchain.lock)
@@ -51,7 +51,7 @@ def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Pat
     """
     check_lock(toolchain)
     check_compilers(toolchain)
-    workplace = _workplace(spack)
+    workplace = _workplace(spack, toolchain)
     for path in (toolchain.manifest, toolchain.lock):
         shutil.copyfile(path, workplace / path.name)
     # Asked for sources of nothing, Spack fails.
@@ -71,9 +71,9 @@ def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Pat
     write_json(destination, _record(spack, toolchain, view) | {"seconds": seconds})
 
 
-def _workplace(spack: Spack) -> Path:
+def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
     """The folder that Spack works in, outside of the clone; the view is beside it."""
-    folder = spack.site.prefix / "environment"
+    folder = spack.site.prefix / toolchain.folder.name / "environment"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
