@@ -13,6 +13,7 @@ from parity.provenance.toolchain import (
     check_lock,
     compilers_of,
     load_toolchain,
+    packages_of,
     read_lock,
     specs_of,
 )
@@ -92,6 +93,14 @@ def test_the_lock_says_what_is_built_and_what_is_debian_s() -> None:
     assert {row["target"] for row in rows.values()} == {"x86_64_v3"}
     assert rows["openmpi"]["external"] == "/usr" and not rows["netpipe"]["external"]
     assert set(compilers_of(toolchain)) == {"cc", "cxx", "f77", "fc"}
+
+
+def test_another_spack_s_version_in_the_lock_is_no_other_package(toolchain: Toolchain) -> None:
+    before = packages_of(toolchain.lock)
+    text = toolchain.lock.read_text()
+    assert '"0.22.1"' in text
+    toolchain.lock.write_text(text.replace('"0.22.1"', '"0.23.0"'))
+    assert packages_of(toolchain.lock) == before
 
 
 def test_the_lock_holds_no_place_of_the_machine_that_made_it() -> None:

@@ -124,6 +124,11 @@ def check_compilers(toolchain: Toolchain) -> None:
         )
 
 
+def packages_of(lock: Path) -> list[str]:
+    """The hashes of all packages of a lock file; each covers its dependencies, too."""
+    return sorted(json.loads(lock.read_text(encoding="utf-8"))["concrete_specs"])
+
+
 def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The packages of a lock that were asked for, and those they need, as rows.
 
