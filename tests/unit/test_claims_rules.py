@@ -193,6 +193,34 @@ def test_along_a_factor(tmp_path: Path, ratios, trend: str, slope: str) -> None:
     assert judged(tmp_path, test, values, cases=cases).verdict == slope
 
 
+@pytest.mark.parametrize(
+    "rule, options",
+    [
+        ("trend", {"along": "nodes", "expect": "rising"}),
+        ("trend", {"along": "nodes", "expect": "falling"}),
+        ("rank", {"along": "nodes", "order": [8, 4, 2, 1], "minimum_tau": 0.6}),
+    ],
+)
+def test_a_pair_that_follows_the_factor_by_itself_stops_it(tmp_path, rule, options) -> None:
+    values, cases = levels(1.0, 1.1, 1.2, 1.3)
+    for case, ratio in zip(cases, (1.0, 1.1, 1.2, 1.3), strict=True):
+        again = (case["case"], "native-b")
+        values[again] = [ratio * value for value in values[again]]
+    found = judged(tmp_path, data.test_of(rule, **options), values, cases=cases, kind="direction")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+    assert found.reason.startswith("the A/A pair differs from itself; ")
+
+
+def test_a_pair_that_scatters_unlike_itself_says_nothing_of_scatter(tmp_path: Path) -> None:
+    values = data.quiet() | {
+        ("spin", "box"): data.around(1, 77, spread=0.001),
+        ("spin", "native-b"): data.around(1, 78, spread=0.05),
+    }
+    test = data.test_of("less-variable", than="native-a")
+    found = judged(tmp_path, test, values, kind="dispersion")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+
+
 def test_a_factor_that_no_case_has_is_not_tested(tmp_path: Path) -> None:
     test = data.test_of("trend", along="nodes", expect="rising")
     found = judged(tmp_path, test, data.quiet(), kind="direction")

@@ -140,8 +140,7 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     if found.identity in CONFOUNDED:
         return _stopped(found, f"confounded: {found.identity}; {found.reason}")
     if found.control == outcomes.DIFFERENT:
-        pair = words.interval(found.control_low95, found.control_high95, found.unit)
-        return _stopped(found, f"the A/A pair differs from itself: {pair}; {found.reason}")
+        return _stopped(found, f"the A/A pair differs from itself{_own(found)}; {found.reason}")
     if (
         proves_sameness
         and found.verdict == words.SUPPORTED
@@ -154,6 +153,13 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         )
         return _stopped(found, would, strain=max(found.strain, 1.0))
     return found
+
+
+def _own(found: Finding) -> str:
+    """The A/A pair's interval, where the rule gives one."""
+    if found.control_low95 is None or found.control_high95 is None:
+        return ""
+    return f": {words.interval(found.control_low95, found.control_high95, found.unit)}"
 
 
 def margin_text(margin: float, unit: str) -> str:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.analysis import estimate
+from parity.analysis import estimate, outcomes
 from parity.claims import words
 from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, in_cell
+from parity.claims.finding import NO_CONTROL, Finding, in_cell
 from parity.claims.rules.model import NAME, CellRule, Options
-from parity.claims.spread import spread
+from parity.claims.spread import Spread, spread
 
 UNIT = "ratio of deviations"
 
 
 class LessVariable(CellRule):
-    """One-sided test of two paired variances (Pitman; Morgan, Biometrika 1939)."""
+    """One-sided test of two paired variances (Pitman; Morgan, Biometrika 1939).
+
+    If the two arms of the A/A pair scatter differently, nothing is concluded.
+    """
 
     name = "less-variable"
+    version = 2
     options: ClassVar[Options] = {"than": {"description": "The arm that scatters more.", **NAME}}
     one_sided = True
     fewest = 3
@@ -38,6 +42,7 @@ class LessVariable(CellRule):
             "unit": UNIT,
             "p_value": p,
             "p_against": 1 - p,
+            **_control(cell),
             "strain": p / estimate.ALPHA,
         }
         said = f"ratio of deviations {words.interval(found.low95, found.high95)}"
@@ -46,6 +51,21 @@ class LessVariable(CellRule):
         if 1 - p < estimate.ALPHA:
             return in_cell(cell, words.CONTRADICTED, f"{said}: scatters more", **facts)
         return in_cell(cell, words.INCONCLUSIVE, f"{said} leaves it open", **facts)
+
+
+def _control(cell: Cell) -> dict[str, Any]:
+    """Whether the two arms of the A/A pair scatter differently (95 % interval)."""
+    reference, double = cell.pair
+    found = spread(cell, double, reference)
+    if not isinstance(found, Spread):
+        return {"control": NO_CONTROL}
+    differs = found.low95 > 1 or found.high95 < 1
+    return {
+        "control": outcomes.DIFFERENT if differs else outcomes.INCONCLUSIVE,
+        "control_estimate": found.ratio,
+        "control_low95": found.low95,
+        "control_high95": found.high95,
+    }
 
 
 RULE = LessVariable()

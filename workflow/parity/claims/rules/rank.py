@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from parity.analysis import outcomes
 from parity.analysis.statistics.trend import rank_correlation
 from parity.claims import words
 from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import Finding, absent, in_cell
+from parity.claims.finding import NO_CONTROL, Finding, absent, in_cell
 from parity.claims.rules.model import NAME, Options, Rule
 
 RESAMPLES, SEED = 999, 20191118
@@ -22,10 +23,12 @@ class Rank(Rule):
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
     Supported if at least 95 % of the resampled studies reach the tau that was asked for,
-    contradicted if at most 5 % do.
+    contradicted if at most 5 % do. If the A/A pair loses in that order, too, nothing is
+    concluded: its own differences should have no order.
     """
 
     name = "rank"
+    version = 2
     options: ClassVar[Options] = {
         "along": {"description": "The parameter whose levels are ranked.", **NAME},
         "order": {
@@ -59,8 +62,7 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
         levels = f"{along} {words.listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
         return absent(Absent(first.metric, first.arm, first.against, reason))
-    logs = pd.DataFrame({level: pd.Series(cells[level].logs_by_number()) for level in order})
-    table = logs.dropna().to_numpy()
+    table = _table(cells[level].logs_by_number() for level in order)
     facts = {"case": " + ".join(cells[level].case for level in order), "blocks": len(table)}
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
@@ -74,6 +76,7 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
         "estimate": tau(table.mean(axis=0)),
         "unit": "tau",
         "margin": options["minimum_tau"],
+        "control": _control([cells[level] for level in order], options["minimum_tau"]),
         "strain": (1 - reached) / 0.05,
     }
     said = f"tau {words.number(facts['estimate'])} {words.interval(ends['low95'], ends['high95'])}"
@@ -82,6 +85,20 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
     if reached <= 0.05:
         return in_cell(first, words.CONTRADICTED, f"{said}: another order", **facts)
     return in_cell(first, words.INCONCLUSIVE, f"{said} leaves the order open", **facts)
+
+
+def _table(columns: Iterable[Mapping[int, float]]) -> np.ndarray:
+    """One row for each block that holds every level, one column for each level."""
+    return pd.DataFrame([pd.Series(column) for column in columns]).T.dropna().to_numpy()
+
+
+def _control(cells: Sequence[Cell], minimum: float) -> str:
+    """Whether the A/A pair alone would support the published order."""
+    table = _table(cell.control_logs() for cell in cells)
+    if len(table) < 2:
+        return NO_CONTROL
+    reached = float(np.mean(resampled_tau(table) >= minimum))
+    return outcomes.DIFFERENT if reached >= 0.95 else outcomes.INCONCLUSIVE
 
 
 def tau(means: np.ndarray) -> float:
