@@ -52,7 +52,7 @@ def harness_seconds_per_run() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = System("bench", "vm", "bootstrap", 1.0, 0.0, 1.0)
-        run_block(plan, plan["blocks"][0]["block"], images, system, folder)
+        run_block(plan, plan["blocks"][0]["block"], images, {}, system, folder)
         records = [read_json(path) for path in folder.glob("runs/*/*/record.json")]
         ended = datetime.fromisoformat(read_json(folder / "session-1-end.json")["ended"])
     began = min(datetime.fromisoformat(record["started"]) for record in records)

@@ -60,7 +60,7 @@ def _case(name="sysbench", timeout=60, **parameters) -> Case:
 
 
 def _run(plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES) -> dict:
-    run_block(plan, plan["blocks"][0]["block"], images, system, folder)
+    run_block(plan, plan["blocks"][0]["block"], images, {}, system, folder)
     return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
 
 

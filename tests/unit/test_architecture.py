@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "workflow" / "parity"
-SHARED = {"commands", "content", "errors", "files", "presence", "registry", "settings", "source"}
+SHARED = {
+    "commands",
+    "content",
+    "errors",
+    "files",
+    "places",
+    "presence",
+    "registry",
+    "settings",
+    "source",
+}
 GROUND = {"runtimes", "benchmarks", "provenance"}
 # Each room and all that it may import from.
 ROOMS = {

@@ -159,3 +159,13 @@ def test_a_container_in_another_network_is_not_where_it_says() -> None:
     elsewhere = _evidence(RECIPE, net="99", **{s: "99" for s in arms()["docker"].isolates})
     gate = gates.where_gate(arms()["docker"], elsewhere, HOST, RECIPE)
     assert not gate.passed and "net" in gate.detail
+
+
+def test_a_program_that_is_not_the_one_that_was_built_is_named_with_both_hashes() -> None:
+    rows = [{"path": "/a", "sha256": "1"}, {"path": "/b", "sha256": "2"}]
+    assert gates.binary_gate({"/a": "1", "/b": "2"}, rows).passed
+    assert gates.binary_gate({}, rows).passed  # nothing was recorded
+    gate = gates.binary_gate({"/a": "1", "/b": "3"}, rows)
+    assert (gate.passed, gate.detail) == (False, "/b: expected 3, found 2")
+    gone = gates.binary_gate({"/a": "1"}, [{"path": "/a", "sha256": ""}])
+    assert gone.detail == "/a: expected 1, found nothing"

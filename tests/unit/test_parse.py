@@ -5,6 +5,7 @@ from pathlib import Path
 
 from parity.records import schema
 from parity.records.parse import parse_all
+from parity.records.surroundings import measured_binary
 
 GOLDEN = Path(__file__).parents[1] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
@@ -98,3 +99,11 @@ def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> N
         (0, True, "planned", "not-tested"),
         (1, False, "planned", "interrupted"),
     ]
+
+
+def test_the_measured_binary_is_the_one_that_the_command_names() -> None:
+    rows = [{"path": "/a"}, {"path": "/b"}]
+    assert measured_binary(rows, ["taskset", "/b", "-x"]) == {"path": "/b"}
+    assert measured_binary(rows, ["/bin/sh", "-c", "exec /b"]) == {"path": "/a"}
+    assert measured_binary(rows, ["/b", "/a"]) == {"path": "/a"}
+    assert measured_binary([], ["/a"]) == {}

@@ -47,7 +47,7 @@ def test_namespaces_command(tmp_path):
     argv = arms()["namespaces"].command(launch(tmp_path, "directory"), INNER)
     unshare = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]
     enter = ["/bin/sh", "-euc", ENTER, "namespaces", "/images/one", "/tmp/parity"]
-    assert argv == [*unshare, *enter, *INNER]
+    assert argv == [*unshare, *enter, "--", *INNER]
 
 
 def test_charliecloud_commands(tmp_path):

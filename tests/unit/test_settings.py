@@ -75,7 +75,7 @@ BAD_STUDIES = {
     "margin of nothing": (_set("benchmarks", "sysbench", "margin_percent", 0), ["margin_percent"]),
     "foreign reference": (_set("reference", "podman-x"), ["unknown arm of this study"]),
     "reference outside the pair": (_set("reference", "docker"), ["not one of the A/A pair"]),
-    "pair in a container": (_set("aa_pair", ["native-a", "docker"]), ["runs in a container"]),
+    "pair in a container": (_set("aa_pair", ["native-a", "docker"]), ["is not native"]),
     "parameters of nothing": (
         _set("scales", "smoke", "parameters", {"linpack": {}}),
         ["unknown benchmark: linpack"],

@@ -15,7 +15,7 @@ from parity.preview import (
     probes,
     shortest_wall,
 )
-from parity.runtimes import arms
+from parity.runtimes import every_arm
 
 
 def duration(seconds: float) -> str:
@@ -155,7 +155,7 @@ def not_tested(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
     elsewhere = " here; nodes may differ from this machine" if here.system.batch_system else ""
     gaps += [f"{probe.name}: {probe.presence.reason}{elsewhere}" for probe in missing]
     for name in sorted(set(plan["arms"]) - {probe.name for probe in missing}):
-        image = (here.images or {}).get(arms()[name].image_format or "")
+        image = (here.images or {}).get(every_arm()[name].image_format or "")
         if image and image["reason"]:
             gaps.append(f"{name}: its image could not be made: {image['reason']}")
     placed = [case["case"] for case in plan["cases"] if "nodes" in case["parameters"]]

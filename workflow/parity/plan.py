@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity.benchmarks import benchmarks
-from parity.runtimes import arms
-from parity.study import Study
+from parity.runtimes import every_arm
+from parity.study import SYSTEM, Study
 
 PLAN_VERSION = 1
 # Looking at the nodes, waiting until they are quiet, and for another block on the machine.
@@ -55,9 +55,11 @@ def make_plan(study: Study) -> dict[str, Any]:
         "attempts": study.attempts,
         "reference": study.reference,
         "aa_pair": list(study.aa_pair),
+        # Plans of the distribution's programs do not say so: they are older than the choice.
+        **({} if study.provider == SYSTEM else {"provider": study.provider}),
         "arms": list(study.arms),
-        "arm_titles": {name: arms()[name].title for name in study.arms},
-        "arm_runtimes": {name: arms()[name].runtime for name in study.arms},
+        "arm_titles": {name: every_arm()[name].title for name in study.arms},
+        "arm_runtimes": {name: every_arm()[name].runtime for name in study.arms},
         "benchmark_titles": {name: benchmarks()[name].title for name in used},
         "benchmark_notes": {name: benchmarks()[name].note for name in used},
         "cases": cases,
@@ -82,6 +84,11 @@ def make_plan(study: Study) -> dict[str, Any]:
         ],
         "not_tested": [dict(entry) for entry in study.not_tested],
     }
+
+
+def provider_of(plan: Mapping[str, Any]) -> str:
+    """Who provides the plan's benchmarks."""
+    return plan.get("provider", SYSTEM)
 
 
 def _nodes(case: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from parity.benchmarks import benchmarks
 from parity.files import read_json
 from parity.plan import canonical
 from parity.presence import Presence
-from parity.runtimes import arms
+from parity.runtimes import arms, every_arm
 from parity.system import System
 
 BLOCKS = Path("results/blocks")
@@ -98,10 +98,16 @@ def look_around(plan: Mapping[str, Any], system: System, jobs: int, archive: Pat
 
 
 def probes(only: Collection[str] | None = None) -> list[Probe]:
-    """Ask every arm and benchmark, or those of the given names, whether it is here."""
+    """Ask every arm and benchmark, or those of the given names, whether it is here.
+
+    Without names those arms that differ in their link set alone are not asked.
+    """
     return [
         Probe(kind, name, entry.probe())
-        for kind, known in (("arm", arms()), ("benchmark", benchmarks()))
+        for kind, known in (
+            ("arm", arms() if only is None else every_arm()),
+            ("benchmark", benchmarks()),
+        )
         for name, entry in known.items()
         if only is None or name in only
     ]

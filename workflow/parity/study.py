@@ -11,11 +11,13 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.errors import UserError
-from parity.runtimes import arms as known_arms
+from parity.runtimes import every_arm as known_arms
 from parity.settings import check, load_checked
 
 DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
+# Who provides the benchmarks if a study does not say: the distribution.
+SYSTEM = "system"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Study:
     blocks: int
     attempts: int
     not_tested: tuple[Mapping[str, str], ...] = field(default=())
-    provider: str = "system"
+    provider: str = SYSTEM
 
     @property
     def campaign(self) -> str:
@@ -124,20 +126,8 @@ def load_study(path: Path | str, scale: str) -> Study:
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=tuple(document.get("not_tested", ())),
-        provider=document.get("provider", "system"),
+        provider=document.get("provider", SYSTEM),
     )
-
-
-def refuse_provider(study: Study) -> None:
-    """Refuse to measure programs of Spack: that is not there yet, and system's are others."""
-    if study.provider != "system":
-        raise UserError(
-            "what Spack builds can be built and recorded, but not be measured as a study's"
-            " provider yet",
-            where="provider",
-            allowed="system",
-            action="snakemake native builds and records; set `provider: system` to measure",
-        )
 
 
 def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
@@ -147,10 +137,10 @@ def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
 
 
 def _native(pair: Sequence[str], where: str) -> None:
-    outside = [name for name, arm in known_arms().items() if arm.image_format is None]
+    native = [name for name, arm in known_arms().items() if arm.is_native]
     for name in pair:
-        if name not in outside:
-            raise UserError(f"{name} runs in a container", where=where, allowed=", ".join(outside))
+        if name not in native:
+            raise UserError(f"{name} is not native", where=where, allowed=", ".join(native))
 
 
 def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:

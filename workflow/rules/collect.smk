@@ -12,7 +12,7 @@ rule gather_blocks:
     input:
         blocks=expand("results/blocks/{block}/block.json", block=BLOCKS),
         plan=f"{LIVE}/plan.json",
-        images="results/images/images.json",
+        images=f"{IMAGES}/images.json",
     output:
         raw=f"{LIVE}/records/raw.parquet",
         blocks=f"{LIVE}/records/blocks.parquet",

@@ -24,6 +24,10 @@ BLOCKS = [block["block"] for block in PLAN["blocks"]]
 JOBS = jobs_of(PLAN)
 MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
 LIVE = f"results/live/{CAMPAIGN}"
+# What Spack builds has images of its own, and a record of what was built natively.
+BY_SPACK = STUDY.provider == "spack"
+IMAGES = "results/spack-images" if BY_SPACK else "results/images"
+NATIVE = ["results/native/native.json"] if BY_SPACK else []
 ARCHIVE = f"results/archive/{config['archive']}"
 # What `figures` and `paper` draw; `all` always draws what is measured here.
 DATA = LIVE if config["data"] == "live" else ARCHIVE

@@ -27,7 +27,8 @@ rule run_block:
     input:
         # The block's id says what it does, so a rewritten plan never measures it again.
         plan=ancient(f"{LIVE}/plan.json"),
-        images="results/images/images.json",
+        images=f"{IMAGES}/images.json",
+        native=NATIVE,
     output:
         block="results/blocks/{block}/block.json",
     log:
@@ -47,9 +48,10 @@ rule run_block:
         package=str(PACKAGE.parent),
         system=config["system"],
         modules=MODULES,
+        native=expand("--native {record}", record=NATIVE),
     shell:
         "{params.modules}"
         "PYTHONPATH={params.package:q} python -m parity.execute"
         " --plan {input.plan:q} --block {wildcards.block} --images {input.images:q}"
-        " --system {params.system:q} --folder results/blocks/{wildcards.block}"
+        " {params.native} --system {params.system:q} --folder results/blocks/{wildcards.block}"
         " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"

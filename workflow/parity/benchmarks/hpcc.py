@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi
+from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.hpcc_output import process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
@@ -73,7 +73,7 @@ class HpcChallenge(Benchmark):
     name = "hpcc"
     title = "HPC Challenge"
     packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
-    binaries = ("/usr/bin/hpcc", "/usr/bin/mpirun")
+    binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
     parameters: ClassVar = {
         "n": {
             "type": "integer",
@@ -114,6 +114,10 @@ class HpcChallenge(Benchmark):
         "smaller than four times the last-level cache, so its bandwidths are not STREAM results."
     )
 
+    def provided_by(self, provider: str) -> Benchmark:
+        """What a provider has of the same release."""
+        return BY_SPACK if provider == spack.PROVIDER else self
+
     def probe(self) -> Presence:
         """Whether hpcc and its launcher are installed."""
         return installed(self.binaries, self.packages)
@@ -128,11 +132,11 @@ class HpcChallenge(Benchmark):
         collect = ("hpccoutf.txt",)
         if "ranks" not in parameters:
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
-            words = openmpi.launch_words(("/usr/bin/hpcc",), cpus)
+            words = openmpi.launch_words(self.binaries[:1], cpus)
             return Program(words, cpus, openmpi.INSIDE | _ONE_THREAD, files, collect)
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
-            argv=("/usr/bin/hpcc",),
+            argv=self.binaries[:1],
             cpus=cpus_for_ranks(node, nodes, ranks, "hpcc: allocations, ranks of one node"),
             environment=openmpi.environment(ranks) | _ONE_THREAD,
             files=files,
@@ -154,4 +158,16 @@ class HpcChallenge(Benchmark):
         return Parsed(valid=True, metrics=read_metrics(text, asked))
 
 
+class BySpack(HpcChallenge):
+    """The same, built by Spack with the system's Open MPI and OpenBLAS."""
+
+    specs = ("hpcc@1.5.0",)
+    binaries = (spack.program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
+
+    def probe(self) -> Presence:
+        """Whether it is in the view."""
+        return spack.built(self.binaries, self.specs)
+
+
 BENCHMARK = HpcChallenge()
+BY_SPACK = BySpack()

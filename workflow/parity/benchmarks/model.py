@@ -163,6 +163,13 @@ class Benchmark(ABC):
     differences: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
 
+    def provided_by(self, provider: str) -> Benchmark:
+        """The same benchmark as a provider installs it: `system`, or `spack`.
+
+        One that only one of them has is the same for both.
+        """
+        return self
+
     @abstractmethod
     def probe(self) -> Presence:
         """Whether the native side can run here."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi
+from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, positive, require_equal, total
@@ -18,12 +18,12 @@ from parity.presence import Presence
 # there yet, so it is started again until rank 1 does, for half a minute at the most.
 # NetPIPE measures by its own clock, which does not run meanwhile.
 _TRANSMIT_OR_RECEIVE = """\
-host=$1
-shift
-[ "$PARITY_RANK" = 0 ] || exec /usr/bin/NPtcp "$@"
+host=$1 program=$2
+shift 2
+[ "$PARITY_RANK" = 0 ] || exec "$program" "$@"
 tries=300
 while :; do
-    /usr/bin/NPtcp -h "$host" "$@"
+    "$program" -h "$host" "$@"
     status=$?
     tries=$((tries - 1))
     [ "$status" = 246 ] && [ "$tries" -gt 0 ] || exit "$status"
@@ -135,6 +135,10 @@ class NetPipe(Benchmark):
     allocations = "required"
     primary = ("latency", "bandwidth")
 
+    def provided_by(self, provider: str) -> Benchmark:
+        """What a provider has of the same release."""
+        return BY_SPACK if provider == spack.PROVIDER else self
+
     def probe(self) -> Presence:
         """Whether both programs are installed."""
         return installed(self.binaries, self.packages)
@@ -153,9 +157,9 @@ class NetPipe(Benchmark):
                 allowed="1x2 (within a node) or 2x2 (between two nodes)",
                 action="correct it in the study",
             )
-        over_mpi = parameters["protocol"] == "mpi"
+        over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
         return Program(
-            argv=_over_mpi(parameters) if over_mpi else _over_tcp(parameters, node),
+            argv=_over_mpi(mpi, parameters) if over_mpi else _over_tcp(tcp, parameters, node),
             cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
             environment=openmpi.environment(ranks) if over_mpi else {},
             collect=("np.out",),
@@ -180,13 +184,13 @@ def _options(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return (*options, "-n", str(repetitions)) if repetitions else options
 
 
-def _over_mpi(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    return ("/usr/bin/NPopenmpi", *_options(parameters))
+def _over_mpi(program: str, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    return (program, *_options(parameters))
 
 
-def _over_tcp(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+def _over_tcp(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     receiver = _receiver(node, parameters["nodes"])
-    shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver)
+    shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver, program)
     return (*shell, *_options(parameters), "-P", str(parameters["port"]))
 
 
@@ -203,4 +207,16 @@ def _receiver(node: NodeFacts, nodes: int) -> str:
     return node.hosts[1]
 
 
+class BySpack(NetPipe):
+    """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
+
+    specs = ("netpipe@3.7.2",)
+    binaries = tuple(spack.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
+
+    def probe(self) -> Presence:
+        """Whether both programs are in the view."""
+        return spack.built(self.binaries, self.specs)
+
+
 BENCHMARK = NetPipe()
+BY_SPACK = BySpack()

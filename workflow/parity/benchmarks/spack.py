@@ -10,10 +10,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from parity.places import VIEW
 from parity.presence import Presence
 
-# The view of the toolchain `debian12` under the prefix that config/config.yaml has.
-VIEW = "/opt/parity/debian12/view"
+PROVIDER = "spack"
 
 
 def program_path(package: str, name: str) -> str:

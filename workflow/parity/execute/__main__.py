@@ -10,6 +10,7 @@ from pathlib import Path
 from parity.errors import shown_to_the_user
 from parity.execute.block import run_block
 from parity.files import read_json
+from parity.provenance.binaries import programs_expected
 from parity.system import load_system
 
 
@@ -19,6 +20,7 @@ def main() -> None:
     parser.add_argument("--plan", type=Path, required=True, help="plan.json of the campaign")
     parser.add_argument("--block", required=True, help="id of the block")
     parser.add_argument("--images", type=Path, required=True, help="images.json")
+    parser.add_argument("--native", type=Path, help="native.json of the programs Spack built")
     parser.add_argument("--system", type=Path, required=True, help="the system's file")
     parser.add_argument("--folder", type=Path, required=True, help="where the block is kept")
     words = parser.parse_args()
@@ -29,6 +31,7 @@ def main() -> None:
             read_json(words.plan),
             words.block,
             read_json(words.images),
+            programs_expected(read_json(words.native)) if words.native else {},
             load_system(words.system),
             words.folder,
         )

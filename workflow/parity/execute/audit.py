@@ -39,24 +39,8 @@ def audit_arm(
         AuditError: the arm cannot run the audit.
     """
     paths = sorted({path for group in binaries.values() for path in group})
-    with tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state:
-        launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
-        witness = ["/bin/sh", "-c", inner.WITNESS, inner.EVIDENCE.strip()]
-        command = arm.command(launch, [*witness, *audit_script(paths)])
-        try:
-            answer = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                env=launch_environment(os.environ),
-                timeout=TIMEOUT_SECONDS,
-                check=True,
-            )
-        except subprocess.SubprocessError as error:
-            arm.cleanup(launch)
-            said = (getattr(error, "stderr", "") or str(error)).strip()
-            raise AuditError(f"cannot run a command: {said[-600:]}") from None
+    witness = ["/bin/sh", "-c", inner.WITNESS, inner.EVIDENCE.strip()]
+    answer = run_in_arm(arm, image, [*witness, *audit_script(paths)])
     found = {row["path"]: row for row in parse_audit(answer.stdout)}
     rows = [
         {"arm": arm.name, "benchmark": benchmark, **found[path]}
@@ -65,3 +49,33 @@ def audit_arm(
         if path in found
     ]
     return rows, inner.evidence(answer.stderr)
+
+
+def run_in_arm(
+    arm: Arm, image: Image | None, words: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """What a short, untimed command said inside an arm.
+
+    Args:
+        words: the inner command; its working folder must exist.
+
+    Raises:
+        AuditError: the arm cannot run it, or it failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state:
+        launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
+        try:
+            return subprocess.run(
+                arm.command(launch, words),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env=launch_environment(os.environ),
+                timeout=TIMEOUT_SECONDS,
+                check=True,
+            )
+        except subprocess.SubprocessError as error:
+            arm.cleanup(launch)
+            said = (getattr(error, "stderr", "") or str(error)).strip()
+            raise AuditError(f"cannot run a command: {said[-600:]}") from None

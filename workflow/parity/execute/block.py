@@ -19,8 +19,8 @@ from parity.execute.record import Order
 from parity.execute.session import Session, begin_session, end_session, sessions
 from parity.execute.sweep import clean_up
 from parity.files import read_json, write_json
-from parity.plan import block_of, case_of
-from parity.runtimes import arms
+from parity.plan import block_of, case_of, provider_of
+from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
 from parity.system import System
 
@@ -33,6 +33,7 @@ def run_block(
     plan: Mapping[str, Any],
     block_id: str,
     images: Mapping[str, Mapping[str, Any]],
+    expected: Mapping[str, str],
     system: System,
     folder: Path,
 ) -> None:
@@ -41,6 +42,8 @@ def run_block(
     Args:
         plan: the whole plan.
         images: the records of the image formats, by format (results/images/images.json).
+        expected: SHA-256 of the native programs by path, as their build recorded it; empty
+            where it recorded none.
 
     Raises:
         UserError: the working folder is not ours, or we stand in it; the allocation is
@@ -60,13 +63,14 @@ def run_block(
     before = (folder / "block.json").exists()
     with storage.only_one(folder, "another job that runs this block"):
         if before or not (folder / "block.json").exists():
-            _run_alone(plan, block, images, system, allocation, folder)
+            _run_alone(plan, block, images, expected, system, allocation, folder)
 
 
 def _run_alone(
     plan: Mapping[str, Any],
     block: Mapping[str, Any],
     images: Mapping[str, Mapping[str, Any]],
+    expected: Mapping[str, str],
     system: System,
     allocation: Allocation,
     folder: Path,
@@ -75,7 +79,7 @@ def _run_alone(
     with storage.only_one(SCRATCH, "another measurement on this node"):
         _end_interrupted(folder)
         tally.begin(block, folder)
-        session = begin_session(plan, images, system, allocation, folder)
+        session = begin_session(plan, images, expected, system, allocation, folder)
         not_started: Reasons = {}
         numbered = enumerate(block["runs"], start=1)
         for case, group in groupby(numbered, key=lambda pair: pair[1]["case"]):
@@ -94,7 +98,7 @@ def _run_case(
 ) -> Reasons:
     """Make the runs of a case, unless all of them are settled; why some cannot be started."""
     case = case_of(plan, name)
-    program, problem = _program(case, session)
+    program, problem = _program(case, provider_of(plan), session)
     cannot: Reasons = {}
     can: dict[str, Path] = {}
     for _, entry in group:
@@ -136,7 +140,7 @@ def _attempt_until_settled(order: Order, run_folder: Path, position: int, most: 
 
 
 def _program(
-    case: Mapping[str, Any], session: Session
+    case: Mapping[str, Any], provider: str, session: Session
 ) -> tuple[Program | None, tuple[str, str] | None]:
     """The program of a case on this node, or why there is none."""
     benchmark = case["benchmark"]
@@ -144,7 +148,8 @@ def _program(
     if not presence.available:
         return None, ("not-tested", f"{benchmark}: {presence.reason}")
     try:
-        program = benchmarks()[benchmark].program(case["parameters"], session.node)
+        provided = benchmarks()[benchmark].provided_by(provider)
+        program = provided.program(case["parameters"], session.node)
     except UserError as error:
         # This node is too small for the case; the other cases still run.
         return None, ("not-tested", error.what)
@@ -172,7 +177,7 @@ def _order(
     program: Program,
     session: Session,
 ) -> Order:
-    arm, state = arms()[entry["arm"]], session.states[entry["arm"]]
+    arm, state = every_arm()[entry["arm"]], session.states[entry["arm"]]
     return Order(
         run=entry["run"],
         case=case["case"],
@@ -200,7 +205,7 @@ def _end_interrupted(folder: Path) -> None:
         attempt = started.parent
         if not (attempt / storage.RECORD).exists():
             left = read_json(started)
-            arm = arms().get(left["arm"])
+            arm = every_arm().get(left["arm"])
             if arm:
                 state = (attempt / "state").resolve()
                 clean_up(arm, Launch(left["name"], None, SCRATCH, state), left.get("ranks", 0))

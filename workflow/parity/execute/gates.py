@@ -18,8 +18,8 @@ class Gate:
     """The outcome of one gate.
 
     Attributes:
-        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`; the reason code of
-            a failure is `gate-` and this name.
+        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`, `binary`; the reason
+            code of a failure is `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """
@@ -123,6 +123,21 @@ def image_gate(location: str, expected: str, seen: str) -> Gate:
     if expected == seen:
         return Gate("image", True)
     return Gate("image", False, f"{location}: expected {expected}, found {seen}")
+
+
+def binary_gate(expected: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Gate:
+    """Whether the audited programs are those that were built, where their build recorded it.
+
+    Args:
+        expected: SHA-256 by path.
+        rows: of the BINARIES table; a program that is not there has an empty hash.
+    """
+    for row in rows:
+        path, seen = row["path"], row["sha256"]
+        if path in expected and seen != expected[path]:
+            found = seen or "nothing"
+            return Gate("binary", False, f"{path}: expected {expected[path]}, found {found}")
+    return Gate("binary", True)
 
 
 def first_failure(gates: Sequence[Gate]) -> tuple[str, str]:

@@ -24,8 +24,8 @@ from parity.execute.inner import WORK
 from parity.execute.quiet import wait_until_quiet
 from parity.files import read_json, write_json
 from parity.provenance import node
-from parity.runtimes import arms
-from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image
+from parity.runtimes import every_arm
+from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
 
 PATIENCE_SECONDS = 120
 QUESTION = "question.json"
@@ -38,6 +38,8 @@ class Question:
 
     Attributes:
         images: the records of the image formats, by format.
+        provider: who provides the benchmarks.
+        expected: SHA-256 of the native programs by path, where their build recorded it.
         nodes: how many nodes are asked.
         max_busy_fraction, settle_seconds: when a node is quiet, and how long it may take.
     """
@@ -45,6 +47,8 @@ class Question:
     arms: tuple[str, ...]
     benchmarks: tuple[str, ...]
     images: Mapping[str, Mapping[str, Any]]
+    provider: str
+    expected: Mapping[str, str]
     nodes: int
     max_busy_fraction: float
     settle_seconds: float
@@ -96,9 +100,18 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
     """
     make_ready()
     facts, before = node.node_facts(), node.facts()
-    binaries = {name: benchmarks()[name].binaries for name in question.benchmarks}
+    binaries = {
+        name: benchmarks()[name].provided_by(question.provider).binaries
+        for name in question.benchmarks
+    }
     ours = host_namespaces()
-    look = partial(look_at, images=question.images, binaries=binaries, ours=ours)
+    look = partial(
+        look_at,
+        images=question.images,
+        binaries=binaries,
+        expected=question.expected,
+        ours=ours,
+    )
     # Hashing and waiting for other programs, so the node's CPUs can do it side by side.
     with ThreadPoolExecutor(max_workers=len(facts["cpus"])) as pool:
         seen = dict(zip(question.arms, pool.map(look, question.arms), strict=True))
@@ -135,13 +148,20 @@ def look_at(
     name: str,
     images: Mapping[str, Mapping[str, Any]],
     binaries: Mapping[str, Sequence[str]],
+    expected: Mapping[str, str],
     ours: Mapping[str, str],
 ) -> tuple[ArmState, list[dict[str, Any]]]:
     """The state of an arm on this node, and the identity of its binaries if it can be used."""
-    state = arm_state(arms()[name], images)
+    arm = every_arm()[name]
+    state = arm_state(arm, images)
     if state.reason or not state.gate.passed:
         return state, []
-    return audited(arms()[name], state, binaries, ours)
+    state, rows = audited(arm, state, binaries, ours)
+    if arm.image_format is None or arm.link_set == SHARED:
+        gate = gates.binary_gate(expected, rows)
+        if not state.reason and not gate.passed:
+            state = replace(state, reason="gate-binary", detail=gate.detail)
+    return state, rows
 
 
 def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:

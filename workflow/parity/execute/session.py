@@ -19,6 +19,7 @@ from parity.execute.launcher import on_each_node
 from parity.execute.look import QUESTION, Answer, ArmState, Question, ask
 from parity.execute.quiet import busy_now
 from parity.files import read_json, write_json
+from parity.plan import provider_of
 from parity.presence import Presence
 from parity.provenance import node
 from parity.source import identity
@@ -46,6 +47,7 @@ class Session:
 def begin_session(
     plan: Mapping[str, Any],
     images: Mapping[str, Mapping[str, Any]],
+    expected: Mapping[str, str],
     system: System,
     allocation: Allocation,
     folder: Path,
@@ -53,10 +55,13 @@ def begin_session(
     """Look at the nodes, the arms, the images and the binaries; nothing is timed yet."""
     number = 1 + max((_number(path) for path in folder.glob("session-*")), default=0)
     names = sorted({case["benchmark"] for case in plan["cases"]})
+    provided = {name: benchmarks()[name].provided_by(provider_of(plan)) for name in names}
     question = Question(
         arms=tuple(plan["arms"]),
         benchmarks=tuple(names),
         images=images,
+        provider=provider_of(plan),
+        expected=expected,
         nodes=len(allocation.hosts),
         max_busy_fraction=system.max_busy_fraction,
         settle_seconds=system.settle_seconds,
@@ -71,7 +76,7 @@ def begin_session(
         allocation=allocation,
         states={name: arm_of_all(name, seen) for name in plan["arms"]},
         namespaces={answer["node_name"]: answer["namespaces"] for answer in seen},
-        benchmarks={name: benchmarks()[name].probe() for name in names},
+        benchmarks={name: benchmark.probe() for name, benchmark in provided.items()},
         block_gates=(quiet_of_all(seen, system.max_busy_fraction),),
         system=system,
     )

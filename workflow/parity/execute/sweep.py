@@ -14,7 +14,7 @@ from pathlib import Path
 from parity.execute import storage
 from parity.execute.inner import WORK
 from parity.execute.launcher import RANK
-from parity.runtimes import arms
+from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm, Launch
 
 
@@ -33,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--state", type=Path, required=True)
     given = parser.parse_args(words)
-    clean_up(arms()[given.arm], Launch(given.name, None, SCRATCH, given.state), given.ranks)
+    clean_up(every_arm()[given.arm], Launch(given.name, None, SCRATCH, given.state), given.ranks)
     storage.end_processes_in(WORK)
 
 

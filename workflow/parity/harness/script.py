@@ -65,7 +65,7 @@ def study_of(benchmark: str, pairs: int, label: str, seed: int) -> dict[str, Any
     Args:
         label: names this audit, so that no other has blocks of the same name.
     """
-    outside = [name for name, arm in arms().items() if arm.image_format is None]
+    outside = [name for name, arm in arms().items() if arm.is_native]
     return {
         "study": "harness",
         "title": "Noise audit of the harness",

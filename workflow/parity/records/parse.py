@@ -18,9 +18,10 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
 from parity.plan import canonical
 from parity.records.surroundings import (
+    audited_binaries,
     binary_rows,
     image_rows,
-    main_binaries,
+    measured_binary,
     node_rows,
     node_sizes,
 )
@@ -36,13 +37,13 @@ class Context:
     Attributes:
         plan: the campaign's plan.
         block: the block's parsed record.
-        binaries: (session, arm, benchmark) to the main executable's audit row.
+        binaries: (session, arm, benchmark) to the audit rows of its executables.
         sessions: case to the newest session that made a good run of it.
     """
 
     plan: Mapping[str, Any]
     block: Mapping[str, Any]
-    binaries: Mapping[tuple[int, str, str], Mapping[str, Any]]
+    binaries: Mapping[tuple[int, str, str], Sequence[Mapping[str, Any]]]
     sessions: Mapping[str, int]
 
 
@@ -69,7 +70,7 @@ def parse_all(
         by_run.setdefault((row["block"], row["run"]), []).append(row)
     for entry in blocks:
         block = json.loads(entry["record"])
-        context = Context(plan, block, main_binaries(block), _newest_sessions(block, by_run))
+        context = Context(plan, block, audited_binaries(block), _newest_sessions(block, by_run))
         for position, planned in enumerate(block["runs"], start=1):
             attempts = by_run.get((block["block"], planned["run"]), [])
             _parse_run(context, position, planned, attempts, tables)
@@ -199,7 +200,9 @@ def _run_row(
     row = _blank(context, position, planned, attempt["attempt"])
     if record is None:
         return row
-    binary = context.binaries.get((record["session"], planned["arm"], row["benchmark"]), {})
+    command = record["commands"][-1] if record["commands"] else []
+    audited = context.binaries.get((record["session"], planned["arm"], row["benchmark"]), [])
+    binary = measured_binary(audited, command)
     copied = (
         "session",
         "reason",
@@ -219,7 +222,7 @@ def _run_row(
         | {name: record[name] for name in copied}
         | {
             "stage": "ran",
-            "command": json.dumps(record["commands"][-1] if record["commands"] else []),
+            "command": json.dumps(command),
             "evidence": canonical(record["evidence"]),
             "binary_sha256": binary.get("sha256", ""),
             "closure_sha256": binary.get("closure_sha256", ""),

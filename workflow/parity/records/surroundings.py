@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Row = dict[str, Any]
 
 
-def main_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], Row]:
-    """The first audited executable of each benchmark is the one that is measured."""
-    found: dict[tuple[int, str, str], Row] = {}
+def audited_binaries(block: Mapping[str, Any]) -> dict[tuple[int, str, str], list[Row]]:
+    """The audited executables by session, arm and benchmark, in the benchmark's order."""
+    found: dict[tuple[int, str, str], list[Row]] = {}
     for session in block["sessions"]:
         for row in session["start"]["binaries"]:
-            found.setdefault((session["number"], row["arm"], row["benchmark"]), row)
+            found.setdefault((session["number"], row["arm"], row["benchmark"]), []).append(row)
     return found
+
+
+def measured_binary(audited: Sequence[Row], command: Sequence[str]) -> Row:
+    """The executable that a run measured: the first that is a word of its command line.
+
+    A benchmark may have several, one for each level of a factor; and one that a script
+    starts need not be a word, so the first stands for it. Empty if none was audited.
+    """
+    named = [row for row in audited if row["path"] in command]
+    return next(iter([*named, *audited]), {})
 
 
 def node_sizes(block: Mapping[str, Any], number: int) -> dict[str, int]:

@@ -51,10 +51,11 @@ class Apptainer(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
+        binds = [launch.scratch, HOSTS, *(f"{path}:{path}:ro" for path in launch.binds)]
         return [
             *(program(), "--silent", "exec", "--userns", "--cleanenv"),
             "--no-mount=home,tmp,cwd,bind-paths",
-            f"--bind={launch.scratch},{HOSTS}",
+            f"--bind={','.join(map(str, binds))}",
             launch.image.location,
             *inner,
         ]

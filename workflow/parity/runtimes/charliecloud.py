@@ -64,8 +64,9 @@ class Charliecloud(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
         mount = [f"--mount={self._mount_point(launch)}"] if self._squashed else []
-        bind = f"--bind={launch.scratch}:{launch.scratch}"
-        return ["ch-run", *mount, bind, launch.image.location, "--", *inner]
+        # ch-run knows no read-only bind: only the host's own permissions protect it.
+        bind = [f"--bind={path}:{path}" for path in (launch.scratch, *launch.binds)]
+        return ["ch-run", *mount, *bind, launch.image.location, "--", *inner]
 
     def _mount_point(self, launch: Launch) -> Path:
         """A mount point of the run's own; the mount itself ends with ch-run's namespace."""

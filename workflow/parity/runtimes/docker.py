@@ -60,6 +60,7 @@ class Docker(Arm):
             f"--user={os.getuid()}:{os.getgid()}",
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
+            *(f"--volume={path}:{path}:ro" for path in launch.binds),
             launch.image.location,
             *inner,
         ]

@@ -21,14 +21,20 @@ def configuration(launch: Launch) -> str:
     """The container's configuration: read-only root, the host's devices and network."""
     assert launch.image is not None
     scratch = _fstab_word(launch.scratch)
+    binds = "".join(_bind(path) for path in (HOSTS, *launch.binds))
     return f"""lxc.rootfs.path = dir:{launch.image.location}
 lxc.rootfs.options = ro
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw sys:rw
 lxc.mount.entry = /dev dev none rbind 0 0
 lxc.mount.entry = {scratch} {scratch.removeprefix("/")} none bind,rw 0 0
-lxc.mount.entry = {HOSTS} {str(HOSTS).removeprefix("/")} none bind,ro 0 0
-"""
+{binds}"""
+
+
+def _bind(path: Path) -> str:
+    """The line that shows a file or folder of the host, read-only."""
+    word = _fstab_word(path)
+    return f"lxc.mount.entry = {word} {word.removeprefix('/')} none bind,ro 0 0\n"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ MARKER = "/etc/parity-image"
 # The host's own file, seen in every container: a program that looks up its host's name
 # (mpirun does) must not wait for a name server in one arm and not in the other.
 HOSTS = Path("/etc/hosts")
+# Whose programs and libraries an arm runs: those of its image, the host's build of the
+# benchmarks, or those of its image with the host's MPI.
+OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -50,6 +53,8 @@ class Launch:
         state: private directory of the run for the runtime's own files (an LXC
             configuration, for instance); it exists when `command` is called.
         host: name of the node, for a runtime that has to be told it.
+        binds: files and folders of the host that a container shows at the same path, where
+            the image has something already. Read-only, as far as the runtime can.
 
     Of a program with ranks there is a container for each; then `name` and `host` hold
     placeholders that are filled in on the node, and the words that hold them are all that
@@ -61,6 +66,7 @@ class Launch:
     scratch: Path
     state: Path
     host: str = field(default_factory=platform.node)
+    binds: tuple[Path, ...] = ()
 
 
 class Arm(ABC):
@@ -82,6 +88,8 @@ class Arm(ABC):
             format decides it (a SquashFS that was silently unpacked is another type).
         isolates: namespaces that must differ from the runner's own in every run;
             all others of `mnt` and `pid` must not (`native` isolates none).
+        link_set: whose build the measured programs are, one of `LINK_SETS`.
+        is_native: whether it is the plain program, and may be one of an A/A pair.
     """
 
     name: str
@@ -93,6 +101,8 @@ class Arm(ABC):
     converter: ClassVar[tuple[str, ...]] = ()
     root_filesystem: str = ""
     isolates: tuple[str, ...] = ()
+    link_set: str = OWN
+    is_native: ClassVar[bool] = False
 
     @abstractmethod
     def probe(self) -> Presence:

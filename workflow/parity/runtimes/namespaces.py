@@ -23,6 +23,12 @@ mount --rbind /sys "$root/sys"
 mount -t proc proc "$root/proc"
 mount --rbind "$scratch" "$root$scratch"
 mount --bind /etc/hosts "$root/etc/hosts"
+while [ "$1" != -- ]; do
+  mount --bind "$1" "$root$1"
+  mount -o remount,bind,ro "$root$1"
+  shift
+done
+shift
 mount -o remount,bind,ro "$root"
 exec /usr/sbin/chroot "$root" "$@"
 """
@@ -59,7 +65,7 @@ class Namespaces(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
         enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
-        return [*UNSHARE, *enter, *inner]
+        return [*UNSHARE, *enter, *map(str, launch.binds), "--", *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         """Nothing but the unpacked image itself."""

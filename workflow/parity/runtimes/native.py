@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from parity.presence import Presence
 from parity.runtimes.model import Arm, Launch
@@ -17,6 +18,7 @@ class Native(Arm):
     name: str
     title: str
     runtime: str = "native"
+    is_native: ClassVar[bool] = True
 
     def probe(self) -> Presence:
         return Presence(True, version=f"{platform.system()} {platform.release()}")

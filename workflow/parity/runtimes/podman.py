@@ -69,6 +69,7 @@ class Podman(Arm):
             *ulimits(),
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
+            *(f"--volume={path}:{path}:ro" for path in launch.binds),
             launch.image.location,
             *inner,
         ]

@@ -18,7 +18,7 @@ ATTEMPTS = 2
 SCALE = "planted"
 SYSTEM = "planted"
 _FORMATS = ("oci", "directory", "squashfs", "sif")
-_NATIVE = tuple(name for name, arm in arms().items() if arm.image_format is None)
+_NATIVE = tuple(name for name, arm in arms().items() if arm.is_native)
 _CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
 REFERENCE, DOUBLE = _NATIVE[:2]
 # The arms that stand for containers: which ones plays no part, only their cost does.
