@@ -163,9 +163,11 @@ def test_a_container_in_another_network_is_not_where_it_says() -> None:
 
 def test_a_program_that_is_not_the_one_that_was_built_is_named_with_both_hashes() -> None:
     rows = [{"path": "/a", "sha256": "1"}, {"path": "/b", "sha256": "2"}]
-    assert gates.binary_gate({"/a": "1", "/b": "2"}, rows).passed
-    assert gates.binary_gate({}, rows).passed  # nothing was recorded
-    gate = gates.binary_gate({"/a": "1", "/b": "3"}, rows)
+    assert gates.binary_gate({"/a": "1", "/b": "2"}, {}, rows).passed
+    assert gates.binary_gate({}, {}, rows).passed  # nothing was recorded
+    gate = gates.binary_gate({"/a": "1", "/b": "3"}, {}, rows)
     assert (gate.passed, gate.detail) == (False, "/b: expected 3, found 2")
-    gone = gates.binary_gate({"/a": "1"}, [{"path": "/a", "sha256": ""}])
+    gone = gates.binary_gate({"/a": "1"}, {}, [{"path": "/a", "sha256": ""}])
     assert gone.detail == "/a: expected 1, found nothing"
+    altered = gates.binary_gate({}, {"/b": ("5", "6")}, rows)
+    assert altered.detail == "/b: expected MD5 5, found 6"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from parity.commands import answer_of
 from parity.presence import Presence
+
+DPKG = Path("/var/lib/dpkg/info")
 
 
 def installed(binaries: Sequence[str], packages: Sequence[str]) -> Presence:
@@ -24,6 +28,39 @@ def installed(binaries: Sequence[str], packages: Sequence[str]) -> Presence:
             remedy=f"apt-get install {' '.join(packages)}",
         )
     return Presence(available=True, version=package_version(packages[0]) if packages else "")
+
+
+def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
+    """Programs that are not what their Debian package brought.
+
+    Args:
+        paths: absolute paths; links are followed. What no package brought is passed over.
+        dpkg: where dpkg keeps the MD5 sums of all packages' files.
+
+    Returns:
+        By path: the MD5 sum that the package has, and the one that was found.
+    """
+    found = {}
+    for path in paths:
+        real = Path(path).resolve()
+        known, said = answer_of(["dpkg-query", "--search", str(real)])
+        names = [line.partition(": ")[0] for line in said.splitlines()] if known else []
+        for sums in (dpkg / f"{name}.md5sums" for name in names):
+            expected = _sum_of(sums, real)
+            if expected and real.is_file() and (seen := _md5(real)) != expected:
+                found[path] = (expected, seen)
+    return found
+
+
+def _sum_of(sums: Path, path: Path) -> str:
+    """The sum of one file in a list of dpkg, whose names have no leading slash."""
+    lines = sums.read_text(encoding="utf-8").splitlines() if sums.exists() else []
+    entries = (line.split("  ", 1) for line in lines)
+    return next((digest for digest, name in entries if name == str(path)[1:]), "")
+
+
+def _md5(path: Path) -> str:
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
 
 def package_version(package: str) -> str:

@@ -125,11 +125,16 @@ def image_gate(location: str, expected: str, seen: str) -> Gate:
     return Gate("image", False, f"{location}: expected {expected}, found {seen}")
 
 
-def binary_gate(expected: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Gate:
+def binary_gate(
+    expected: Mapping[str, str],
+    altered: Mapping[str, tuple[str, str]],
+    rows: Sequence[Mapping[str, Any]],
+) -> Gate:
     """Whether the audited programs are those that were built, where their build recorded it.
 
     Args:
         expected: SHA-256 by path.
+        altered: programs that are not their package's: the sum it has and the one found.
         rows: of the BINARIES table; a program that is not there has an empty hash.
     """
     for row in rows:
@@ -137,6 +142,9 @@ def binary_gate(expected: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) 
         if path in expected and seen != expected[path]:
             found = seen or "nothing"
             return Gate("binary", False, f"{path}: expected {expected[path]}, found {found}")
+        if path in altered:
+            sums = "expected MD5 {}, found {}".format(*altered[path])
+            return Gate("binary", False, f"{path}: {sums}")
     return Gate("binary", True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.debian import altered
 from parity.errors import shown_to_the_user
 from parity.execute import gates, storage
 from parity.execute.audit import AuditError, audit_arm
@@ -30,6 +31,7 @@ from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
 PATIENCE_SECONDS = 120
 QUESTION = "question.json"
 Answer = dict[str, Any]
+Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,9 @@ def ask(question: Question, folder: Path | None = None) -> Answer:
         for name in question.benchmarks
     }
     ours = host_namespaces()
-    look = partial(
-        look_at,
-        images=question.images,
-        binaries=binaries,
-        expected=question.expected,
-        ours=ours,
-    )
+    programs = {path for group in binaries.values() for path in group}
+    judge = partial(gates.binary_gate, question.expected, altered(sorted(programs)))
+    look = partial(look_at, images=question.images, binaries=binaries, judge=judge, ours=ours)
     # Hashing and waiting for other programs, so the node's CPUs can do it side by side.
     with ThreadPoolExecutor(max_workers=len(facts["cpus"])) as pool:
         seen = dict(zip(question.arms, pool.map(look, question.arms), strict=True))
@@ -148,17 +146,22 @@ def look_at(
     name: str,
     images: Mapping[str, Mapping[str, Any]],
     binaries: Mapping[str, Sequence[str]],
-    expected: Mapping[str, str],
+    judge: Callable[[Rows], gates.Gate],
     ours: Mapping[str, str],
-) -> tuple[ArmState, list[dict[str, Any]]]:
-    """The state of an arm on this node, and the identity of its binaries if it can be used."""
+) -> tuple[ArmState, Rows]:
+    """The state of an arm on this node, and the identity of its binaries if it can be used.
+
+    Args:
+        judge: says of the rows of an arm that runs the native programs whether they are
+            those that were installed.
+    """
     arm = every_arm()[name]
     state = arm_state(arm, images)
     if state.reason or not state.gate.passed:
         return state, []
     state, rows = audited(arm, state, binaries, ours)
     if arm.image_format is None or arm.link_set == SHARED:
-        gate = gates.binary_gate(expected, rows)
+        gate = judge(rows)
         if not state.reason and not gate.passed:
             state = replace(state, reason="gate-binary", detail=gate.detail)
     return state, rows
