@@ -40,6 +40,7 @@ ROOMS = {
     "overview": SHARED | GROUND | {"plan", "preview"},
     "progress": SHARED | GROUND | {"study", "plan", "execute", "overview"},
     "harness": SHARED | GROUND | {"study", "plan", "system", "execute", "analysis"},
+    "sides": SHARED | GROUND | {"plan", "execute", "analysis"},
     "system": SHARED,
     **{name: SHARED for name in SHARED},
 }
@@ -81,7 +82,7 @@ def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
     from parity.runtimes import arms
 
     names = {arm.runtime for arm in arms().values()} | set(benchmarks())
-    names -= {"native", "startup", "memory", "namespaces"}  # words of their own, too
+    names -= {"native", "startup", "memory", "namespaces", "ladder"}  # words of their own, too
     # Figures are about a benchmark, so the list of figures names them; the builder of
     # images is one of the runtimes' programs, and stores are named after theirs.
     allowed = {"present/figures.py", "present/specs.py"}

@@ -44,8 +44,8 @@ def test_each_scale_has_its_blocks(clone: Path, scale: str, blocks: int) -> None
 
 
 TARGETS = (
-    "claims", "claims_expected", "compare", "dashboard", "figures", "images", "plan", "probe",
-    "paper", "reparse",
+    "claims", "claims_expected", "compare", "dashboard", "figures", "images", "parity", "plan",
+    "probe", "paper", "reparse",
 )  # fmt: skip
 
 

@@ -1,0 +1,80 @@
+"""`snakemake parity` on the real runtimes, in a clone that borrows the images made here."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+IMAGES = ROOT / "results/images/images.json"
+CAMPAIGN = "torrez2019-smoke"
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not IMAGES.exists(), reason="no images here: snakemake images"),
+]
+# The digest that the records of one clone have for the SIF file: as if a byte had changed.
+WRONG = "sha256:" + "0" * 64
+
+
+def _parity(clone: Path, *words: str) -> subprocess.CompletedProcess:
+    # A clone's own images would have to be built; these are taken as they are.
+    argv = [SNAKEMAKE, "parity", "--allowed-rules", "parity", "write_plan", *words]
+    return subprocess.run(argv, cwd=clone, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def asked(clone: Path) -> tuple[Path, str]:
+    """The clone in which every arm was asked, and what was printed."""
+    records = json.loads(IMAGES.read_text())
+    records["sif"]["digest"] = WRONG
+    (clone / "results/images").mkdir(parents=True)
+    (clone / "results/images/images.json").write_text(json.dumps(records))
+    done = _parity(clone)
+    assert done.returncode == 0, done.stderr
+    return clone / "results/parity", done.stdout
+
+
+def test_every_arm_of_the_study_has_an_answer_or_a_reason(asked) -> None:
+    document = json.loads((asked[0] / f"{CAMPAIGN}.json").read_text())
+    arms = [side["arm"] for side in document["sides"]]
+    assert arms == document_arms(asked[0].parents[1])
+    for side in document["sides"]:
+        assert bool(side["reason"]) != bool(side["interface"]), side["arm"]
+
+
+def document_arms(clone: Path) -> list[str]:
+    plan = json.loads((clone / f"results/live/{CAMPAIGN}/plan.json").read_text())
+    return plan["arms"]
+
+
+def test_the_a_a_pair_is_identical(asked) -> None:
+    with (asked[0] / f"{CAMPAIGN}.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["arm"] == "native-b"]
+    assert rows and {row["verdict"] for row in rows} <= {"same", "not recorded"}
+    assert all(row["sha256"] == row["reference_sha256"] for row in rows)
+
+
+def test_the_program_s_variables_are_the_runner_s_own_in_every_arm(asked) -> None:
+    with (asked[0] / f"{CAMPAIGN}-interface.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["fact"] == "variables of the program"]
+    assert {row["value"] for row in rows} == {"HOME LC_ALL PATH TMPDIR TZ"}
+
+
+def test_the_report_is_printed(asked) -> None:
+    said = asked[1]
+    for words in ("held against Native A", "Kernel interface", "confounded", "Native B: the same"):
+        assert words in said or words.capitalize() in said
+
+
+def test_an_image_that_is_another_one_is_a_row_with_both_digests(asked) -> None:
+    document = json.loads((asked[0] / f"{CAMPAIGN}.json").read_text())
+    (side,) = [side for side in document["sides"] if side["arm"] == "apptainer"]
+    if not side["reason"].startswith("not its image"):
+        pytest.skip(f"apptainer: {side['reason']}")
+    assert WRONG in side["reason"] and "found sha256:" in side["reason"]
+    assert not side["programs"]

@@ -1,0 +1,1 @@
+"""What both sides of a comparison are: programs, libraries, and the kernel as they see it."""

@@ -1,0 +1,26 @@
+"""Rule parity: what both sides of the study's comparisons are, and where they differ."""
+
+from pathlib import Path
+
+from parity.benchmarks.debian import altered
+from parity.errors import shown_to_the_user
+from parity.files import read_json
+from parity.provenance.binaries import programs_expected
+from parity.sides import comparison, document, report
+from parity.sides.side import ask_all, programs_of
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        plan, images = (read_json(Path(path)) for path in snakemake.input[:2])
+        natives = [programs_expected(read_json(Path(path))) for path in snakemake.input[2:]]
+        programs, reference = programs_of(plan), plan["reference"]
+        sides = ask_all(plan, images)
+        likenesses = comparison.likenesses(sides, reference, programs)
+        differences = comparison.differences(sides, reference)
+        changed = altered({path for paths in programs.values() for path in paths})
+        recorded = natives[0] if natives else {}
+        wrong = comparison.mismatches(sides, reference, recorded, changed)
+        folder = Path(snakemake.params.folder)
+        document.write(folder, plan, sides, likenesses, differences, wrong)
+        print("\n".join(report.report(plan, programs, sides, likenesses, differences)))
+        comparison.refuse(wrong)
