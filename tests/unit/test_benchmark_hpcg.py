@@ -22,7 +22,7 @@ def test_a_real_output():
     parsed = parse(golden("hpcg/real-1x1.txt"))
     assert parsed.valid, parsed.detail
     assert values(parsed) == {
-        "rating": 2.76015,
+        "rate": 2.76015,
         "raw_rate": 2.86652,
         "bandwidth": 21.7766,
         "time": 2.00241,
@@ -41,7 +41,7 @@ def test_a_real_output():
 def test_two_ranks():
     parsed = parse(golden("hpcg/real-1x2.txt"), ranks=2)
     assert parsed.valid, parsed.detail
-    assert values(parsed)["rating"] == 2.67373
+    assert values(parsed)["rate"] == 2.67373
 
 
 def test_a_program_that_multiplies_wrongly_is_found_out_by_hpcg_itself():

@@ -113,7 +113,7 @@ def test_hpcg(tmp_path, ranks):
     parsed = run("hpcg", tmp_path, nodes=1, ranks=ranks, n=16, seconds=1)
     assert parsed.valid, parsed.detail
     assert parsed.detail.startswith("not an official HPCG result")
-    assert values(parsed)["rating"] > 0
+    assert values(parsed)["rate"] > 0
 
 
 def test_stream(tmp_path):

@@ -99,7 +99,7 @@ class Hpcg(Benchmark):
         },
     }
     allocations = "required"
-    primary = ("rating",)
+    primary = ("rate",)
     note = (
         "An official HPCG result takes 1800 s and a quarter of the node's memory. "
         "Runs below that are derived from HPCG, and not official."
@@ -163,7 +163,7 @@ def _parsed(values: Mapping[str, str], memory: float) -> Parsed:
         valid=True,
         detail=why,
         metrics=(
-            Metric("rating", number(_VALID), "Gflop/s", "higher"),
+            Metric("rate", number(_VALID), "Gflop/s", "higher"),
             Metric("raw_rate", number("GFLOP/s Summary::Raw Total"), "Gflop/s", "higher"),
             Metric("bandwidth", number("GB/s Summary::Raw Total B/W"), "GB/s", "higher"),
             Metric("time", seconds, "s", "neither"),
