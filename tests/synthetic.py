@@ -111,7 +111,53 @@ PLACED_CASES: dict[
         }.items()
     },
 }
-ALL_CASES = CASES | PLACED_CASES
+# What Spack provides: HPCG and STREAM, SysBench with and without libaio, and the rest.
+SPACK_PLACED = {"hpcg-1x1": (1, 1), "hpcg-1x2": (1, 2), "npb-1x2-cg": (1, 2), "npb-1x2-ep": (1, 2)}
+SPACK_CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]] = {
+    **{
+        case: ("hpcg", 0.03, {"rate": (rating, 0.006, "Gflop/s", "higher", True)})
+        for case, rating in {"hpcg-1x1": 1.42, "hpcg-1x2": 2.31}.items()
+    },
+    "stream": (
+        "stream",
+        0.02,
+        {
+            kernel: (rate, 0.01, "GB/s", "higher", kernel == "triad")
+            for kernel, rate in {"copy": 12.1, "scale": 11.4, "add": 13.0, "triad": 12.8}.items()
+        },
+    ),
+    **{
+        f"sysbench-libaio-{level}": (
+            "sysbench-libaio",
+            0.01,
+            {"time": (time, 0.004, "s", "lower", True)},
+        )
+        for level, time in {"linked": 1.038, "absent": 1.02}.items()
+    },
+    **{
+        f"npb-1x2-{kernel}": ("npb", 0.03, {"rate": (rate, 0.01, "Mop/s", "higher", True)})
+        for kernel, rate in {"cg": 812.0, "ep": 61.0}.items()
+    },
+    "ior-own": (
+        "ior",
+        0.1,
+        {
+            "write": (412.0, 0.05, "MiB/s", "higher", True),
+            "read": (3120.0, 0.05, "MiB/s", "higher", True),
+        },
+    ),
+    "mpip-cg": (
+        "mpip",
+        0.03,
+        {
+            "application": (3.1, 0.01, "s", "lower", True),
+            "mpi": (0.21, 0.05, "s", "lower", True),
+            "init": (0.55, 0.04, "s", "lower", True),
+        },
+    ),
+}
+RUNGS = ("cgroup", "mount", "pid", "ipc", "user", "net", "seccomp", "squashfs")
+ALL_CASES = CASES | PLACED_CASES | SPACK_CASES
 STARTUP = {
     "native-a": 1,
     "native-b": 1,
@@ -254,6 +300,76 @@ def scaling_plan(
     }
 
 
+def spack_plan(
+    study: str, cases: tuple[str, ...], blocks: int = 3, more: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A plan of cases that Spack provides.
+
+    Args:
+        more: runtimes of arms beside the usual ones, which come before the containers.
+    """
+    whole, more = plan(blocks), more or {}
+    arms = [*whole["aa_pair"], *more, *(a for a in whole["arms"] if a not in whole["aa_pair"])]
+    entries = []
+    for case in cases:
+        benchmark, margin, metrics = SPACK_CASES[case]
+        parameters: dict[str, Any] = {"events": 2800}
+        if case in SPACK_PLACED:
+            parameters = dict(zip(("nodes", "ranks"), SPACK_PLACED[case], strict=True))
+        elif benchmark == "sysbench-libaio":
+            parameters["libaio"] = case.rpartition("-")[2]
+        primary = [name for name, facts in metrics.items() if facts[4]]
+        entries.append(
+            {"case": case, "benchmark": benchmark, "parameters": parameters, "margin": margin,
+             "primary": primary, "timeout": 60}
+        )  # fmt: skip
+    runs = [{"run": f"{case}.{arm}", "case": case, "arm": arm} for case in cases for arm in arms]
+    titles = {"hpcg": "HPCG", "stream": "STREAM", "sysbench-libaio": "SysBench cpu, libaio",
+              "npb": "NPB", "ior": "IOR", "mpip": "Time in MPI"}  # fmt: skip
+    used = {entry["benchmark"]: titles[entry["benchmark"]] for entry in entries}
+    return whole | {
+        "study": study,
+        "campaign": f"{study}-synthetic",
+        "title": f"Synthetic numbers of {study}",
+        "arms": arms,
+        "arm_titles": {arm: TITLES.get(arm, "+" + arm.partition("-")[2]) for arm in arms},
+        "arm_runtimes": {arm: more.get(arm) or RUNTIMES[arm] for arm in arms},
+        "benchmark_titles": used,
+        "benchmark_notes": dict.fromkeys(used, ""),
+        "cases": entries,
+        "blocks": [
+            {"block": f"{study}-synthetic-b{number:04d}-00000000", "number": number, "nodes": 1,
+             "runs": runs}
+            for number in range(1, blocks + 1)
+        ],
+        "comparisons": [
+            {"case": entry["case"], "metric": metric, "arm": arm, "reference": "native-a",
+             "margin": None if metric in ("mpi", "init") else entry["margin"]}
+            for entry in entries
+            for metric in entry["primary"]
+            for arm in arms
+            if arm != "native-a"
+        ],
+        "not_tested": [{"arm": "shifter", "reason": "not packaged for this system"}],
+    }  # fmt: skip
+
+
+def libaio_plan(blocks: int = 3) -> dict[str, Any]:
+    """SysBench with and without libaio in every arm."""
+    return spack_plan("libaio", ("sysbench-libaio-linked", "sysbench-libaio-absent"), blocks)
+
+
+def hpcg_plan(blocks: int = 3) -> dict[str, Any]:
+    """HPCG on one and two ranks, and STREAM."""
+    return spack_plan("hpcg", ("hpcg-1x1", "hpcg-1x2", "stream"), blocks)
+
+
+def ladder_plan(blocks: int = 3) -> dict[str, Any]:
+    """HPCG on one rank under every rung of the ladder and every runtime."""
+    more = {f"ladder-{rung}": "ladder" for rung in RUNGS}
+    return spack_plan("ladder", ("hpcg-1x1",), blocks, more)
+
+
 def run_row(
     plan: Mapping[str, Any], block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
 ) -> dict[str, Any]:
@@ -270,7 +386,7 @@ def run_row(
         "benchmark": ALL_CASES[run["case"]][0],
         "case": run["case"],
         "arm": run["arm"],
-        "runtime": RUNTIMES[run["arm"]],
+        "runtime": plan["arm_runtimes"][run["arm"]],
         "parameters": "{}",
         "final": True,
         "stage": "valid",

@@ -121,10 +121,11 @@ def test_a_pair_without_its_block_is_lost_with_the_reason(tmp_path) -> None:
 
 
 def test_the_audit_goes_into_the_archive_with_its_checksum(tmp_path) -> None:
-    (live,) = (ROOT / "results/archive").glob("machine-*")
+    live = ROOT / "results/archive/machine-2026-11-20"
     copy = shutil.copytree(live, tmp_path / "live")
     (copy / audit.RESULT).write_text("{}\n")
     archive = archive_dataset(copy, tmp_path, "machine")
+    assert archive.name == "machine-torrez2019-2026-11-20"
     assert audit.RESULT in (archive / CHECKSUMS).read_text()
     assert broken_files(archive) == []
     (archive / audit.RESULT).write_text("{ }\n")

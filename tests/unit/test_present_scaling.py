@@ -19,10 +19,11 @@ from test_present_figures import ROOT, drawn, house_style, texts, words_apart  #
 
 from parity.errors import UserError
 from parity.present import curves, figures, harness, numbers, paper, present, scale, specs, words
+from parity.present.figure_spec import Form
 from parity.present.summary import summary
 from parity.present.view import View
 
-SPEC = next(spec for spec in specs.FIGURES if spec.by_nodes)
+SPEC = next(spec for spec in specs.FIGURES if spec.form is Form.NODES)
 ARMS = ("native-a", "native-b", "apptainer", "docker", "lxc", "podman")
 ONE_HOST = "All nodes are network namespaces on one host."
 # Docker costs a tenth more on four nodes, LXC is not there, and Podman fails in one case.

@@ -14,9 +14,9 @@ import pytest
 
 from parity.errors import UserError
 from parity.runtimes import arms, rungs, rungs_seccomp
+from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
 from parity.runtimes.rungs import CONTROL_GROUP, FILTERED, MECHANISMS, MOUNTED
 from parity.runtimes.rungs_seccomp import Rule, rules
-from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
 DIGEST = f"sha256:{'1' * 64}"

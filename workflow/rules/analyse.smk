@@ -11,6 +11,8 @@ ANALYSED = [
     "values",
     "pairs",
     "comparisons",
+    "factorial",
+    "steps",
     "dispersion",
     "ledger",
     "losses",
@@ -66,6 +68,7 @@ rule draw:
         ),
         csv=expand("results/{{source}}/{{dataset}}/tables/{name}.csv", name=TABLE_NAMES),
         numbers="results/{source}/{dataset}/numbers.tex",
+        section="results/{source}/{dataset}/section.tex",
         summary="results/{source}/{dataset}/summary.txt",
     log:
         "results/{source}/{dataset}/logs/draw.log",
@@ -79,9 +82,10 @@ rule draw:
 
 
 rule figures:
-    """Draw the archived dataset (or the live one, if `data` says so), and print its plan, its ledger and its A/A ratios."""
+    """Draw all archived datasets (or the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
     input:
-        figures=expand(f"{DATA}/figures/{{name}}.pdf", name=FIGURE_NAMES),
+        figures=expand("{data}/figures/{name}.pdf", data=DRAWN, name=FIGURE_NAMES),
+        summaries=expand("{data}/summary.txt", data=DRAWN),
         summary=f"{DATA}/summary.txt",
     log:
         "results/figures.log",

@@ -63,7 +63,7 @@ rule reparse:
 
 
 rule archive:
-    """Copy the campaign that was measured here into results/archive/<system>-<day>."""
+    """Copy the campaign that was measured here into results/archive/<system>-<study>-<day>."""
     input:
         plan=f"{LIVE}/plan.json",
         images=f"{LIVE}/images.json",

@@ -31,6 +31,11 @@ NATIVE = ["results/native/native.json"] if BY_SPACK else []
 ARCHIVE = f"results/archive/{config['archive']}"
 # What `figures` and `paper` draw; `all` always draws what is measured here.
 DATA = LIVE if config["data"] == "live" else ARCHIVE
+# What `figures` draws: all that is archived, or what was measured here.
+ARCHIVED = sorted(
+    str(path.parent) for path in Path("results/archive").glob("*/plan.json")
+)
+DRAWN = [DATA] if DATA == LIVE else sorted({DATA, *ARCHIVED})
 
 
 def asked(key):

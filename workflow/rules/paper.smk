@@ -2,8 +2,25 @@
 
 from pathlib import Path
 
+from parity.records.dataset import archived
+
 CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
 PUBLISHED = ["config/published/claims.csv", "config/published/ruiz_table1.csv"]
+STUDIES = sorted(path.stem for path in Path("config/studies").glob("*.yaml"))
+
+
+def others(*names):
+    """The function that gives these files of the other archived datasets of a dataset's system."""
+
+    def of_dataset(wildcards):
+        known = archived(Path("results/archive"))
+        if wildcards.source != "archive" or wildcards.dataset not in known:
+            return []
+        system = known[wildcards.dataset][0]
+        beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]
+        return expand("results/archive/{other}/{name}", other=beside, name=names)
+
+    return of_dataset
 
 
 rule tell:
@@ -43,6 +60,8 @@ rule build_paper:
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
+        sections=others("section.tex"),
+        beside=others(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:
@@ -51,7 +70,8 @@ rule build_paper:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("present/paper.py"),
+        code=digest_of("present/paper.py", "present/section.py"),
+        studies=STUDIES,
     script:
         "../scripts/build_paper.py"
 

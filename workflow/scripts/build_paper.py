@@ -4,13 +4,34 @@ import json
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
+from parity.present import section
 from parity.present.paper import build, of_study
+
+
+def study_of(folder: Path) -> str:
+    """The study of a dataset."""
+    return json.loads((folder / "plan.json").read_text(encoding="utf-8"))["study"]
+
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given = snakemake.input
-        plan = json.loads(Path(given.plan).read_text(encoding="utf-8"))
-        study = of_study(map(Path, given.studies), plan["study"])
+        own = study_of(Path(given.plan).parent)
+        study = of_study(map(Path, given.studies), own)
         parts = [given.numbers, *given.tables, *given.claims, *given.figures]
-        log = build(Path(given.main), study, map(Path, parts), Path(snakemake.output.pdf))
+        beside = [Path(path).parent for path in given.sections]
+        known = {own, *map(study_of, beside)}
+        live = snakemake.wildcards.source != "archive"
+        absent = [] if live else [name for name in snakemake.params.studies if name not in known]
+        log = build(
+            Path(given.main),
+            study,
+            map(Path, parts),
+            Path(snakemake.output.pdf),
+            section.together([folder.name for folder in beside], absent),
+            {
+                folder.name: [folder / section.NAME, *sorted((folder / "figures").glob("*.pdf"))]
+                for folder in beside
+            },
+        )
         Path(snakemake.log[0]).write_text(log, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Rule figures: what the dataset says; an archive is checked first."""
+"""Rule figures: what the datasets say; archives are checked first."""
 
 from pathlib import Path
 
@@ -7,7 +7,11 @@ from parity.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        folder = Path(snakemake.input.summary).parent
-        if folder.parent.name == "archive":
-            refuse_broken(folder)
+        named = Path(snakemake.input.summary).parent
+        drawn = sorted({Path(path).parent for path in snakemake.input.summaries})
+        for folder in drawn:
+            if folder.parent.name == "archive":
+                refuse_broken(folder)
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))
+        for folder in drawn:
+            print(f"{folder}/figures{': the above' if folder == named else ''}")

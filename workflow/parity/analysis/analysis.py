@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import comparisons, exclusions, ledger, pairing, tables
+from parity.analysis import comparisons, crossed, exclusions, ladder, ledger, pairing, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.dispersion import dispersion
 from parity.records import schema
@@ -22,6 +22,8 @@ class Analysis:
     values: pd.DataFrame
     pairs: pd.DataFrame
     comparisons: pd.DataFrame
+    factorial: pd.DataFrame
+    steps: pd.DataFrame
     dispersion: pd.DataFrame
     ledger: pd.DataFrame
     losses: pd.DataFrame
@@ -38,6 +40,8 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
         values=values,
         pairs=pairs,
         comparisons=concluded,
+        factorial=crossed.effects(dataset, values),
+        steps=ladder.steps(dataset, values),
         dispersion=dispersion(values),
         ledger=ledger.ledger(dataset, stages),
         losses=ledger.losses(dataset, stages),

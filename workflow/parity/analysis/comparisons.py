@@ -32,7 +32,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[dict[str,
         arms = [dataset.double, *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
     for case, metric in measured - planned.keys():
-        compared |= {(case, metric, arm) for arm in plan["arms"]}
+        compared |= {(case, metric, arm) for arm in dataset.arms_of(case)}
     return [
         {
             "case": case,
@@ -70,10 +70,7 @@ def _row(
     """One comparison before the A/A gate."""
     effects = [pair["effect"] for pair in paired]
     ratio = kind(comparison) == "ratio"
-    result = _ratio(effects, comparison["margin"]) if ratio else _difference(effects)
-    reason = _reason(dataset, comparison) if len(effects) < 2 else ""
-    if not effects and reason.startswith(outcomes.NOT_TESTED):
-        result["outcome"], reason = outcomes.NOT_TESTED, reason.split(": ", 1)[-1]
+    result = tested(effects, comparison["margin"]) if ratio else _difference(effects)
     copied = ("case", "metric", "arm", "reference", "margin", "planned")
     return {
         **{key: comparison[key] for key in copied},
@@ -81,17 +78,17 @@ def _row(
         "unit": of_case.unit,
         "better": of_case.better,
         "planned_blocks": _planned_blocks(dataset, comparison),
-        "reason": reason,
         "identity": identity(recorded, paired),
         "control": comparison["arm"] == dataset.double,
         **result,
+        **too_few(dataset, comparison, result),
     }
 
 
-def _ratio(logs: Sequence[float], margin: float) -> dict[str, Any]:
+def tested(logs: Sequence[float], margin: float) -> dict[str, Any]:
     """Geometric mean ratio, intervals and equivalence test of the logs of one comparison."""
     found = estimate.estimate(logs)
-    tested = found.interval90 is not None
+    several = found.interval90 is not None
     low95, high95 = _exponents(found.interval95)
     low90, high90 = _exponents(found.interval90)
     return {
@@ -101,8 +98,8 @@ def _ratio(logs: Sequence[float], margin: float) -> dict[str, Any]:
         "high95": high95,
         "low90": low90,
         "high90": high90,
-        "p_equivalence": estimate.equivalence_p(logs, margin) if tested else None,
-        "smallest_margin": estimate.smallest_margin(found.interval90) if tested else None,
+        "p_equivalence": estimate.equivalence_p(logs, margin) if several else None,
+        "smallest_margin": estimate.smallest_margin(found.interval90) if several else None,
         "outcome": estimate.outcome(logs, margin),
     }
 
@@ -137,6 +134,16 @@ def _planned_blocks(dataset: Dataset, comparison: Mapping[str, Any]) -> int:
     )
 
 
+def too_few(
+    dataset: Dataset, comparison: Mapping[str, Any], result: Mapping[str, Any]
+) -> dict[str, str]:
+    """Outcome and reason of a result; where its blocks are too few, why they are."""
+    reason = _reason(dataset, comparison) if result["blocks"] < 2 else ""
+    if not result["blocks"] and reason.startswith(outcomes.NOT_TESTED):
+        return {"outcome": outcomes.NOT_TESTED, "reason": reason.split(": ", 1)[-1]}
+    return {"outcome": result["outcome"], "reason": reason}
+
+
 def _reason(dataset: Dataset, comparison: Mapping[str, Any]) -> str:
     """Why there are fewer than two pairs: not tested, the commonest failure, or the plan itself."""
     declared = dataset.not_tested(comparison["case"]).get(comparison["arm"])
@@ -152,15 +159,7 @@ def _reason(dataset: Dataset, comparison: Mapping[str, Any]) -> str:
 
 
 def _gated(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The row after the A/A gate.
-
-    The same thing measured twice must come out the same before "the same" can be
-    said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
-    Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
-    either, because the harness alone produces one.
-    """
-    if row["control"] or row["outcome"] not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
-        return row
+    """The row after the A/A gate of its case and metric."""
     control = [
         other["outcome"]
         for other in rows
@@ -168,7 +167,20 @@ def _gated(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any
         and other["blocks"]
         and (other["case"], other["metric"]) == (row["case"], row["metric"])
     ]
-    if outcomes.EQUIVALENT in control:
+    return row if row["control"] else gated(row, control)
+
+
+def gated(row: dict[str, Any], control: Sequence[str]) -> dict[str, Any]:
+    """A row as far as the A/A pair allows, whose own outcomes are `control`.
+
+    The same thing measured twice must come out the same before "the same" can be
+    said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
+    Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
+    either, because the harness alone produces one.
+    """
+    if row["outcome"] not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
+        return row
+    if control and all(outcome == outcomes.EQUIVALENT for outcome in control):
         return row
     if row["outcome"] == outcomes.EQUIVALENT:
         return row | {

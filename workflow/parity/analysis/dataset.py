@@ -45,6 +45,15 @@ class Dataset:
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
 
     @cached_property
+    def _arms_by_case(self) -> dict[str, set[str]]:
+        return {case: set(runs["arm"]) for case, runs in self.planned.groupby("case")}
+
+    def arms_of(self, case: str) -> list[str]:
+        """The arms that the plan runs a case in, in its order."""
+        held = self._arms_by_case.get(case, set())
+        return [arm for arm in self.plan["arms"] if arm in held]
+
+    @cached_property
     def benchmark_of(self) -> dict[str, str]:
         """The benchmark of each case."""
         return {case["case"]: case["benchmark"] for case in self.plan["cases"]}

@@ -86,6 +86,58 @@ COMPARISONS = schema.TableSchema(
     ),
 )
 
+# What the two tables below say of each contrast, as COMPARISONS does of a comparison.
+_TESTED = (
+    _column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1"),
+    _column("blocks", _I, "Blocks that hold all runs of the contrast; the sample size."),
+    _column("estimate", _F, "Geometric mean of the ratio.", "", True),
+    _column("low95", _F, "Lower end of the 95 % interval.", "", True),
+    _column("high95", _F, "Upper end of the 95 % interval.", "", True),
+    _column("low90", _F, "Lower end of the 90 % interval.", "", True),
+    _column("high90", _F, "Upper end of the 90 % interval.", "", True),
+    _column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
+    _column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
+    _column("outcome", _S, "A name from parity.analysis.outcomes."),
+    _column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
+    _column("identity", _S, "As in comparisons, of arm and reference; empty if by design."),
+)
+
+FACTORIAL = schema.TableSchema(
+    "factorial",
+    "One row per arm and effect of a factor of two levels, crossed with the arm.",
+    ("benchmark", "metric", "factor", "cases", "arm", "effect"),
+    (
+        _column("benchmark", _S, "Benchmark that has the factor."),
+        _METRIC,
+        _column("factor", _S, "The factor."),
+        _column("cases", _S, "The cases of its low and high level: `<low> <high>`."),
+        _column("low", _S, "Level that is compared with."),
+        _column("high", _S, "Level whose cost over that of `low` is the effect of the factor."),
+        _ARM,
+        _column(
+            "effect",
+            _S,
+            "level: of the factor within this arm; level-overall: averaged over arm and "
+            "reference; arm-overall: arm over reference, averaged over both levels; "
+            "interaction: `level` in the arm over that in the reference.",
+        ),
+        *_TESTED,
+    ),
+)
+
+STEPS = schema.TableSchema(
+    "steps",
+    "One row per step of a ladder of arms: its cost over that of the step before.",
+    ("case", "metric", "arm"),
+    (
+        _CASE,
+        _METRIC,
+        _ARM,
+        _column("before", _S, "The nearest step before it that has values in common blocks."),
+        *_TESTED,
+    ),
+)
+
 DISPERSION = schema.TableSchema(
     "dispersion",
     "One row per case, metric and arm: how its values lie and spread over the blocks.",
@@ -156,10 +208,11 @@ EXCLUSIONS = schema.TableSchema(
     ),
 )
 
-TABLES = {
-    table.name: table
-    for table in (VALUES, PAIRS, COMPARISONS, DISPERSION, LEDGER, LOSSES, EXCLUSIONS)
-}
+_ALL = (
+    *(VALUES, PAIRS, COMPARISONS, FACTORIAL, STEPS),
+    *(DISPERSION, LEDGER, LOSSES, EXCLUSIONS),
+)
+TABLES = {table.name: table for table in _ALL}
 
 
 def frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:

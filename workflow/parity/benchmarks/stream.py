@@ -93,7 +93,7 @@ class Stream(Benchmark):
             "description": "Threads; the program is bound to as many logical CPUs.",
         },
     }
-    primary = ("triad",)
+    primary = ("copy", "scale", "add", "triad")
     note = (
         "A result is STREAM's if each array is at least four times the last-level cache; "
         "with smaller arrays it is marked `conforming` 0 and is a variant's."

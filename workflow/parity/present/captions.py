@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from parity.present import words
-from parity.present.specs import FEW, FigureSpec
+from parity.present.figure_spec import FigureSpec, Form
+from parity.present.specs import FEW
 from parity.present.view import View
 
 _BARS = "Bars: median over blocks; lines: smallest to largest block."
@@ -18,11 +19,41 @@ _CURVES = (
     "Below each point: its number of blocks and the outcome of its comparison, which is of ratios "
     "within blocks, and so not to be read off the range of values."
 )
+_CROSSED = (
+    "First row: cost with the library over that without, in each arm, and the interaction, which "
+    "is that ratio over the one in the reference; second row: the arm over the reference at each "
+    "level; third row: the same effects, each averaged over both levels of the other."
+)
+_LADDER = (
+    "Left: cost over the bare program; right: over the step before, and for full runtimes over "
+    "the last step, both paired within blocks. Where a step has no value, the next one is held "
+    "against the step before that. A dagger marks where binary or libraries differ as well."
+)
 _DECIDING = (
     "Thick: 90 % interval, which decides equivalence; thin: 95 % interval, which decides "
     "difference."
 )
 _DESCRIBING = "Thick: 90 % interval; thin: 95 % interval; no margin was set."
+
+
+_SPECIAL = {Form.CROSSED: _CROSSED, Form.LADDER: _LADDER}
+
+
+def _tested(view: View, spec: FigureSpec) -> str:
+    """Unit, margin and blocks of the comparisons of a figure of cost ratios."""
+    rows = [
+        row
+        for case in view.shown(spec)
+        for row in view.comparisons(case, spec.quantities[0].metric).values()
+        if row.kind == "ratio"
+    ]
+    margins = sorted({row.margin for row in rows})
+    counts = sorted({row.blocks for row in rows if row.blocks}) or [0]
+    blocks = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return (
+        f"All numbers are ratios of {spec.quantities[0].label}, as costs, over {blocks} blocks; "
+        f"margin {', '.join(words.margin(margin) for margin in margins)}."
+    )
 
 
 def of_figure(view: View, spec: FigureSpec) -> str:
@@ -35,8 +66,11 @@ def of_figure(view: View, spec: FigureSpec) -> str:
     }
     if not kinds:
         return spec.caption
-    if spec.by_nodes:
+    form = view.form(spec)
+    if form is Form.NODES:
         return f"{spec.caption} {_CURVES}"
+    if form in _SPECIAL:
+        return f"{spec.caption} {_SPECIAL[form]} {_tested(view, spec)} {_DECIDING}"
     marks = _BARS if spec.from_zero else _POINTS
     return f"{spec.caption} {marks} {_DECIDING if 'ratio' in kinds else _DESCRIBING}"
 

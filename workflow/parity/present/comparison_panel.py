@@ -16,6 +16,7 @@ from parity.present.style import ArmStyle
 
 NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
 SMALL = 1.0  # inches below which a panel's label has to be short
+CLOSE = 0.1  # length of an axis of ratios below which its ticks have three decimals
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
 
@@ -28,12 +29,14 @@ class Scale:
         neutral: where arm and reference cost the same.
         margin: the equivalence margin; None for differences.
         limits: both ends of the axis.
+        published: ratios of a publication to mark.
     """
 
     factor: float
     neutral: float
     margin: float | None
     limits: tuple[float, float]
+    published: tuple[float, ...] = ()
 
 
 def comparison(
@@ -50,13 +53,13 @@ def comparison(
     `numbers` also the estimate; `label` says below what the axis is. An interval that
     leaves the axis ends in an arrow.
     """
-    found = column.view.comparisons(column.case, column.quantity.metric)
+    found = column.compared
     shown = [row for arm in column.arms if (row := found.get(arm)) and row.blocks]
     scale = _scale(column, list(found.values()), shown, logarithmic)
     _axis(axes, scale, bool(shown), logarithmic)
     for number, arm in enumerate(column.arms):
         row = found.get(arm)
-        if arm == column.view.plan["reference"]:
+        if row is None and arm == column.view.plan["reference"]:
             say(axes, number, "reference")
         elif row is None or not row.blocks:
             beyond = NUMBERS - 0.1 if numbers else 0.0
@@ -64,7 +67,8 @@ def comparison(
         else:
             _interval(axes, number, row, column.styles[arm], scale)
             _note(axes, number, row, numbers)
-    beside(axes, -1, "n   ratio [95 % interval]" if numbers else "n")
+    kind = "difference" if scale.margin is None else "ratio"
+    beside(axes, -1, f"n   {kind} [95 % interval]" if numbers else "n")
     if label:
         axes.set_xlabel(_comparison_label(column, scale, short=inches(axes) < SMALL))
 
@@ -73,19 +77,24 @@ def _scale(column: Column, found: Sequence[Any], shown: Sequence[Any], logarithm
     ratio = any(row.kind == "ratio" for row in found)
     factor, neutral = (1.0, 1.0) if ratio else (column.quantity.factor, 0.0)
     margin = found[0].margin if ratio else None
-    limits = _limits(shown, factor, margin, neutral)
+    limits = _limits(shown, factor, margin, neutral, column.published)
     if shown and logarithmic:
         lowest = min(factor * row.estimate for row in shown)
         limits = (min(-1.0, 3 * lowest), 2 * limits[1])
-    return Scale(factor, neutral, margin, limits)
+    return Scale(factor, neutral, margin, limits, column.published)
 
 
 def _limits(
-    shown: Sequence[Any], factor: float, margin: float | None, neutral: float
+    shown: Sequence[Any],
+    factor: float,
+    margin: float | None,
+    neutral: float,
+    published: Sequence[float],
 ) -> tuple[float, float]:
     """Room for all estimates and the band; very wide intervals are cut and marked.
 
-    Ratios have the neutral value in the middle; differences take only the side they need.
+    Ratios have the neutral value in the middle, but for what is published, which lies on
+    one side; differences take only the side they need.
     """
     centres = [factor * row.estimate for row in shown]
     ends = [factor * e for row in shown for e in (row.low95, row.high95) if np.isfinite(e)]
@@ -93,7 +102,11 @@ def _limits(
     widest = max([abs(e - neutral) for e in ends], default=0.0)
     reach = 1.12 * max(reach, min(widest, 4 * reach) if reach else widest) or 1.0
     if neutral:
-        return neutral - reach, neutral + reach
+        if not published:
+            return neutral - reach, neutral + reach
+        low = min([*centres, *ends, neutral - 1.5 * (margin or 0)])
+        top = max([*published, neutral + reach / 1.12])
+        return max(neutral - reach, low - 0.01), neutral + 1.08 * (top - neutral)
     low = max(min([*centres, *ends, 0.0]), -reach)
     high = min(max([*centres, *ends, 0.0]), reach)
     air = 0.06 * (high - low) or 1.0
@@ -110,13 +123,20 @@ def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
         axes.axvspan(*edges, color=style.BAND, zorder=-2, linewidth=0)
         for edge in edges:
             axes.axvline(edge, color=style.EDGE, linewidth=0.5, zorder=-1)
+    if len(scale.published) > 1:
+        axes.axvspan(*scale.published, color=style.PUBLISHED, zorder=-2, linewidth=0)
+    for value in scale.published:
+        axes.axvline(value, color="black", linestyle=":", linewidth=0.8, zorder=-1)
     axes.axvline(scale.neutral, color=style.EDGE, linewidth=0.6, zorder=-1)
     if not any_shown:
         axes.set_xticks([])
     elif logarithmic:
         axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=[1, 2, 2.5, 5, 10]))
+        # Labels of three decimals do not fit into a small panel.
+        tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
+        steps = [1, 2, 4, 5, 10] if scale.margin and tight else [1, 2, 2.5, 5, 10]
+        axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=steps))
         axes.ticklabel_format(axis="x", useOffset=False)
 
 
@@ -167,7 +187,7 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
 
 
 def _comparison_label(column: Column, scale: Scale, short: bool) -> str:
-    reference = words.arm_title(column.view.plan, column.view.plan["reference"])
+    reference = column.reference
     if scale.margin is None:
         return f"{column.quantity.label}: difference to\n{reference} ({column.quantity.unit})"
     if short:

@@ -6,36 +6,44 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from parity.present import scaling, sheet, style, words
+from parity.present import crossed, forest, ladder, scaling, sheet, style, words
 from parity.present.comparison_panel import comparison
+from parity.present.figure_spec import FigureSpec, Form
 from parity.present.panels import Column, rows
 from parity.present.sheet import LABELS, place
-from parity.present.specs import LEVELS, FigureSpec
+from parity.present.specs import LEVELS
 from parity.present.values_panel import distribution
 from parity.present.view import View
 
 GAP = 0.5  # inches right of each panel for counts and symbols
 FOOT, HEAD, BETWEEN = 0.78, 0.26, 0.6
 TITLE = 0.2  # inches for the figure's title above several columns
+MOST = 5  # columns that fit beside each other
+FORMS = {Form.NODES: scaling.draw, Form.CROSSED: crossed.draw, Form.LADDER: ladder.draw}
 
 
 def columns(view: View, spec: FigureSpec) -> list[Column]:
     """What the figure's columns show: each case of its benchmark with each quantity."""
-    styles = style.arm_styles(view.plan)
+    styles, cases = style.arm_styles(view.plan), view.shown(spec)
     return [
-        Column(view, case, quantity, view.arms, styles)
-        for case in view.shown(spec)
+        Column(view, case, quantity, view.arms_of(cases), styles)
+        for case in cases
         for quantity in spec.quantities
     ]
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:
-    """One figure; where the study has no such case, the figure says so."""
+    """One figure; where the study has no such case, the figure says so.
+
+    Where the columns are too many for values and comparisons, there are comparisons alone.
+    """
     found = columns(view, spec)
     if not found:
         return sheet.nothing(view, spec)
-    if spec.by_nodes:
-        return scaling.draw(view, spec)
+    if special := FORMS.get(view.form(spec)):
+        return special(view, spec)
+    if len(found) > MOST:
+        return forest.of_columns(found)
     return _side_by_side(found[0], spec) if len(found) == 1 else _stacked(found, spec)
 
 

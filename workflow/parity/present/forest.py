@@ -53,35 +53,51 @@ DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.
 
 def columns(view: View) -> list[Column]:
     """One panel per case and metric that has a margin; the A/A pair is its first row."""
-    styles = style.arm_styles(view.plan)
-    found = []
-    for case, metric in view.planned():
-        compared = view.comparisons(case, metric)
-        if any(row.kind == "ratio" for row in compared.values()):
-            unit = next(iter(compared.values())).unit
-            arms = [arm for arm in view.arms if arm in compared]
-            arms.sort(key=lambda arm, compared=compared: not compared[arm].control)
+    styles, found = style.arm_styles(view.plan), []
+    compared = {pair: view.comparisons(*pair) for pair in view.planned()}
+    held = {arm for rows_of in compared.values() for arm in rows_of}
+    arms = sorted(
+        (arm for arm in view.arms if arm in held), key=lambda arm: arm != view.dataset.double
+    )
+    for (case, metric), rows_of in compared.items():
+        if any(row.kind == "ratio" for row in rows_of.values()):
+            unit = next(iter(rows_of.values())).unit
             found.append(Column(view, case, words.quantity(metric, unit), arms, styles))
     return found
 
 
 def draw(view: View) -> Figure:
-    """The overview; a study without any margin gets a line that says so.
-
-    Where the panels would not fit on a page they stand closer, and the estimates are
-    left to the table of results.
-    """
+    """The overview; a study without any margin gets a line that says so."""
     found = columns(view)
     if not found:
         figure = sheet.new_figure(0.8)
         figure.text(0.5, 0.5, "no comparison of this study has a margin", ha="center")
         return figure
+    return of_columns(found)
+
+
+def of_columns(found: Sequence[Column]) -> Figure:
+    """The comparisons of these columns.
+
+    Where the panels would not fit on a page they stand closer, and the estimates are
+    left to the table of results.
+    """
     arms = max(len(column.arms) for column in found)
     grid = WIDE if WIDE.height(len(found), arms) <= PAGE else DENSE
+    reference = words.arm_title(found[0].view.plan, found[0].view.plan["reference"])
+    key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
+    return in_grid(found, _titles(found, grid), grid, [key, sheet.KEY])
+
+
+def in_grid(
+    found: Sequence[Column], titles: Sequence[str], grid: Grid, lines: Sequence[str]
+) -> Figure:
+    """A panel of comparisons for each column, each with its title; lines at the foot."""
+    view, arms = found[0].view, max(len(column.arms) for column in found)
     tall = -(-len(found) // grid.across)
     figure = sheet.new_figure(grid.height(len(found), arms))
     width = (style.TWO_COLUMNS - LABELS) / grid.across - grid.beside
-    for number, (column, title) in enumerate(zip(found, _titles(found, grid), strict=True)):
+    for number, (column, title) in enumerate(zip(found, titles, strict=True)):
         down, right = divmod(number, grid.across)
         left = LABELS + right * (width + grid.beside)
         bottom = FOOT + (tall - 1 - down) * grid.cell(arms) + AXIS
@@ -89,9 +105,7 @@ def draw(view: View) -> Figure:
         rows(axes, column.labels, show=right == 0)
         comparison(axes, column, numbers=grid.numbers, label=False)
         axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
-    reference = words.arm_title(view.plan, view.plan["reference"])
-    key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
-    sheet.foot(figure, view, [column.case for column in found], [key, sheet.KEY])
+    sheet.foot(figure, view, [column.case for column in found], lines)
     return figure
 
 
@@ -106,13 +120,14 @@ def _titles(found: Sequence[Column], grid: Grid) -> list[str]:
 def _title(column: Column, grid: Grid) -> str:
     """The case and its margin, and the quantity where the case has several."""
     view = column.view
-    compared = view.comparisons(column.case, column.quantity.metric)
-    margin = words.margin(next(iter(compared.values())).margin)
+    first = next(iter(column.compared.values()))
+    ratio = first.kind == "ratio"
+    margin = words.margin(first.margin) if ratio else f"difference in {column.quantity.unit}"
     several = sum(case == column.case for case, _ in view.planned()) > 1
     quantity = column.quantity.label if several else ""
     if grid.numbers:
         title = words.case_title(view.plan, column.case)
-        return f"{', '.join(filter(None, (title, quantity)))}, margin {margin}"
+        return f"{', '.join(filter(None, (title, quantity)))}, {'margin ' * ratio}{margin}"
     benchmark = {case["case"]: case["benchmark"] for case in view.plan["cases"]}[column.case]
     first = " ".join(filter(None, (words.benchmark_title(view.plan, benchmark), quantity)))
     second = ", ".join(filter(None, (words.case_levels(view.plan, column.case), margin)))

@@ -6,7 +6,7 @@ words that say why there is none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +18,40 @@ from parity.present.style import ArmStyle
 from parity.present.view import View
 
 LETTER = 0.052  # inches that a letter of 7 pt italics takes
+LONG = 27  # letters from which an arm's name takes two lines
 NARROW = 1.5  # inches below which a panel has room for few ticks
 
 
 @dataclass(frozen=True)
 class Column:
-    """What one column of panels shows."""
+    """What one column of panels shows.
+
+    Attributes:
+        rows: what is compared, by arm, if not the arms with the plan's reference.
+        against: what each arm is compared with, in words, if not the plan's reference.
+        published: cost ratios of a publication to mark: one, or both ends of a range.
+    """
 
     view: View
     case: str
     quantity: Quantity
     arms: Sequence[str]
     styles: dict[str, ArmStyle]
+    rows: Mapping[str, Any] | None = None
+    against: str = ""
+    published: tuple[float, ...] = ()
+
+    @property
+    def compared(self) -> Mapping[str, Any]:
+        """What is compared, by arm, as named tuples."""
+        if self.rows is not None:
+            return self.rows
+        return self.view.comparisons(self.case, self.quantity.metric)
+
+    @property
+    def reference(self) -> str:
+        """What each arm is compared with, in words."""
+        return self.against or words.arm_title(self.view.plan, self.view.plan["reference"])
 
     @property
     def labels(self) -> list[str]:
@@ -40,9 +62,18 @@ class Column:
 def rows(axes: Axes, labels: Sequence[str], show: bool = True) -> None:
     """Prepare one row per label, the first on top."""
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks(range(len(labels)), labels if show else [""] * len(labels))
+    axes.set_yticks(range(len(labels)), [_folded(each) if show else "" for each in labels])
+    for tick in axes.get_yticklabels():
+        if "\n" in tick.get_text():
+            tick.set(fontsize=5.8, linespacing=0.95)
     for row in range(len(labels) - 1):
         axes.axhline(row + 0.5, color="#f0f0f0", linewidth=0.5, zorder=0)
+
+
+def _folded(label: str) -> str:
+    """A name, in two lines if it is long; the second holds the last variant."""
+    name, bracket, variant = label.rpartition(" (")
+    return f"{name}\n({variant}" if bracket and len(label) > LONG else label
 
 
 def inches(axes: Axes) -> float:

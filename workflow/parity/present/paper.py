@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from parity.errors import UserError
@@ -29,7 +29,14 @@ def of_study(files: Iterable[Path], study: str) -> Path:
     return by_study.get(study, by_study[DEFAULT])
 
 
-def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
+def build(
+    main: Path,
+    study: Path,
+    parts: Iterable[Path],
+    output: Path,
+    others: str = "",
+    of_others: Mapping[str, Iterable[Path]] | None = None,
+) -> str:
     """Typeset the paper with latexmk in a temporary directory; return TeX's log.
 
     Args:
@@ -37,6 +44,8 @@ def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
         study: what is particular to the study; it becomes study.tex.
         parts: what the dataset gives to it: numbers.tex, tables and figures.
         output: where the PDF goes.
+        others: what is said of other datasets; it becomes others.tex.
+        of_others: the parts of each of these, which go into a folder of its name.
 
     Raises:
         UserError: LaTeX is not installed, or it stops; with its first error.
@@ -48,13 +57,19 @@ def build(main: Path, study: Path, parts: Iterable[Path], output: Path) -> str:
             "texlive-fonts-recommended and latexmk, or ask for `figures` instead of `paper`",
         )
     parts = list(parts)
-    for path in (main, study, *parts):
+    folders = {name: list(given) for name, given in (of_others or {}).items()}
+    for path in (main, study, *parts, *(path for given in folders.values() for path in given)):
         refuse_banned(path)
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
         shutil.copy(study, folder / "study.tex")
+        (folder / "others.tex").write_text(others, encoding="utf-8")
         for path in (main, *parts):
             shutil.copy(path, folder / path.name)
+        for other, given in folders.items():
+            (folder / other).mkdir()
+            for path in given:
+                shutil.copy(path, folder / other / path.name)
         log = _typeset(folder)
         shutil.copy(folder / "main.pdf", output)
     return log

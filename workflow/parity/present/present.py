@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.present import figures, forest, numbers, published, setting, style, table, tables
+from parity.present import (
+    figures,
+    forest,
+    numbers,
+    published,
+    section,
+    setting,
+    style,
+    table,
+    tables,
+)
 from parity.present.specs import FIGURES, OVERVIEW
 from parity.present.summary import summary
 from parity.present.view import View
 
 
 def write(view: View, published_values: list[dict[str, str]], folder: Path) -> None:
-    """Write figures/, tables/, numbers.tex and summary.txt into the dataset's folder.
+    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder.
 
     Args:
         published_values: rows of `published.load`.
@@ -22,6 +32,7 @@ def write(view: View, published_values: list[dict[str, str]], folder: Path) -> N
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     numbers.write(view, folder / "numbers.tex")
+    section.write(view, folder / section.NAME)
     (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
 
 

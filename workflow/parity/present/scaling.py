@@ -20,8 +20,8 @@ from matplotlib.transforms import Transform
 
 from parity.present import sheet, style, words
 from parity.present.curves import Point, Series, control, curve, ends, margin, series
+from parity.present.figure_spec import FigureSpec
 from parity.present.panels import LETTER, inches
-from parity.present.specs import FigureSpec
 from parity.present.style import ArmStyle
 from parity.present.view import View
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parity.analysis import outcomes
-from parity.present import words
-from parity.present.specs import FigureSpec
+from parity.present import contrasts, words
+from parity.present.figure_spec import FigureSpec
 from parity.present.view import View
 
 Rows = Sequence[Any]
@@ -35,7 +35,8 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         for quantity in spec.quantities
         if view.comparisons(case, quantity.metric)
     ]
-    said = [of_comparison(view, *pair) for pair in shown]
+    of_form = contrasts.OF_FORM.get(view.form(spec))
+    said = [of_form(view, spec)] if of_form else [of_comparison(view, *pair) for pair in shown]
     text = " ".join(filter(None, (*said, _not_tested(view, shown))))
     return text or f"This study holds no such case of {spec.benchmark}."
 

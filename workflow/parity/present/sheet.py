@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parity.present import style, words
-from parity.present.specs import FigureSpec
+from parity.present.figure_spec import FigureSpec
 from parity.present.view import View
 
 LABELS = 1.42  # inches left of the panels for the names of the arms
@@ -60,7 +60,14 @@ def nothing(view: View, spec: FigureSpec) -> Figure:
     declared = [
         e["reason"] for e in view.plan["not_tested"] if e.get("benchmark") == spec.benchmark
     ]
-    reason = declared[0] if declared else f"the study has no such case of {spec.benchmark}"
+    reason = declared[0] if declared else missing(view, spec)
     figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
     foot(figure, view, [], [])
     return figure
+
+
+def missing(view: View, spec: FigureSpec) -> str:
+    """What a study lacks for a figure."""
+    if spec.runtime and view.cases(spec.benchmark):
+        return f"the study has no arm of the {spec.runtime}"
+    return f"the study has no such case of {spec.benchmark}"

@@ -7,65 +7,7 @@ so that the rules can list the figures at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One metric as figures and tables call it.
-
-    Attributes:
-        metric: its name in the records.
-        label: what it is, in words.
-        unit: unit on the axis.
-        factor: what turns the recorded unit into that unit.
-        recorded: the recorded unit, if it is another one.
-    """
-
-    metric: str
-    label: str
-    unit: str
-    factor: float = 1.0
-    recorded: str = ""
-
-
-@dataclass(frozen=True)
-class FigureSpec:
-    """One figure of distributions and comparisons.
-
-    Attributes:
-        name: file name without its ending.
-        benchmark: whose cases it shows.
-        quantities: metrics it shows for each case.
-        title: what stands above its panels.
-        caption: what is measured, and how it compares with the publication's figure; what
-            its marks mean is added by parity.present.captions.
-        relative: whether values are drawn as deviation from the reference's median in %.
-        logarithmic: whether the axis of values is logarithmic.
-        from_zero: whether values are drawn as bars from zero.
-        placed: whether it shows only cases that are placed on an allocation (True), or only
-            those that are not (False).
-        by_nodes: whether it is drawn against the number of nodes.
-    """
-
-    name: str
-    benchmark: str
-    quantities: tuple[Quantity, ...]
-    title: str
-    caption: str
-    relative: bool = False
-    logarithmic: bool = False
-    from_zero: bool = False
-    placed: bool | None = None
-    by_nodes: bool = False
-
-    def shows(self, case: Mapping[str, Any]) -> bool:
-        """Whether a case of a plan belongs into this figure."""
-        on_allocation = "nodes" in case["parameters"]
-        return case["benchmark"] == self.benchmark and self.placed in (None, on_allocation)
-
+from parity.present.figure_spec import FigureSpec, Form, Quantity
 
 _TIME = Quantity("time", "computing time", "s")
 _HPL = Quantity("hpl", "HPL rate", "Gflop/s")
@@ -79,9 +21,18 @@ _ADDED_AS_PUBLISHED = Quantity(
 _START = Quantity("start_seconds", "start-up time", "ms", 1e3, "s")
 _LATENCY = Quantity("latency", "latency", "µs", 1e6, "s")
 _NETWORK = Quantity("bandwidth", "bandwidth", "Gbit/s")
+_RATING = Quantity("rate", "HPCG rating", "Gflop/s")
+_STREAM = tuple(Quantity(kernel, kernel, "GB/s") for kernel in ("copy", "scale", "add", "triad"))
+_RATE = Quantity("rate", "rate", "Mop/s")
+_FILES = (Quantity("write", "writing", "MiB/s"), Quantity("read", "reading", "MiB/s"))
+_PARTS = (
+    Quantity("application", "own work", "s"),
+    Quantity("mpi", "time in MPI", "s"),
+    Quantity("init", "start, init, end", "s"),
+)
 QUANTITIES = (
     _TIME, _HPL, _BANDWIDTH, _PRIVATE, _NODE, _ADDED, _ADDED_AS_PUBLISHED, _START, _LATENCY,
-    _NETWORK,
+    _NETWORK, _RATING, *_STREAM, _RATE, *_FILES, *_PARTS,
 )  # fmt: skip
 
 # Factor levels above their panels. Names of kernels alone mislead, because two programs
@@ -123,7 +74,7 @@ FIGURES = (
         "comparable. The matrix is the same at every number of nodes, so the work of a rank "
         "shrinks, while HPCG's grew with the nodes.",
         placed=True,
-        by_nodes=True,
+        form=Form.NODES,
     ),
     FigureSpec(
         "network-latency",
@@ -186,12 +137,95 @@ FIGURES = (
         "linear below 1 ms and logarithmic above.",
         logarithmic=True,
     ),
+    FigureSpec(
+        "hpcg",
+        "hpcg",
+        (_RATING,),
+        "Conjugate gradients",
+        "Rating that HPCG 3.1 reports, by nodes and ranks, after Figs. 3 and 4 of Torrez et "
+        "al. (2019). Runs are short and grids are small, so these are not official HPCG "
+        "results, and the published ratings, of up to half a thousand nodes, are no measure "
+        "for them. Values are relative to the median of the reference.",
+        relative=True,
+        form=Form.NODES,
+    ),
+    FigureSpec(
+        "stream",
+        "stream",
+        _STREAM,
+        "Memory bandwidth by STREAM",
+        "Bandwidth that STREAM 5.10 itself reports, the best of ten passes, after Fig. 2 of "
+        "Torrez et al. (2019). Only kernels with a margin are tested; of the others the "
+        "difference is given.",
+    ),
+    FigureSpec(
+        "sysbench-libaio",
+        "sysbench-libaio",
+        (_TIME,),
+        "Computing time with and without libaio",
+        "Time that SysBench reports for a fixed number of prime searches, of two builds that "
+        "differ in libaio alone, which the test never calls.",
+        relative=True,
+    ),
+    FigureSpec(
+        "libaio",
+        "sysbench-libaio",
+        (_TIME,),
+        "Library or container",
+        "The library libaio crossed with the container. Torrez et al. (2019, section IV-A) found "
+        "the bare machine about 1.8 % slower than any container, because its build of SysBench "
+        "alone had linked libaio; built without it, the difference disappeared. The dotted line "
+        "marks their ratio.",
+        form=Form.CROSSED,
+        factor="libaio",
+        published=(1.018,),
+        source="Torrez et al. 2019",
+    ),
+    FigureSpec(
+        "ladder",
+        "hpcg",
+        (_RATING,),
+        "What each mechanism adds",
+        "The same program with one mechanism of containers after the other: each row has what "
+        "stands above it and one thing more; below them are the full runtimes. The tinted range "
+        "is the overhead of 8 to 10 % that Medeiros et al. (2024, arXiv 2406.11760) report for "
+        "HPCG in containers on three ARM machines; Torrez et al. (2019) report none. The rating "
+        "is of short runs on small grids and not an official one.",
+        form=Form.LADDER,
+        runtime="ladder",
+        published=(1.08, 1.10),
+        source="Medeiros et al. 2024",
+    ),
+    FigureSpec(
+        "npb",
+        "npb",
+        (_RATE,),
+        "NAS Parallel Benchmarks",
+        "Rate that each kernel of NPB 3.4 reports for a solution that it has verified.",
+    ),
+    FigureSpec(
+        "files",
+        "ior",
+        _FILES,
+        "Writing and reading files",
+        "Bandwidth that IOR reports: writes end on the disk, and each rank reads what another "
+        "has written. These are no IO500 results.",
+    ),
+    FigureSpec(
+        "mpi-time",
+        "mpip",
+        _PARTS,
+        "Where the time of an MPI program goes",
+        "Time of an NPB kernel in its own code, in MPI, and before and after both, means of all "
+        "ranks by mpiP, which costs time itself: these runs are compared with nothing but each "
+        "other.",
+    ),
 )
 
 OVERVIEW = "overview"
 FIGURE_NAMES = (*(spec.name for spec in FIGURES), OVERVIEW)
 TABLE_NAMES = (
-    "results", "differences", "dispersion", "cases", "ledger", "losses",
+    "results", "differences", "factorial", "steps", "dispersion", "cases", "ledger", "losses",
     "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip
 
@@ -206,9 +240,10 @@ LOOKS = {
     "podman": ("#CC79A7", "P"),
     "docker": ("#0072B2", "X"),
     "lxc": ("#D55E00", "v"),
+    "ladder": ("#882255", ">"),
 }
 # A runtime that is not in the list takes one of these by its name, always the same.
-OTHER_LOOKS = (("#B8A500", "<"), ("#882255", ">"), ("#44AA99", "h"), ("#999933", "d"))
+OTHER_LOOKS = (("#B8A500", "<"), ("#44AA99", "h"), ("#999933", "d"))
 
 # Facts of the node that the paper's section on the machine shows, with their labels.
 MACHINE_FACTS = {

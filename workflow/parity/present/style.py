@@ -1,8 +1,9 @@
 """The one style of all figures: a runtime looks the same everywhere.
 
 Colours are those of Okabe and Ito (2008), which stay apart for colour-blind
-readers; each runtime has a marker as well, and the second variant of a runtime is
-hollow, so that a grey print says the same. Sizes are those of the printed page.
+readers; each runtime has a marker as well, and every second variant of a runtime is
+hollow, so that a grey print says the same; more variants are lighter. Sizes are those of
+the printed page.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
 ROW = 0.175  # inches that one arm takes
 BAND = "#dadada"
 EDGE = "#8a8a8a"
+PUBLISHED = "#f6dfc6"  # ground of a published range
 GREY = "#555555"
 
 SYMBOLS = {
@@ -125,9 +127,19 @@ def arm_styles(plan: Mapping[str, Any]) -> dict[str, ArmStyle]:
         runtime = plan["arm_runtimes"][arm]
         other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
         colour, marker = LOOKS.get(runtime, other)
-        styles[arm] = ArmStyle(colour, marker, hollow=seen.get(runtime, 0) % 2 == 1)
+        pairs, second = divmod(seen.get(runtime, 0), 2)
+        styles[arm] = ArmStyle(_lighter(colour, pairs), marker, hollow=second == 1)
         seen[runtime] = seen.get(runtime, 0) + 1
     return styles
+
+
+def _lighter(colour: str, times: int) -> str:
+    """A colour of the same hue, so many times a quarter nearer to white."""
+    if not times:
+        return colour
+    left = 0.75**times
+    parts = matplotlib.colors.to_rgb(colour)
+    return matplotlib.colors.to_hex([1 - left * (1 - part) for part in parts])
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

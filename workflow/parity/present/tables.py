@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.present import words
+from parity.present import contrasts, words
 from parity.present.table import Table
 from parity.present.view import View
 
@@ -19,6 +19,8 @@ def of_results(view: View) -> list[Table]:
     return [
         results(view),
         differences(view),
+        contrasts.factorial(view),
+        contrasts.steps(view),
         dispersion(view),
         ledger(view),
         losses(view),

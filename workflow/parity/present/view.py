@@ -15,8 +15,8 @@ from parity.analysis import analysis, dataset, outcomes
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.present import origin
+from parity.present.figure_spec import FigureSpec, Form
 from parity.present.origin import Origin
-from parity.present.specs import FigureSpec
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,41 @@ class View:
 
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
+        if spec.runtime and spec.runtime not in self.plan["arm_runtimes"].values():
+            return []
+        if spec.factor and not len(self.crossed(spec)):
+            return []
         return [case["case"] for case in self.plan["cases"] if spec.shows(case)]
+
+    def form(self, spec: FigureSpec) -> Form:
+        """The form that a figure takes: against nodes only where there are several counts."""
+        counts = {
+            case["parameters"].get("nodes", 1) for case in self.plan["cases"] if spec.shows(case)
+        }
+        return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
 
     @property
     def arms(self) -> list[str]:
         """The arms that the plan holds, in its order."""
         return list(self.plan["arms"])
+
+    def arms_of(self, cases: Iterable[str]) -> list[str]:
+        """The arms that the plan runs any of these cases in, in its order."""
+        held = {arm for case in cases for arm in self.dataset.arms_of(case)}
+        return [arm for arm in self.arms if arm in held]
+
+    def crossed(self, spec: FigureSpec) -> pd.DataFrame:
+        """The effects of a figure's factor and of the arms that it is crossed with."""
+        found = self.analysis.factorial
+        metric = spec.quantities[0].metric
+        of_spec = (found["benchmark"] == spec.benchmark) & (found["factor"] == spec.factor)
+        return found[of_spec & (found["metric"] == metric)].assign(kind="ratio")
+
+    def steps(self, case: str, metric: str) -> dict[str, Any]:
+        """The steps of a ladder by arm, as named tuples."""
+        found = self.analysis.steps
+        found = found[(found["case"] == case) & (found["metric"] == metric)].assign(kind="ratio")
+        return {row.arm: row for row in found.itertuples(index=False)}
 
     def declared(self, cases: Iterable[str]) -> list[str]:
         """Arms that the study declares as not tested in any of the cases, and does not plan."""
@@ -92,6 +121,9 @@ class View:
 
     def absence(self, case: str, arm: str) -> str:
         """Why an arm has no value in a case, for a row of text in its place."""
+        declared = self.dataset.not_tested(case)
+        if arm not in self.dataset.arms_of(case) and arm not in declared:
+            return "not planned"
         found = self.analysis.losses
         found = found[(found["case"] == case) & (found["arm"] == arm)]
         if not len(found):

@@ -57,7 +57,8 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     Args:
         live: the dataset.
         root: the folder of all archived datasets.
-        system: name of the system; the archive is called `<system>-<day of its last block>`.
+        system: name of the system; the archive is called
+            `<system>-<study>-<day of its last block>`.
 
     Returns:
         The archived dataset.
@@ -66,10 +67,11 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         UserError: there is an archive of this name already; it is never overwritten.
     """
     origin = provenance(live)
-    archive = root / f"{system}-{origin['ended'][:10]}"
+    study = _json(live / "plan.json")["study"]
+    archive = root / f"{system}-{study}-{origin['ended'][:10]}"
     if archive.exists():
         raise UserError(
-            "there already is an archive of this system and day",
+            "there already is an archive of this system, study and day",
             where=str(archive),
             action="move it away yourself to replace it; archived data is never overwritten",
         )
@@ -85,6 +87,18 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     (temporary / CHECKSUMS).write_text("".join(sums))
     temporary.rename(archive)
     return archive
+
+
+def archived(root: Path) -> dict[str, tuple[str, str]]:
+    """System and study of every archived dataset, by its name.
+
+    The oldest are called `<system>-<day>`, without their study.
+    """
+    found = {}
+    for path in sorted(root.glob("*/plan.json")):
+        name, study = path.parent.name, _json(path)["study"]
+        found[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
+    return found
 
 
 def files_of(dataset: Path) -> list[str]:

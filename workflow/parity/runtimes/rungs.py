@@ -25,9 +25,9 @@ from pathlib import Path
 from parity.commands import answer_of, is_installed, output_of
 from parity.presence import Presence
 from parity.runtimes.charliecloud import no_fuse
-from parity.runtimes.rungs_seccomp import no_profile, write_filter
 from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch
 from parity.runtimes.namespaces import no_user_namespaces
+from parity.runtimes.rungs_seccomp import no_profile, write_filter
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _LONGEST_END_SECONDS = 5
