@@ -186,5 +186,13 @@ def test_a_run_weighs_what_finished_blocks_of_the_campaign_do(tmp_path) -> None:
 def test_the_published_cluster_design_is_previewed(monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     plan = _plan("scaling", "cluster")
-    lines = plan_lines(plan, look_around(plan, CLUSTER, 16, ROOT / "results/archive/none"))
+    lines = plan_lines(
+        plan, look_around(plan, CLUSTER, 16, ROOT / "results/archive/none", ROOT / "none")
+    )
     assert any("jobs for slurm: 500," in line for line in lines)
+
+
+def test_ranks_that_start_inside_of_the_arm_need_no_launcher(scaling: dict) -> None:
+    hpcg = _plan("hpcg", "machine")
+    assert not [gap for gap in not_tested(hpcg, _here(hpcg)) if "launcher" in gap]
+    assert [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]

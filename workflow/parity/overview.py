@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from parity.benchmarks import benchmarks
 from parity.plan import jobs_of
 from parity.preview import (
     VIRTUAL,
@@ -158,7 +159,13 @@ def not_tested(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
         image = (here.images or {}).get(every_arm()[name].image_format or "")
         if image and image["reason"]:
             gaps.append(f"{name}: its image could not be made: {image['reason']}")
-    placed = [case["case"] for case in plan["cases"] if "nodes" in case["parameters"]]
+    placed = [case["case"] for case in plan["cases"] if _needs_launcher(case)]
     if placed and not here.system.launcher:
         gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")
     return gaps
+
+
+def _needs_launcher(case: Mapping[str, Any]) -> bool:
+    """Whether a site without an MPI launcher cannot run a case."""
+    nodes = case["parameters"].get("nodes", 0)
+    return nodes > 1 or (nodes == 1 and not benchmarks()[case["benchmark"]].starts_ranks_inside)

@@ -11,14 +11,13 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.files import read_json
-from parity.plan import canonical
+from parity.plan import SYSTEM, canonical, provider_of
 from parity.presence import Presence
 from parity.runtimes import arms, every_arm
 from parity.system import System
 
 BLOCKS = Path("results/blocks")
 LIVE = Path("results/live")
-IMAGES = Path("results/images/images.json")
 RUNS = Path("records/runs.parquet")
 # All virtual nodes share one host, whose lock lets one block measure at a time.
 VIRTUAL = "virtual-cluster"
@@ -76,10 +75,13 @@ class Surroundings:
         return 1 if is_serial else self.jobs
 
 
-def look_around(plan: Mapping[str, Any], system: System, jobs: int, archive: Path) -> Surroundings:
+def look_around(
+    plan: Mapping[str, Any], system: System, jobs: int, archive: Path, images: Path
+) -> Surroundings:
     """What is known for a preview, in the study's folder.
 
     Args:
+        images: the file with the records of the study's images.
         jobs: how many jobs may wait or run at once.
         archive: the archived dataset, whose times count where nothing was measured here.
     """
@@ -92,21 +94,24 @@ def look_around(plan: Mapping[str, Any], system: System, jobs: int, archive: Pat
         seen=seen_seconds(plan, [table for table in tables if table.exists()]),
         done={name for name in names if (BLOCKS / name / "block.json").exists()},
         run_bytes=bytes_of_a_run(BLOCKS, plan["campaign"]),
-        images=read_json(IMAGES) if IMAGES.exists() else None,
-        probes=probes(used),
+        images=read_json(images) if images.exists() else None,
+        probes=probes(used, provider_of(plan)),
     )
 
 
-def probes(only: Collection[str] | None = None) -> list[Probe]:
+def probes(only: Collection[str] | None = None, provider: str = SYSTEM) -> list[Probe]:
     """Ask every arm and benchmark, or those of the given names, whether it is here.
 
     Without names those arms that differ in their link set alone are not asked.
+
+    Args:
+        provider: who provides the benchmarks.
     """
     return [
         Probe(kind, name, entry.probe())
         for kind, known in (
             ("arm", arms() if only is None else every_arm()),
-            ("benchmark", benchmarks()),
+            ("benchmark", {n: b.provided_by(provider) for n, b in benchmarks().items()}),
         )
         for name, entry in known.items()
         if only is None or name in only

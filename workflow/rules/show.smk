@@ -14,6 +14,7 @@ rule plan:
         "../../envs/parity.yaml"
     params:
         archive=ARCHIVE,
+        images=f"{IMAGES}/images.json",
         system=config["system"],
         # As many blocks at once as --jobs allows; without a batch system, one.
         jobs=workflow.resource_settings.nodes or 1,

@@ -13,9 +13,8 @@ from parity.system import load_system
 if __name__ == "__main__":
     with shown_to_the_user():
         plan, archive = read_json(Path(snakemake.input.plan)), Path(snakemake.params.archive)
-        here = look_around(
-            plan, load_system(snakemake.params.system), snakemake.params.jobs, archive
-        )
+        system, images = load_system(snakemake.params.system), Path(snakemake.params.images)
+        here = look_around(plan, system, snakemake.params.jobs, archive, images)
         seconds = seconds_by_case(plan, here.seen)
 
         def takes(case: str, blocks: int) -> str:

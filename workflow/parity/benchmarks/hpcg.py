@@ -99,6 +99,7 @@ class Hpcg(Benchmark):
         },
     }
     allocations = "required"
+    starts_ranks_inside = True
     primary = ("rate",)
     note = (
         "An official HPCG result takes 1800 s and a quarter of the node's memory. "

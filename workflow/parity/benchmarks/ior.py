@@ -55,6 +55,7 @@ class Ior(Benchmark):
         },
     }
     allocations = "required"
+    starts_ranks_inside = True
     primary = ("write", "read")
     note = (
         "Flushed, with the readers moved by one rank, and checked. Buffered reading is "

@@ -145,6 +145,8 @@ class Benchmark(ABC):
         allocations: whether it runs on allocations of nodes and ranks that the study
             lists: never (empty), `optional` or `required`. If it does, its parameters
             hold the integers `nodes` and `ranks` (in all).
+        starts_ranks_inside: whether it runs on an allocation of one node where the site has
+            no launcher: its ranks are then started inside of the arm.
         primary: the metrics that are compared between arms, per level or not.
         differences: those of `primary` that are compared by their difference in their
             own unit, because a ratio of them would say nothing; all others by ratio.
@@ -159,6 +161,7 @@ class Benchmark(ABC):
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
+    starts_ranks_inside: ClassVar[bool] = False
     primary: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""

@@ -64,6 +64,7 @@ class MpiTime(Benchmark):
     factors: ClassVar = npb.FACTORS
     parameters: ClassVar = npb.PARAMETERS
     allocations = "required"
+    starts_ranks_inside = True
     primary = ("application", "mpi", "init")
     differences = ("mpi", "init")
     note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."

@@ -111,6 +111,7 @@ class Npb(Benchmark):
     factors: ClassVar = FACTORS
     parameters: ClassVar = PARAMETERS
     allocations = "required"
+    starts_ranks_inside = True
     primary = ("rate",)
     note = "Version 3.4, MPI. Class S takes a fraction of a second and is for tests only."
 
