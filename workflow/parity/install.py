@@ -7,6 +7,8 @@ One runtime that cannot be installed does not stop the others.
 The image has every library at the mirror's version. Where the host's own are older, the
 two sides differ by more than the container; so root brings the packages that the
 benchmarks depend on up to the mirror, unless told to `--keep-libraries`.
+
+The compilers of a toolchain are installed only when asked for: `--toolchain debian12`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from parity.errors import UserError
 from parity.overview import probe_lines
 from parity.provenance import build
 from parity.provenance.images import forget_failures
+from parity.provenance.toolchain import debian_packages, load_toolchain
 from parity.runtimes import arms
 
 PAPER_PACKAGES = (
@@ -36,16 +39,30 @@ PAPER_PACKAGES = (
 # (Playwright, from PyPI) has nothing to download.
 BROWSER_PACKAGES = ("chromium-headless-shell",)
 IMAGES = Path("results/images")
+SPACK_IMAGES = Path("results/spack-images")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
-def wanted_packages() -> dict[str, tuple[str, ...]]:
-    """The Debian packages of everything that may be used, by what wants them."""
-    wanted = {f"arm {arm.name}": arm.packages for arm in arms().values()}
+def wanted_packages(toolchain: str | None = None) -> dict[str, tuple[str, ...]]:
+    """The Debian packages of everything that may be used, by what wants them.
+
+    Args:
+        toolchain: one whose compilers are wanted as well, as config/config.yaml names it.
+
+    Raises:
+        UserError: there is no such toolchain, or it does not say what it takes.
+    """
+    wanted: dict[str, tuple[str, ...]] = {
+        f"arm {arm.name}": arm.packages for arm in arms().values()
+    }
     wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
-    return wanted | {"tests of the dashboard": BROWSER_PACKAGES}
+    wanted |= {"tests of the dashboard": BROWSER_PACKAGES}
+    if toolchain:
+        named = debian_packages(load_toolchain(toolchain))
+        wanted[f"toolchain {toolchain}"] = (*named["build"], *named["run"])
+    return wanted
 
 
 def installed_packages() -> frozenset[str]:
@@ -133,26 +150,27 @@ def level_libraries(upgrade: bool) -> None:
     if upgrade:
         _say("upgrading them")
         output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
-        # The image's base has to come from the same day.
-        (IMAGES / "base.json").unlink(missing_ok=True)
+        # The images' bases have to come from the same day.
+        for folder in (IMAGES, SPACK_IMAGES):
+            (folder / "base.json").unlink(missing_ok=True)
     else:
         _say("comparisons that load them are marked as confounded; to level both sides:")
         _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
 
 
-def install_as_root() -> dict[str, str]:
+def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Install and start everything that can be; what failed, by what it was for."""
     failures = {}
     if not is_installed("apt-get"):
         _say("this is no Debian: packages are left to the site, what is there is used")
-    elif missing := missing_packages(wanted_packages(), installed_packages()):
+    elif missing := missing_packages(wanted, installed_packages()):
         failures = _apt_install(missing)
     return failures | _prepare_arms()
 
 
-def advise_user() -> None:
+def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
     """Say what is missing and the one command that an administrator can run."""
-    missing = missing_packages(wanted_packages(), installed_packages())
+    missing = missing_packages(wanted, installed_packages())
     if not missing:
         return
     _say("missing on this machine (the study goes on with what is there):")
@@ -164,23 +182,35 @@ def advise_user() -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Install, or advise; then say what can be used. Never fails for want of a runtime."""
+    """Install, or advise; then say what can be used. Never fails for want of a runtime.
+
+    Returns:
+        0, or 1 if the toolchain that was asked for is not there.
+    """
     parser = argparse.ArgumentParser(prog="python -m parity.install")
     said = "as root, leave the libraries of the benchmarks as old as they are"
     parser.add_argument("--keep-libraries", action="store_true", help=said)
+    said = "also what building with this toolchain takes: a folder of envs/spack, or a path"
+    parser.add_argument("--toolchain", metavar="NAME", help=said)
     chosen = parser.parse_args(words)
+    try:
+        wanted = wanted_packages(chosen.toolchain)
+    except UserError as error:
+        _say(f"parity: {error}")
+        return 1
     root = os.getuid() == 0
     failures: dict[str, str] = {}
     if root:
-        failures = install_as_root()
+        failures = install_as_root(wanted)
     else:
-        advise_user()
+        advise_user(wanted)
     try:
         level_libraries(upgrade=root and not chosen.keep_libraries)
     except UserError as error:
         failures["libraries"] = str(error)
-    if again := forget_failures(IMAGES):
-        _say(f"images to be tried again: {', '.join(again)}")
+    for folder in (IMAGES, SPACK_IMAGES):
+        if again := forget_failures(folder):
+            _say(f"images of {folder} to be tried again: {', '.join(again)}")
     _say("\n".join(probe_lines()))
     for what, why in failures.items():
         _say(f"could not install {what}: {why}")

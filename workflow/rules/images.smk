@@ -1,12 +1,13 @@
 """Images: one Dockerfile, one OCI image, every runtime's format, and the digests of each.
 
-Needs: containers/Dockerfile and the benchmarks that are installed natively.
-Makes: results/images/<format>.json, and results/images/images.{json,parquet} of them all.
-A format that cannot be made here is a record with a reason.
+Needs: containers/Dockerfile and the benchmarks that are installed natively; for a study
+whose provider is Spack, the toolchain that config key `spack` names.
+Makes: results/images/<format>.json, and results/images/images.{json,parquet} of them all;
+results/spack-images for Spack. A format that cannot be made here is a record with a reason.
 """
 
 from parity.benchmarks import benchmarks
-from parity.provenance.build import installed_versions
+from parity.provenance.debian import installed_versions
 from parity.runtimes import arms
 
 # A native package that is upgraded makes another image.
@@ -15,21 +16,30 @@ PACKAGES = installed_versions(
 )
 # Made where Snakemake runs, or in a job where the site does not let login nodes build.
 HERE = not SYSTEM.images_on_node
+# A site's folder may hold the images of both providers.
+IMAGE_FOLDER = SYSTEM.image_folder
+if IMAGE_FOLDER and BY_SPACK:
+    IMAGE_FOLDER = f"{IMAGE_FOLDER}/spack"
+# The mirror that Spack builds from in the image.
+SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
 
 rule bootstrap_base:
     """Bootstrap the base image from Debian's packages, or take a registry's by digest."""
+    input:
+        # Nothing is built for a toolchain that is refused.
+        sources=ancient(SOURCES),
     output:
-        record="results/images/base.json",
+        record=f"{IMAGES}/base.json",
     log:
-        "results/images/logs/bootstrap_base.log",
+        f"{IMAGES}/logs/bootstrap_base.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
         base_image=SYSTEM.base_image,
-        folder=SYSTEM.image_folder,
+        folder=IMAGE_FOLDER,
     script:
         "../scripts/bootstrap_base.py"
 
@@ -37,19 +47,22 @@ rule bootstrap_base:
 rule build_image:
     """Build the image with the package versions of the native side."""
     input:
-        base="results/images/base.json",
+        base=f"{IMAGES}/base.json",
         dockerfile="containers/Dockerfile",
         hosts="containers/hosts",
+        sources=SOURCES,
     output:
-        record="results/images/oci.json",
+        record=f"{IMAGES}/oci.json",
     log:
-        "results/images/logs/build_image.log",
+        f"{IMAGES}/logs/build_image.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
+    threads: workflow.cores
     params:
         packages=PACKAGES,
-        folder=SYSTEM.image_folder,
+        spack=config["spack"] if BY_SPACK else {},
+        folder=IMAGE_FOLDER,
     script:
         "../scripts/build_image.py"
 
@@ -57,16 +70,16 @@ rule build_image:
 rule unpack_image:
     """Unpack the image into a directory."""
     input:
-        oci="results/images/oci.json",
+        oci=f"{IMAGES}/oci.json",
     output:
-        record="results/images/directory.json",
+        record=f"{IMAGES}/directory.json",
     log:
-        "results/images/logs/unpack_image.log",
+        f"{IMAGES}/logs/unpack_image.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
-        folder=SYSTEM.image_folder,
+        folder=IMAGE_FOLDER,
     script:
         "../scripts/unpack_image.py"
 
@@ -74,19 +87,19 @@ rule unpack_image:
 rule convert_image:
     """Convert the image into the format of one runtime."""
     input:
-        oci="results/images/oci.json",
-        directory="results/images/directory.json",
+        oci=f"{IMAGES}/oci.json",
+        directory=f"{IMAGES}/directory.json",
     output:
-        record="results/images/{format}.json",
+        record=f"{IMAGES}/{{format}}.json",
     log:
-        "results/images/logs/convert_{format}.log",
+        f"{IMAGES}/logs/convert_{{format}}.log",
     wildcard_constraints:
         format="|".join(FORMATS),
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
-        folder=SYSTEM.image_folder,
+        folder=IMAGE_FOLDER,
     script:
         "../scripts/convert_image.py"
 
@@ -95,14 +108,14 @@ rule images:
     """Gather the records of all formats."""
     input:
         expand(
-            "results/images/{format}.json",
+            f"{IMAGES}/{{format}}.json",
             format=["base", "oci", "directory", *FORMATS],
         ),
     output:
-        images="results/images/images.json",
-        table="results/images/images.parquet",
+        images=f"{IMAGES}/images.json",
+        table=f"{IMAGES}/images.parquet",
     log:
-        "results/images/logs/images.log",
+        f"{IMAGES}/logs/images.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
-from parity.provenance.build import bootstrap_base, registry_base
+from parity.provenance.base import bootstrap_base, registry_base
 from parity.provenance.images import ImageRecord, made_or_reason, place_of, write_record
 
 if __name__ == "__main__":

@@ -1,23 +1,31 @@
 """Rule build_image: the image with every benchmark that is installed natively."""
 
+import tempfile
 from functools import partial
 from pathlib import Path
 
 from parity.errors import shown_to_the_user
 from parity.provenance import images
 from parity.provenance.build import build_image
+from parity.provenance.context import spack_context, system_context
+from parity.provenance.spack import find_spack, spack_site
+from parity.provenance.toolchain import load_toolchain
 
 if __name__ == "__main__":
-    with shown_to_the_user():
+    with shown_to_the_user(), tempfile.TemporaryDirectory() as folder:
         log = Path(snakemake.log[0])
+        containers = Path(snakemake.input.dockerfile).resolve().parent
+        packages = snakemake.params.packages
+        if snakemake.input.sources:
+            toolchain = load_toolchain(snakemake.params.spack["toolchain"])
+            site = spack_site(snakemake.params.spack, snakemake.threads)
+            spack = find_spack(site, toolchain.recipes, log)
+            sources = Path(snakemake.input.sources[0])
+            context = spack_context(containers, packages, toolchain, spack, sources, Path(folder))
+        else:
+            context = system_context(containers, packages)
         base = images.read_record(snakemake.input.base)
-        build = partial(
-            build_image,
-            base,
-            snakemake.params.packages,
-            Path(snakemake.input.dockerfile).resolve(),
-            images.place_of(snakemake.output.record, snakemake.params.folder, "oci"),
-            log,
-        )
+        place = images.place_of(snakemake.output.record, snakemake.params.folder, "oci")
+        build = partial(build_image, base, context, place, log)
         empty = images.ImageRecord("oci", parent="base", parent_digest=base.digest)
         images.write_record(images.made_or_reason(build, empty, log), snakemake.output.record)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from parity.errors import shown_to_the_user
 from parity.provenance import images
-from parity.provenance.build import version_of
+from parity.provenance.base import version_of
 from parity.runtimes import arms
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from parity.provenance.toolchain import check_compilers, load_toolchain
 if __name__ == "__main__":
     with shown_to_the_user():
         log = Path(snakemake.log[0])
-        toolchain = load_toolchain(snakemake.params.toolchain)
+        toolchain = load_toolchain(snakemake.params.spack["toolchain"])
         check_compilers(toolchain)
         spack = find_spack(
             spack_site(snakemake.params.spack, snakemake.threads), toolchain.recipes, log

@@ -10,7 +10,7 @@ from parity.provenance.toolchain import check_compilers, check_lock, load_toolch
 if __name__ == "__main__":
     with shown_to_the_user():
         log = Path(snakemake.log[0])
-        toolchain = load_toolchain(snakemake.params.toolchain)
+        toolchain = load_toolchain(snakemake.params.spack["toolchain"])
         # Both can be said before anything is cloned.
         check_lock(toolchain)
         check_compilers(toolchain)

@@ -12,6 +12,7 @@ from parity.commands import answer_of, output_of
 from parity.errors import UserError
 from parity.files import write_json
 from parity.provenance.binaries import audit_script, parse_audit
+from parity.provenance.sources import fetch_sources
 from parity.provenance.spack import Spack
 from parity.provenance.toolchain import (
     Toolchain,
@@ -57,7 +58,7 @@ def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Pat
         shutil.copyfile(path, workplace / path.name)
     # Asked for sources of nothing, Spack fails.
     if not_installed(spack, toolchain):
-        _fetch(spack, workplace, log)
+        fetch_sources(spack, toolchain, workplace, log)
     destination.unlink(missing_ok=True)
     start = time.monotonic()
     spack.run("--env-dir", workplace, "install", "--only-concrete", "--no-cache", log=log)
@@ -75,7 +76,7 @@ def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Pat
 
 def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
     """The folder that Spack works in, outside of the clone; the view is beside it."""
-    folder = spack.site.prefix / toolchain.folder.name / "environment"
+    folder = spack.site.prefix / toolchain.name / "environment"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -90,28 +91,12 @@ def not_installed(spack: Spack, toolchain: Toolchain) -> list[str]:
     return [name for name in names if not (spack.site.prefix / "tree" / name).is_dir()]
 
 
-def _fetch(spack: Spack, workplace: Path, log: Path) -> None:
-    """Fetch all sources that are not installed yet; raises UserError."""
-    try:
-        spack.run("--env-dir", workplace, "fetch", "--missing", log=log)
-    except UserError as error:
-        lines = [line for line in error.what.splitlines() if "Error:" in line]
-        said = lines[-1].removeprefix("==> ") if lines else error.what.splitlines()[-1]
-        raise UserError(
-            f"a source cannot be fetched: {said}",
-            where=f"config/config.yaml: spack.sources; {log}",
-            allowed="empty (the network), or the folder or address of a Spack source mirror",
-            action="where there is a network, `spack mirror create --directory <folder>"
-            " hpcc netpipe`, and name that folder",
-        ) from None
-
-
 def _record(spack: Spack, toolchain: Toolchain, view: Path) -> dict[str, Any]:
     """What was built: by which Spack, lock and compilers, and the identity of each binary."""
     programs = programs_of(view)
     audit = output_of(audit_script([str(path) for path in programs]))
     return {
-        "toolchain": toolchain.folder.name,
+        "toolchain": toolchain.name,
         "spack": {"version": spack.version, "commit": spack.commit},
         "lock": content.digest(toolchain.lock),
         "compilers": {
@@ -128,8 +113,12 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path) -> dict[str, Any]:
 
 
 def programs_of(view: Path) -> list[Path]:
-    """The ELF executables of a view (`<benchmark>/bin/<program>`), sorted."""
-    return [path for path in sorted(view.glob("*/bin/*")) if path.is_file() and _is_elf(path)]
+    """The ELF executables of a view (`<benchmark>/bin/<program>`) and its libraries, sorted.
+
+    Libraries count, because mpiP is one that is preloaded.
+    """
+    found = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
+    return [path for path in found if path.is_file() and _is_elf(path)]
 
 
 def _is_elf(path: Path) -> bool:

@@ -92,8 +92,9 @@ def find_spack(site: SpackSite, recipes: Path, log: Path) -> Spack:
     if not answers:
         raise _no_spack(site, f"{program} does not run: {said}")
     _, commit = answer_of(["git", "-C", str(folder), "rev-parse", "HEAD"])
+    _make_prefix(site.prefix)
     scope = site.prefix / "scope"
-    _write_scope(site, recipes, scope)
+    write_scope(site, recipes.resolve(), scope)
     is_checkout = (folder / ".git").exists()
     return Spack(program, said.split(" ")[0], commit if is_checkout else "", scope, site)
 
@@ -142,9 +143,13 @@ def _environment(site: SpackSite) -> dict[str, str]:
     }
 
 
-def _write_scope(site: SpackSite, recipes: Path, scope: Path) -> None:
-    """The site's own words as a scope of Spack's configuration; JSON is YAML, too."""
-    _make_prefix(site.prefix)
+def write_scope(site: SpackSite, recipes: Path, scope: Path) -> None:
+    """The site's own words as a scope of Spack's configuration; JSON is YAML, too.
+
+    Args:
+        recipes: absolute path of our own recipes, where Spack runs.
+        scope: folder of the scope.
+    """
     scope.mkdir(exist_ok=True)
     documents: dict[str, object] = {
         "config": {
@@ -156,7 +161,7 @@ def _write_scope(site: SpackSite, recipes: Path, scope: Path) -> None:
             "source_cache": str(site.prefix / "cache/sources"),
             "build_jobs": site.jobs,
         },
-        "repos": [str(recipes.resolve())],
+        "repos": [str(recipes)],
         "mirrors": {"sources": _address(site.sources)} if site.sources else {},
     }
     for name, document in documents.items():

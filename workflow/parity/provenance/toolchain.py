@@ -13,14 +13,28 @@ from typing import Any
 from parity import content
 from parity.errors import UserError
 from parity.files import read_json, write_json
-from parity.settings import load_yaml
+from parity.provenance.debian import check_installed, installed_versions
+from parity.settings import load_checked, load_yaml
+
+# The project's own toolchains.
+TOOLCHAINS = Path("envs/spack")
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The folder envs/spack/<name>, and the recipes beside it."""
+    """A folder of envs/spack, or a site's own elsewhere, and the recipes beside it."""
 
     folder: Path
+
+    @property
+    def name(self) -> str:
+        """What its folder under the prefix is called, natively and in the image."""
+        return self.folder.name
+
+    @property
+    def named(self) -> str:
+        """What config/config.yaml calls it."""
+        return self.name if self.folder.parent == TOOLCHAINS else str(self.folder)
 
     @property
     def manifest(self) -> Path:
@@ -38,20 +52,35 @@ class Toolchain:
         return self.folder / "lock.json"
 
     @property
+    def debian(self) -> Path:
+        """The Debian packages that building and running take."""
+        return self.folder / "debian.yaml"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that the folder holds."""
+        return (self.manifest, self.lock, self.origin, self.debian)
+
+    @property
     def recipes(self) -> Path:
         """Our own recipes, which the lock depends on as well."""
         return self.folder.parent / "repo"
 
 
-def load_toolchain(folder: Path | str) -> Toolchain:
-    """The toolchain in a folder of envs/spack; raises UserError if there is none."""
-    toolchain = Toolchain(Path(folder))
+def toolchain_folder(named: str) -> Path:
+    """Where the toolchain of config/config.yaml lies: a bare name is a folder of envs/spack."""
+    return Path(named).expanduser() if "/" in named else TOOLCHAINS / named
+
+
+def load_toolchain(named: str) -> Toolchain:
+    """The toolchain that config/config.yaml names; raises UserError if there is none."""
+    toolchain = Toolchain(toolchain_folder(named))
     if not toolchain.manifest.exists():
-        known = sorted(path.parent.name for path in toolchain.folder.parent.glob("*/spack.yaml"))
+        known = sorted(path.parent.name for path in TOOLCHAINS.glob("*/spack.yaml"))
         raise UserError(
-            f"unknown toolchain: {toolchain.folder.name}",
+            f"unknown toolchain: {toolchain.manifest} is not there",
             where="config/config.yaml: spack.toolchain",
-            allowed=", ".join(known),
+            allowed=f"{', '.join(known)}, or the path of a folder that holds a spack.yaml",
         )
     return toolchain
 
@@ -119,9 +148,44 @@ def check_compilers(toolchain: Toolchain) -> None:
         raise UserError(
             f"no such compiler: {', '.join(sorted(missing))}",
             where=f"{toolchain.manifest}: compilers",
-            action="install it (Debian 12: apt-get install gcc-12 g++-12 gfortran-12),"
-            " or choose another toolchain in config/config.yaml: spack.toolchain",
+            action=f"{install_command(toolchain)} (Debian), or install it, or choose"
+            " another toolchain in config/config.yaml: spack.toolchain",
         )
+
+
+def install_command(toolchain: Toolchain) -> str:
+    """What installs the Debian packages of a toolchain."""
+    return f"python -m parity.install --toolchain {toolchain.named}"
+
+
+def debian_packages(toolchain: Toolchain) -> dict[str, list[str]]:
+    """Names of the Debian packages that the toolchain takes for `build` and for `run`.
+
+    Raises:
+        UserError: there is no such list, or a key or name in it is wrong.
+    """
+    return load_checked(toolchain.debian, "debian")
+
+
+def installed_packages(toolchain: Toolchain) -> dict[str, list[str]]:
+    """The same with the versions that are installed natively (`name=version`).
+
+    Raises:
+        UserError: some are not installed.
+    """
+    wanted = debian_packages(toolchain)
+    action = install_command(toolchain)
+    check_installed([*wanted["build"], *wanted["run"]], str(toolchain.debian), action)
+    return {purpose: installed_versions(names) for purpose, names in wanted.items()}
+
+
+def packages_now(toolchain: Toolchain) -> list[str]:
+    """`name=version` of those that are installed; none if the list itself will be refused."""
+    try:
+        wanted = debian_packages(toolchain)
+    except UserError:
+        return []
+    return installed_versions([*wanted["build"], *wanted["run"]])
 
 
 def packages_of(lock: Path) -> list[str]:
