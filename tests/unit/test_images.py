@@ -10,7 +10,8 @@ import pytest
 from parity import content, install
 from parity.commands import answer_of, output_of
 from parity.errors import UserError
-from parity.provenance import build
+from parity.provenance import base, build, builders, debian
+from parity.provenance.context import Context, recipe_of
 from parity.provenance.images import (
     Converter,
     ImageRecord,
@@ -89,20 +90,26 @@ def test_size_counts_a_linked_file_once(tree):
 
 def test_a_base_by_digest_is_taken():
     reference = f"docker.io/library/debian@sha256:{'a' * 64}"
-    record = build.registry_base(reference)
+    record = base.registry_base(reference)
     assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
+
+
+def context(**changes):
+    facts = {"folder": Path("c"), "stage": "system", "arguments": {"A": "1"}, "made_from": "FROM"}
+    return Context(**facts | changes)
 
 
 def test_the_recipe_changes_with_each_of_its_parts():
     recipes = {
-        build.recipe_of("FROM a", "sha256:1", ["x=1"]),
-        build.recipe_of("FROM b", "sha256:1", ["x=1"]),
-        build.recipe_of("FROM a", "sha256:2", ["x=1"]),
-        build.recipe_of("FROM a", "sha256:1", ["x=2"]),
-        build.recipe_of("FROM a", "sha256:1", ["x=1", "y=1"]),
+        recipe_of(context(), "sha256:1"),
+        recipe_of(context(made_from="FROM b"), "sha256:1"),
+        recipe_of(context(), "sha256:2"),
+        recipe_of(context(stage="spack"), "sha256:1"),
+        recipe_of(context(arguments={"A": "2"}), "sha256:1"),
+        recipe_of(context(arguments={"A": "1", "B": "1"}), "sha256:1"),
     }
-    assert len(recipes) == 5
-    assert build.recipe_of("FROM a", "sha256:1", ["x=1"]) in recipes
+    assert len(recipes) == 6
+    assert recipe_of(context(folder=Path("elsewhere")), "sha256:1") in recipes
 
 
 def test_sources_are_apts_own_of_this_release_only(monkeypatch):
@@ -114,9 +121,9 @@ def test_sources_are_apts_own_of_this_release_only(monkeypatch):
         "Somebody\tbookworm\thttp://other.example/\tmain",
         "$(ORIGIN)\t$(RELEASE)\thttp://unfetched.example/\tmain",
     ]
-    monkeypatch.setattr(build, "is_installed", lambda _program: True)
-    monkeypatch.setattr(build, "output_of", lambda _argv: "\n".join(lines))
-    assert build.debian_sources("bookworm") == [
+    monkeypatch.setattr(debian, "is_installed", lambda _program: True)
+    monkeypatch.setattr(debian, "output_of", lambda _argv: "\n".join(lines))
+    assert debian.debian_sources("bookworm") == [
         "deb http://mirror.example/debian/ bookworm main",
         "deb http://mirror.example/security/ bookworm-security main",
     ]
@@ -124,9 +131,9 @@ def test_sources_are_apts_own_of_this_release_only(monkeypatch):
 
 def test_without_a_builder_the_record_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "is_installed", lambda _program: True)
-    monkeypatch.setattr(build, "answer_of", lambda _argv: (False, ""))
+    monkeypatch.setattr(builders, "answer_of", lambda _argv: (False, ""))
     base = ImageRecord("base", digest="sha256:1", location="/base.tar")
-    record = build.build_image(base, [], tmp_path / "Dockerfile", tmp_path / "oci", tmp_path / "l")
+    record = build.build_image(base, context(), tmp_path / "oci", tmp_path / "l")
     assert record.reason == "no image builder: docker, podman or buildah"
     directory = build.unpack_image(record, tmp_path / "d", rootless=True, log=tmp_path / "l")
     assert directory.reason == record.reason
@@ -259,6 +266,19 @@ def test_what_is_wanted_includes_every_arm_and_benchmark():
     assert {"umoci", "skopeo", "mmdebstrap"} <= set(wanted["images"])
 
 
+def test_compilers_are_wanted_only_with_a_toolchain():
+    assert "toolchain debian12" not in install.wanted_packages()
+    assert {"gcc-12", "openmpi-bin"} <= set(
+        install.wanted_packages("debian12")["toolchain debian12"]
+    )
+
+
+def test_an_unknown_toolchain_installs_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
+    assert install.main(["--toolchain", "debian99"]) == 1
+    assert "unknown toolchain" in capsys.readouterr().out
+
+
 def test_one_failed_install_does_not_stop_the_others(monkeypatch):
     asked = []
 
@@ -277,8 +297,7 @@ def test_one_failed_install_does_not_stop_the_others(monkeypatch):
 
 def test_a_user_gets_one_list_and_one_command(monkeypatch, capsys):
     monkeypatch.setattr(install, "installed_packages", frozenset)
-    monkeypatch.setattr(install, "wanted_packages", lambda: {"arm a": ("x",), "paper": ("x", "y")})
-    install.advise_user()
+    install.advise_user({"arm a": ("x",), "paper": ("x", "y")})
     said = capsys.readouterr().out
     assert "sudo apt-get install --no-install-recommends x y\n" in said
 
@@ -316,7 +335,7 @@ def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):
 
 
 def test_a_registry_s_base_is_a_line_without_size():
-    record = build.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
+    record = base.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
     assert line_of(record).startswith("base")
 
 

@@ -1,5 +1,6 @@
 """The toolchain's lock and its compilers: refused in one message where they do not fit."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,12 +13,15 @@ from parity.provenance.toolchain import (
     check_compilers,
     check_lock,
     compilers_of,
+    installed_packages,
     load_toolchain,
+    packages_now,
     packages_of,
     read_lock,
     specs_of,
+    toolchain_folder,
 )
-from parity.settings import load_yaml
+from parity.settings import load_yaml, schema
 
 ROOT = Path(__file__).parents[2]
 RECIPE = "repo/packages/netpipe/package.py"
@@ -73,9 +77,37 @@ def test_a_lock_that_is_missing_says_how_to_make_it(toolchain: Toolchain, name: 
 
 
 def test_an_unknown_toolchain_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match="unknown toolchain: debian99") as caught:
-        load_toolchain(ROOT / "envs/spack/debian99")
-    assert "allowed: debian12" in str(caught.value)
+    with pytest.raises(UserError, match=r"unknown toolchain: .*debian99/spack\.yaml") as caught:
+        load_toolchain("debian99")
+    assert "allowed: debian12, or the path" in str(caught.value)
+
+
+def test_a_site_s_own_toolchain_lies_wherever_it_wants(toolchain: Toolchain) -> None:
+    own = load_toolchain(str(toolchain.folder))
+    assert own == toolchain and own.recipes == toolchain.folder.parent / "repo"
+    assert (own.name, own.named) == ("debian12", str(toolchain.folder))
+    assert toolchain_folder("debian12") == Path("envs/spack/debian12")
+    assert load_toolchain("debian12").named == "debian12"
+
+
+@pytest.mark.parametrize(
+    ("named", "allowed"),
+    [
+        ("debian12", True),
+        ("/srv/parity/debian12", True),
+        ("~/debian12", True),
+        ("./debian12", True),
+        ("../debian12", True),
+        ("", False),
+        ("Debian", False),
+        ("/srv/my parity/debian12", False),
+        ("/srv/$(id)/debian12", False),
+        ("/srv/debian12/", False),
+    ],
+)
+def test_what_a_toolchain_may_be_called(named: str, allowed: bool) -> None:
+    pattern = schema("config")["properties"]["spack"]["properties"]["toolchain"]["pattern"]
+    assert bool(re.fullmatch(pattern, named)) is allowed
 
 
 def test_a_missing_compiler_is_named(toolchain: Toolchain) -> None:
@@ -84,6 +116,36 @@ def test_a_missing_compiler_is_named(toolchain: Toolchain) -> None:
     with pytest.raises(UserError, match=r"no such compiler: .*/nowhere/gfortran") as caught:
         check_compilers(toolchain)
     assert "spack.yaml: compilers" in str(caught.value)
+
+
+def test_packages_that_are_not_installed_are_named(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"gcc-12": "12.2.0-14"}
+    monkeypatch.setattr(
+        "parity.provenance.debian.installed_versions",
+        lambda names: [f"{name}=1" for name in names if name in known],
+    )
+    toolchain.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")
+    with pytest.raises(UserError, match=r"not installed: g\+\+-12 libgomp1\n") as caught:
+        installed_packages(toolchain)
+    said = str(caught.value)
+    assert "debian.yaml" in said
+    assert f"python -m parity.install --toolchain {toolchain.folder}" in said
+    assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["build: [gcc-12]\n", "build: ['gcc 12']\nrun: []\n", "build: [$(id)]\nrun: []\n"],
+    ids=["a key missing", "a blank", "for a shell"],
+)
+def test_a_wrong_list_of_packages_is_refused(toolchain: Toolchain, text: str) -> None:
+    toolchain.debian.write_text(text)
+    with pytest.raises(UserError, match=r"."):
+        installed_packages(toolchain)
+    # The rules are read before anything can be refused.
+    assert packages_now(toolchain) == []
 
 
 def test_the_lock_says_what_is_built_and_what_is_debian_s() -> None:
