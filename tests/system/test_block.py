@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from parity.execute.block import _end_interrupted, run_block
 from parity.execute.inner import WORK
-from parity.execute.look import make_ready
+from parity.execute.look import arm_state, make_ready
 from parity.execute.storage import new_attempt, private_folder, processes_in
 from parity.plan import make_plan
 from parity.records.gather import gather_blocks, gather_raw
@@ -59,8 +60,10 @@ def _case(name="sysbench", timeout=60, **parameters) -> Case:
     return Case(name, name.split("-")[0], SHORT | parameters, 0.01, timeout)
 
 
-def _run(plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES) -> dict:
-    run_block(plan, plan["blocks"][0]["block"], images, {}, system, folder)
+def _run(
+    plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES, expected=None
+) -> dict:
+    run_block(plan, plan["blocks"][0]["block"], images, expected or {}, system, folder)
     return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
 
 
@@ -140,6 +143,40 @@ def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> No
     row = next(row for row in tables["runs"] if row["arm"] == "namespaces")
     assert (row["stage"], row["reason"]) == ("planned", "gate-image")
     assert "sha256:" + "0" * 64 in row["detail"] and row["detail"].count("sha256:") == 2
+
+
+@pytest.mark.parametrize("name", ["apptainer", "charliecloud-sqfs"])
+def test_one_changed_byte_of_a_real_image_is_refused(name: str, tmp_path: Path, images) -> None:
+    arm = arms()[name]
+    record = images[arm.image_format]
+    if record["reason"] or not arm.probe().available:
+        pytest.skip(f"{name}: {record['reason'] or arm.probe().reason}")
+    copy = Path(shutil.copyfile(record["location"], tmp_path / "image"))
+    moved = {arm.image_format: record | {"location": str(copy)}}
+    assert arm_state(arm, moved).gate.passed
+    _flip_last_byte(copy)
+    gate = arm_state(arm, moved).gate
+    assert not gate.passed
+    assert gate.detail.startswith(f"{copy}: expected {record['digest']}, found sha256:")
+
+
+def _flip_last_byte(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([byte ^ 1]))
+
+
+def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path: Path) -> None:
+    built = "0" * 64
+    tables = _run(_plan(_case()), tmp_path, expected={"/usr/bin/sysbench": built})
+    assert [(row["stage"], row["reason"]) for row in tables["runs"]] == [
+        ("planned", "gate-binary")
+    ] * 2
+    seen = tables["binaries"][0]["sha256"]
+    detail = f"/usr/bin/sysbench: expected {built}, found {seen}"
+    assert {row["detail"] for row in tables["runs"]} == {detail}
 
 
 def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path) -> None:
