@@ -38,6 +38,8 @@ rule image_sources:
     input:
         toolchain=sorted(glob(f"{TOOLCHAIN.folder}/*")),
         recipes=RECIPES,
+        # Where there is no Spack, or it cannot build, that is said once.
+        native=ancient(NATIVE),
     output:
         sources=directory("results/spack-images/sources"),
     log:
