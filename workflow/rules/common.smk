@@ -56,6 +56,22 @@ def noise_audit(wildcards):
     return [str(path)] if path.exists() else []
 
 
+def others(*names):
+    """The function that gives these files of the other archived datasets of a dataset's system."""
+
+    def of_dataset(wildcards):
+        from parity.records.dataset import archived  # only for papers: it loads pyarrow
+
+        known = archived(Path("results/archive"))
+        if wildcards.source != "archive" or wildcards.dataset not in known:
+            return []
+        system = known[wildcards.dataset][0]
+        beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]
+        return expand("results/archive/{other}/{name}", other=beside, name=names)
+
+    return of_dataset
+
+
 wildcard_constraints:
     source="live|archive",
     dataset="[a-z][a-z0-9]*-[a-z0-9-]+",

@@ -2,25 +2,9 @@
 
 from pathlib import Path
 
-from parity.records.dataset import archived
-
 CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
 PUBLISHED = ["config/published/claims.csv", "config/published/ruiz_table1.csv"]
 STUDIES = sorted(path.stem for path in Path("config/studies").glob("*.yaml"))
-
-
-def others(*names):
-    """The function that gives these files of the other archived datasets of a dataset's system."""
-
-    def of_dataset(wildcards):
-        known = archived(Path("results/archive"))
-        if wildcards.source != "archive" or wildcards.dataset not in known:
-            return []
-        system = known[wildcards.dataset][0]
-        beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]
-        return expand("results/archive/{other}/{name}", other=beside, name=names)
-
-    return of_dataset
 
 
 rule tell:
