@@ -4,6 +4,8 @@ Needs: block folders. Makes: records/{raw,blocks}.parquet, which hold every outp
 verbatim, and the tables parsed from them.
 """
 
+import os
+
 TABLES = ["runs", "metrics", "samples", "nodes", "binaries", "images"]
 
 
@@ -13,10 +15,12 @@ rule gather_blocks:
         blocks=expand("results/blocks/{block}/block.json", block=BLOCKS),
         plan=f"{LIVE}/plan.json",
         images=f"{IMAGES}/images.json",
+        native=NATIVE,
     output:
         raw=f"{LIVE}/records/raw.parquet",
         blocks=f"{LIVE}/records/blocks.parquet",
         images=f"{LIVE}/images.json",
+        native=expand(f"{LIVE}/{{record}}", record=map(os.path.basename, NATIVE)),
     log:
         f"{LIVE}/logs/gather_blocks.log",
     localrule: True

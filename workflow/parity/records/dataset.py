@@ -23,8 +23,9 @@ FILES = sorted(
     ["plan.json", "images.json", PROVENANCE]
     + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
 )
-# What it may hold beside them: the noise audit of the system that it was measured on.
-OPTIONAL = ("harness.json",)
+# What it may hold beside them: the noise audit of the system that it was measured on, and
+# the record of what Spack built for it.
+OPTIONAL = ("harness.json", "native.json")
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
