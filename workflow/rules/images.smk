@@ -2,8 +2,7 @@
 
 Needs: containers/Dockerfile and the benchmarks that are installed natively; for a study
 whose provider is Spack, the toolchain that config key `spack` names.
-Makes: results/images/<format>.json, and results/images/images.{json,parquet} of them all;
-results/spack-images for Spack. A format that cannot be made here is a record with a reason.
+Makes: <format>.json in results/images (spack-images), and images.{json,parquet} of them all.
 """
 
 from parity.benchmarks import benchmarks
@@ -17,9 +16,7 @@ PACKAGES = installed_versions(
 # Made where Snakemake runs, or in a job where the site does not let login nodes build.
 HERE = not SYSTEM.images_on_node
 # A site's folder may hold the images of both providers.
-IMAGE_FOLDER = SYSTEM.image_folder
-if IMAGE_FOLDER and BY_SPACK:
-    IMAGE_FOLDER = f"{IMAGE_FOLDER}/spack"
+IMAGE_FOLDER = SYSTEM.image_folder and SYSTEM.image_folder + "/spack" * BY_SPACK
 # The mirror that Spack builds from in the image.
 SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})

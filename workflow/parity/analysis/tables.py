@@ -56,6 +56,18 @@ PAIRS = schema.TableSchema(
     ),
 )
 
+# How sure an estimate is, and what that makes of it.
+_JUDGED = (
+    _column("low95", _F, "Lower end of the 95 % interval.", "", True),
+    _column("high95", _F, "Upper end of the 95 % interval.", "", True),
+    _column("low90", _F, "Lower end of the 90 % interval.", "", True),
+    _column("high90", _F, "Upper end of the 90 % interval.", "", True),
+    _column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
+    _column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
+    _column("outcome", _S, "A name from parity.analysis.outcomes."),
+    _column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
+)
+
 COMPARISONS = schema.TableSchema(
     "comparisons",
     "One row per comparison of an arm with the reference: estimate, intervals, outcome.",
@@ -72,14 +84,7 @@ COMPARISONS = schema.TableSchema(
         _column("planned_blocks", _I, "Blocks in which the plan holds both runs."),
         _column("blocks", _I, "Blocks in which both runs count; the sample size."),
         _column("estimate", _F, "Geometric mean ratio, or mean difference in `unit`.", "", True),
-        _column("low95", _F, "Lower end of the 95 % interval.", "", True),
-        _column("high95", _F, "Upper end of the 95 % interval.", "", True),
-        _column("low90", _F, "Lower end of the 90 % interval.", "", True),
-        _column("high90", _F, "Upper end of the 90 % interval.", "", True),
-        _column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
-        _column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
-        _column("outcome", _S, "A name from parity.analysis.outcomes."),
-        _column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
+        *_JUDGED,
         _column("identity", _S, "same, binary differs, libraries differ or not recorded."),
         _column("control", _B, "Whether this is the A/A pair."),
         _column("planned", _B, "Whether the study compares by it; if not, it is only reported."),
@@ -91,14 +96,7 @@ _TESTED = (
     _column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1"),
     _column("blocks", _I, "Blocks that hold all runs of the contrast; the sample size."),
     _column("estimate", _F, "Geometric mean of the ratio.", "", True),
-    _column("low95", _F, "Lower end of the 95 % interval.", "", True),
-    _column("high95", _F, "Upper end of the 95 % interval.", "", True),
-    _column("low90", _F, "Lower end of the 90 % interval.", "", True),
-    _column("high90", _F, "Upper end of the 90 % interval.", "", True),
-    _column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
-    _column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
-    _column("outcome", _S, "A name from parity.analysis.outcomes."),
-    _column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
+    *_JUDGED,
     _column("identity", _S, "As in comparisons, of arm and reference; empty if by design."),
 )
 

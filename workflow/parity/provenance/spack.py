@@ -85,10 +85,8 @@ def find_spack(site: SpackSite, recipes: Path, log: Path) -> Spack:
     program = folder / "bin/spack"
     if not program.exists():
         raise _no_spack(site, f"{folder} holds no bin/spack")
-    environment = " ".join(f"{name}={value}" for name, value in _environment(site).items())
-    answers, said = answer_of(
-        ["env", *environment.split(" "), str(program), "--version"], seconds=60
-    )
+    variables = [f"{name}={value}" for name, value in _environment(site).items()]
+    answers, said = answer_of(["env", *variables, str(program), "--version"], seconds=60)
     if not answers:
         raise _no_spack(site, f"{program} does not run: {said}")
     _, commit = answer_of(["git", "-C", str(folder), "rev-parse", "HEAD"])
