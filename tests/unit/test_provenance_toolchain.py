@@ -12,6 +12,7 @@ from parity.provenance.toolchain import (
     Toolchain,
     check_compilers,
     check_lock,
+    check_place,
     compilers_of,
     installed_packages,
     load_toolchain,
@@ -192,3 +193,21 @@ def test_a_prefix_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be made") as caught:
         find_spack(_site(tmp_path, "/nowhere"), ROOT / "envs/spack/repo", tmp_path / "log")
     assert "spack.prefix" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"prefix": "/srv/parity", "toolchain": "debian12"},
+        {"prefix": "/opt/parity", "toolchain": "/site/cascadelake"},
+    ],
+)
+def test_a_place_where_no_benchmark_looks_is_refused(section: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="looked for in /opt/parity/debian12") as caught:
+        check_place(section)
+    assert "spack.prefix" in str(caught.value)
+
+
+@pytest.mark.parametrize("toolchain", ["debian12", "/site/debian12"])
+def test_the_place_where_benchmarks_look_is_not(toolchain: str) -> None:
+    check_place({"prefix": "/opt/parity", "toolchain": toolchain})

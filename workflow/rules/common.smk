@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from parity.plan import jobs_of, make_plan
+from parity.provenance.toolchain import check_place
 from parity.settings import check, schema
 from parity.source import PACKAGE, digest_of
 from parity.study import load_study
@@ -13,6 +14,8 @@ try:
     STUDY = load_study(config["study"], config["scale"])
     SYSTEM = load_system(config["system"])
     PLAN = make_plan(STUDY)
+    if STUDY.provider == "spack":
+        check_place(config["spack"])
     if workflow.is_main_process:
         refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:

@@ -128,7 +128,7 @@ def _make_prefix(prefix: Path) -> None:
             f"{prefix} cannot be made: {error.strerror}",
             where="config/config.yaml: spack.prefix",
             allowed="a folder that you may write to, or that you may make",
-            action=f"as root, once: install -d -o <your name> {prefix}; or set another prefix",
+            action=f"as root, once: install -d -o <your name> {prefix}",
         ) from None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from parity import content
 from parity.errors import UserError
 from parity.files import read_json, write_json
+from parity.places import PREFIX, TOOLCHAIN, VIEW
 from parity.provenance.debian import check_installed, installed_versions
 from parity.settings import load_checked, load_yaml
 
@@ -83,6 +84,25 @@ def load_toolchain(named: str) -> Toolchain:
             allowed=f"{', '.join(known)}, or the path of a folder that holds a spack.yaml",
         )
     return toolchain
+
+
+def check_place(section: Mapping[str, str]) -> None:
+    """Refuse to measure what would be installed where no benchmark looks for it.
+
+    Args:
+        section: the key `spack` of config/config.yaml.
+
+    Raises:
+        UserError: its prefix, or the name of its toolchain's folder, is another one.
+    """
+    place = Path(section["prefix"]).expanduser() / toolchain_folder(section["toolchain"]).name
+    if place != VIEW.parent:
+        raise UserError(
+            f"benchmarks are looked for in {VIEW.parent}, and this toolchain goes to {place}",
+            where="config/config.yaml: spack.prefix, spack.toolchain",
+            allowed=f"prefix {PREFIX}, and a toolchain in a folder called {TOOLCHAIN}",
+            action="give them these names: binaries carry their path, natively and in the image",
+        )
 
 
 def write_origin(toolchain: Toolchain, spack_version: str) -> None:
