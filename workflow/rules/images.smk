@@ -16,8 +16,8 @@ PACKAGES = installed_versions(
 # Made where Snakemake runs, or in a job where the site does not let login nodes build.
 HERE = not SYSTEM.images_on_node
 # A site's folder may hold the images of both providers.
-IMAGE_FOLDER = SYSTEM.image_folder and SYSTEM.image_folder + "/spack" * BY_SPACK
-# The mirror that Spack builds from in the image.
+FOLDER = SYSTEM.image_folder
+IMAGE_FOLDER = f"{FOLDER}/spack" if FOLDER and BY_SPACK else FOLDER
 SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
