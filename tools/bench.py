@@ -16,13 +16,13 @@ from pathlib import Path
 
 import bench_slurm
 
-from parity.execute.block import run_block
-from parity.execute.launch import run_and_wait
-from parity.files import read_json
-from parity.plan import make_plan
+from parity.core.files import read_json
+from parity.measure.block import run_block
+from parity.measure.timed_process import run_and_wait
+from parity.plan.plan import make_plan
+from parity.plan.study import Case, Study
+from parity.plan.system import System
 from parity.runtimes import arms
-from parity.study import Case, Study
-from parity.system import System
 
 RUNS = 200
 WAIT_SECONDS = 20

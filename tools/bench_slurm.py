@@ -23,11 +23,11 @@ from typing import Any
 
 import yaml
 
-from parity.commands import is_installed
-from parity.execute import history
-from parity.files import read_json
-from parity.plan import make_plan
-from parity.study import load_study
+from parity.core.commands import is_installed
+from parity.core.files import read_json
+from parity.measure import history
+from parity.plan.plan import make_plan
+from parity.plan.study import load_study
 
 ROOT = Path(__file__).parents[1]
 STUDY = "config/studies/bench.yaml"

@@ -19,8 +19,8 @@ sys.path[:1] = [str(ROOT / "tools"), str(ROOT / "workflow")]
 from virtual_cluster import cluster, install, layout  # noqa: E402
 from virtual_cluster.traces import traces  # noqa: E402
 
-from parity.errors import UserError, shown_to_the_user  # noqa: E402
-from parity.files import read_json  # noqa: E402
+from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
+from parity.core.files import read_json  # noqa: E402
 
 NODES = 4
 DATASET = Path("results/live/scaling-smoke")

@@ -16,11 +16,11 @@ from parity.analysis import tables as analysis
 from parity.analysis.agreement_table import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
-from parity.files import read_json
+from parity.core.files import read_json
+from parity.core.settings import schema
 from parity.records import schema as records
 from parity.records.dictionary import render
 from parity.runtimes import arms
-from parity.settings import schema
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.files import read_json, write_json
+from parity.core.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SEEN = ROOT / "results/faults"

@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from parity.files import read_json, write_json
-from parity.validation.report import COLUMNS, cells, document, render, row
-from parity.validation.scenarios import scenarios
-from parity.validation.trials import NO, YES, validate
+from parity.checks.planted_truth.report import COLUMNS, cells, document, render, row
+from parity.checks.planted_truth.scenarios import scenarios
+from parity.checks.planted_truth.trials import NO, YES, validate
+from parity.core.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests/golden"

@@ -14,17 +14,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from parity.execute.block import _end_interrupted, run_block
-from parity.execute.inner import WORK
-from parity.execute.look import arm_state, make_ready
-from parity.execute.storage import new_attempt, private_folder, processes_in
-from parity.plan import make_plan
+from parity.measure.block import _end_interrupted, run_block
+from parity.measure.inner_command import WORK
+from parity.measure.node_check import arm_state, make_ready
+from parity.measure.storage import new_attempt, private_folder, processes_in
+from parity.plan.plan import make_plan
+from parity.plan.study import Case, Study
+from parity.plan.system import System
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_all
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
-from parity.study import Case, Study
-from parity.system import System
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
         "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
     )
     folder = tmp_path / "block"
-    command = [sys.executable, "-m", "parity.execute"]
+    command = [sys.executable, "-m", "parity.measure"]
     for word in ("plan", "images", "system"):
         suffix = "yaml" if word == "system" else "json"
         command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]

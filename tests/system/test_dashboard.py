@@ -30,10 +30,10 @@ from playwright.sync_api import (
 
 from parity.analysis import analysis, dataset
 from parity.claims import tables
-from parity.dashboard import content, page
-from parity.present import origin
-from parity.present.view import View
 from parity.records import schema
+from parity.report import origin
+from parity.report.dashboard import content, page
+from parity.report.view import View
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]

@@ -31,7 +31,7 @@ from cluster import (
 )
 from disturbed import Study, Workflow, record_row
 
-from parity.files import read_json
+from parity.core.files import read_json
 
 pytestmark = [
     pytest.mark.system,

@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from parity.benchmarks.model import Program
-from parity.execute.gates import binding_gate, where_gate
-from parity.execute.inner import WORK, evidence, program_environment, split_evidence, witnessed
-from parity.execute.launch import kill_group, launch_environment
+from parity.measure.gates import binding_gate, where_gate
+from parity.measure.inner_command import (
+    WORK,
+    evidence,
+    program_environment,
+    split_evidence,
+    witnessed,
+)
+from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
 

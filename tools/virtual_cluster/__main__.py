@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tools"), str(ROOT / "workflow")]
 
-from parity.errors import UserError, shown_to_the_user  # noqa: E402
+from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
 from virtual_cluster import cluster, daemons, layout, nodes  # noqa: E402
 
 

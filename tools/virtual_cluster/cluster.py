@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 
-from parity.commands import answer_of, output_of
-from parity.errors import UserError
-from parity.files import read_json, write_json
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
+from parity.core.files import read_json, write_json
 from virtual_cluster import configuration, daemons, install, layout, network, nodes, processes
 from virtual_cluster.layout import Cluster, Host, Node
 

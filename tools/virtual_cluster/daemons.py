@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from parity.commands import answer_of, output_of
-from parity.errors import UserError
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
 from virtual_cluster import layout, processes
 
 _LONGEST_START_SECONDS = 30

@@ -8,8 +8,8 @@ import re
 from ipaddress import ip_interface, ip_network
 from pathlib import Path
 
-from parity.commands import output_of
-from parity.errors import UserError
+from parity.core.commands import output_of
+from parity.core.errors import UserError
 from virtual_cluster import layout
 from virtual_cluster.layout import Cluster, Node
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from parity.commands import output_of
-from parity.errors import UserError
+from parity.core.commands import output_of
+from parity.core.errors import UserError
 from virtual_cluster import layout, network, processes
 from virtual_cluster.layout import Node
 

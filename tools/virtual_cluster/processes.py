@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from parity.errors import UserError
+from parity.core.errors import UserError
 from virtual_cluster import layout, network
 from virtual_cluster.layout import Node
 

@@ -5,7 +5,7 @@ analysis/, figures/, tables/, numbers.tex and summary.txt. It measures nothing, 
 needs no network, no root and no runtime.
 """
 
-from parity.present.specs import FIGURE_NAMES, TABLE_NAMES
+from parity.report.figures.specs import FIGURE_NAMES, TABLE_NAMES
 
 ANALYSED = [
     "values",
@@ -76,7 +76,7 @@ rule draw:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("present", "records/dataset.py"),
+        code=digest_of("report", "records/dataset.py"),
     script:
         "../scripts/draw.py"
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from parity.plan import jobs_of, make_plan
-from parity.provenance.toolchain import check_place
-from parity.settings import check, schema
-from parity.source import PACKAGE, digest_of
-from parity.study import load_study
-from parity.system import load_system, refuse_without_batch_system
+from parity.plan.plan import jobs_of, make_plan
+from parity.software.toolchain import check_place
+from parity.core.settings import check, schema
+from parity.core.code_identity import PACKAGE, digest_of
+from parity.plan.study import load_study
+from parity.plan.system import load_system, refuse_without_batch_system
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")

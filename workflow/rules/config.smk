@@ -2,8 +2,8 @@
 
 from snakemake.exceptions import WorkflowError
 
-from parity.errors import UserError
-from parity.settings import load_yaml
+from parity.core.errors import UserError
+from parity.core.settings import load_yaml
 
 try:
     load_yaml("config/config.yaml")

@@ -15,7 +15,7 @@ rule dashboard:
         published="config/published/claims.csv",
         template=sorted(
             str(path.relative_to(PACKAGE.parents[1]))
-            for path in Path(PACKAGE / "dashboard/template").iterdir()
+            for path in Path(PACKAGE / "report/dashboard/template").iterdir()
         ),
     output:
         page="results/claims/dashboard.html",
@@ -25,6 +25,6 @@ rule dashboard:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("dashboard", "present", "records/dataset.py"),
+        code=digest_of("report", "records/dataset.py"),
     script:
         "../scripts/dashboard.py"

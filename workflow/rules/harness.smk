@@ -1,4 +1,4 @@
-"""Does the workflow disturb what it measures? See parity/harness.
+"""Does the workflow disturb what it measures? See parity/checks/noise_audit.
 
 Needs: the plan and the records of the images, because a block does. Makes: harness.json
 beside the plan, which the paper of the dataset quotes; every call measures anew.

@@ -6,7 +6,7 @@ Makes: <format>.json in results/images (spack-images), and images.{json,parquet}
 """
 
 from parity.benchmarks import benchmarks
-from parity.provenance.debian import installed_versions
+from parity.software.debian_packages import installed_versions
 from parity.runtimes import arms
 
 # A native package that is upgraded makes another image.

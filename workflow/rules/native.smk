@@ -7,7 +7,7 @@ source mirror that its image is built from.
 
 from glob import glob
 
-from parity.provenance.toolchain import Toolchain, packages_now, toolchain_folder
+from parity.software.toolchain import Toolchain, packages_now, toolchain_folder
 
 TOOLCHAIN = Toolchain(toolchain_folder(config["spack"]["toolchain"]))
 RECIPES = sorted(glob(f"{TOOLCHAIN.recipes}/**/*.py", recursive=True))

@@ -25,7 +25,7 @@ rule tell:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("present", "claims"),
+        code=digest_of("report", "claims"),
     script:
         "../scripts/tell.py"
 
@@ -54,7 +54,7 @@ rule build_paper:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("present/paper.py", "present/section.py"),
+        code=digest_of("report/text/paper.py", "report/text/section.py"),
         studies=STUDIES,
     script:
         "../scripts/build_paper.py"

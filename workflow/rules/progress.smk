@@ -1,10 +1,10 @@
-"""Shows after each block how far the campaign is, and keeps progress.txt; see parity/progress.py."""
+"""Shows after each block how far the campaign is, and keeps progress.txt; see parity/preview/progress.py."""
 
 from pathlib import Path
 
 from snakemake.logging import logger
 
-from parity.progress import BLOCK_FOLDERS, REPORT, BlockLog
+from parity.preview.progress import BLOCK_FOLDERS, REPORT, BlockLog
 
 # Jobs and dry runs read the rules, too, and have no progress to show.
 if workflow.is_main_process and not workflow.output_settings.dryrun:

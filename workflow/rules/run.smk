@@ -17,7 +17,7 @@ rule write_plan:
         "../../envs/parity.yaml"
     params:
         scale=config["scale"],
-        code=digest_of("plan.py", "study.py", "benchmarks", "runtimes"),
+        code=digest_of("plan", "benchmarks", "runtimes"),
     script:
         "../scripts/write_plan.py"
 
@@ -51,7 +51,7 @@ rule run_block:
         native=expand("--native {record}", record=NATIVE),
     shell:
         "{params.modules}"
-        "PYTHONPATH={params.package:q} python -m parity.execute"
+        "PYTHONPATH={params.package:q} python -m parity.measure"
         " --plan {input.plan:q} --block {wildcards.block} --images {input.images:q}"
         " {params.native} --system {params.system:q} --folder results/blocks/{wildcards.block}"
         " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from parity.benchmarks.debian import altered
-from parity.errors import shown_to_the_user
-from parity.files import read_json
-from parity.provenance.binaries import programs_expected
-from parity.sides import comparison, document, report
-from parity.sides.side import ask_all, programs_of
+from parity.checks.parity_audit import comparison, document, report
+from parity.checks.parity_audit.side import ask_all, programs_of
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json
+from parity.software.binaries import programs_expected
 
 if __name__ == "__main__":
     with shown_to_the_user():

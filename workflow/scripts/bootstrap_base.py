@@ -3,9 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance.base import bootstrap_base, registry_base
-from parity.provenance.images import ImageRecord, made_or_reason, place_of, write_record
+from parity.core.errors import shown_to_the_user
+from parity.software.base import bootstrap_base, registry_base
+from parity.software.images import ImageRecord, made_or_reason, place_of, write_record
 
 if __name__ == "__main__":
     with shown_to_the_user():

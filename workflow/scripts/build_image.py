@@ -4,12 +4,12 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance import images
-from parity.provenance.build import build_image
-from parity.provenance.context import spack_context, system_context
-from parity.provenance.spack import find_spack, spack_site
-from parity.provenance.toolchain import load_toolchain
+from parity.core.errors import shown_to_the_user
+from parity.software import images
+from parity.software.build import build_image
+from parity.software.build_context import spack_context, system_context
+from parity.software.spack import find_spack, spack_site
+from parity.software.toolchain import load_toolchain
 
 if __name__ == "__main__":
     with shown_to_the_user(), tempfile.TemporaryDirectory() as folder:

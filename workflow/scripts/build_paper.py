@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.present import section
-from parity.present.paper import build, of_study
+from parity.core.errors import shown_to_the_user
+from parity.report.text import section
+from parity.report.text.paper import build, of_study
 
 
 def study_of(folder: Path) -> str:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from parity.analysis.dataset import refuse_broken
 from parity.claims.tables import VERDICTS
-from parity.errors import shown_to_the_user
-from parity.present import verdicts
+from parity.core.errors import shown_to_the_user
 from parity.records import schema
+from parity.report.tables import verdicts
 
 if __name__ == "__main__":
     with shown_to_the_user():

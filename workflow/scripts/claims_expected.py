@@ -4,7 +4,7 @@ from pathlib import Path
 
 from parity.claims import expected
 from parity.claims.tables import VERDICTS
-from parity.errors import shown_to_the_user
+from parity.core.errors import shown_to_the_user
 from parity.records import schema
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ from pathlib import Path
 from parity.analysis import exclusions
 from parity.analysis.agreement import agree, refuse_missing
 from parity.analysis.measured import measured
-from parity.errors import shown_to_the_user
-from parity.present import agreement, agreement_text, origin, scale
+from parity.core.errors import shown_to_the_user
+from parity.report import origin, system_kind
+from parity.report.figures import agreement
+from parity.report.text import agreement_text
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -16,6 +18,6 @@ if __name__ == "__main__":
         fresh, archive = (measured(folder, excluded) for folder in folders)
         found = agree(fresh, archive)
         origins = [origin.load(folder) for folder in folders]
-        note = scale.note(label for each in origins for label in each.scale_labels)
+        note = system_kind.note(label for each in origins for label in each.scale_labels)
         agreement.write(found, fresh.dataset.plan, note, Path(snakemake.params.folder))
         print(agreement_text.page(found, origins))

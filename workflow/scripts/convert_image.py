@@ -3,10 +3,10 @@
 from functools import partial
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance import images
-from parity.provenance.base import version_of
+from parity.core.errors import shown_to_the_user
 from parity.runtimes import arms
+from parity.software import images
+from parity.software.base import version_of
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -5,10 +5,10 @@ from pathlib import Path
 from parity.analysis.dataset import refuse_broken
 from parity.claims import tables
 from parity.claims.register import load_register
-from parity.dashboard import content, page
-from parity.errors import shown_to_the_user
-from parity.present import view
+from parity.core.errors import shown_to_the_user
 from parity.records import schema
+from parity.report import view
+from parity.report.dashboard import content, page
 
 if __name__ == "__main__":
     with shown_to_the_user():

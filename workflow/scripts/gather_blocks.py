@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.files import read_json, write_json
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json, write_json
 from parity.records.gather import gather_blocks, gather_images, gather_raw
 from parity.records.schema import BLOCKS, RAW, write
 

@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from parity.files import write_json
-from parity.provenance.images import line_of, read_record
+from parity.core.files import write_json
 from parity.records import schema
 from parity.records.surroundings import image_rows
+from parity.software.images import line_of, read_record
 
 if __name__ == "__main__":
     records = [read_record(path) for path in snakemake.input]

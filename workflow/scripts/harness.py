@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.harness.audit import audit, line_of
-from parity.system import load_system
+from parity.checks.noise_audit.audit import audit, line_of
+from parity.core.errors import shown_to_the_user
+from parity.plan.system import load_system
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance.sources import gather_sources
-from parity.provenance.spack import find_spack, spack_site
-from parity.provenance.toolchain import (
+from parity.core.errors import shown_to_the_user
+from parity.software.sources import gather_sources
+from parity.software.spack import find_spack, spack_site
+from parity.software.toolchain import (
     check_compilers,
     check_lock,
     installed_packages,

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance.native import build_native
-from parity.provenance.spack import find_spack, spack_site
-from parity.provenance.toolchain import check_compilers, check_lock, load_toolchain
+from parity.core.errors import shown_to_the_user
+from parity.software.native import build_native
+from parity.software.spack import find_spack, spack_site
+from parity.software.toolchain import check_compilers, check_lock, load_toolchain
 
 if __name__ == "__main__":
     with shown_to_the_user():

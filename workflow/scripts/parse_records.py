@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
+from parity.core.errors import shown_to_the_user
 from parity.records.dataset import parse_dataset
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from parity.analysis import exclusions
-from parity.errors import shown_to_the_user
-from parity.files import read_json
-from parity.overview import duration, plan_lines, probe_lines
-from parity.planner import design, papers, report, spread
-from parity.preview import look_around, seconds_by_case, shortest_wall
-from parity.system import load_system
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json
+from parity.plan.system import load_system
+from parity.preview import blocks_needed, pilots, proof_lines, published_designs
+from parity.preview.lines import duration, plan_lines, probe_lines
+from parity.preview.surroundings import look_around, seconds_by_case, shortest_wall
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -24,8 +24,16 @@ if __name__ == "__main__":
 
         excluded = exclusions.load(Path(snakemake.input.exclusions))
         folders = [*sorted(Path("results/live").glob("*")), archive]
-        known, unread = spread.pilots(folders, excluded)
-        needs = design.needs(plan, spread.best_spreads(plan, known))
+        known, unread = pilots.pilots(folders, excluded)
+        needs = blocks_needed.needs(plan, pilots.best_spreads(plan, known))
         print("\n".join([*plan_lines(plan, here), "", *probe_lines(here.probes), ""]))
-        print("\n".join([*report.need_lines(needs, takes), *(f"  {line}" for line in unread), ""]))
-        print("\n".join(report.paper_lines(papers.load(Path(snakemake.input.designs)))))
+        print(
+            "\n".join(
+                [*proof_lines.need_lines(needs, takes), *(f"  {line}" for line in unread), ""]
+            )
+        )
+        print(
+            "\n".join(
+                proof_lines.paper_lines(published_designs.load(Path(snakemake.input.designs)))
+            )
+        )

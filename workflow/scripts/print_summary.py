@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from parity.analysis.dataset import refuse_broken
-from parity.errors import shown_to_the_user
+from parity.core.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():

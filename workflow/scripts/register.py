@@ -4,8 +4,8 @@ from pathlib import Path
 
 from parity.claims import registration
 from parity.claims.register import load_register
-from parity.errors import shown_to_the_user
-from parity.files import read_json
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from parity.errors import UserError, shown_to_the_user
+from parity.core.errors import UserError, shown_to_the_user
 from parity.records.dataset import PARSED, broken_files, differing_tables
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from parity.claims import defects, register, tables
-from parity.errors import shown_to_the_user
-from parity.present import adjudication
+from parity.core.errors import shown_to_the_user
 from parity.records import schema
+from parity.report.text import adjudication
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -4,9 +4,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.provenance import images
-from parity.provenance.build import unpack_image
+from parity.core.errors import shown_to_the_user
+from parity.software import images
+from parity.software.build import unpack_image
 
 if __name__ == "__main__":
     with shown_to_the_user():

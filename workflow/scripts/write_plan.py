@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from parity.errors import shown_to_the_user
-from parity.files import write_json
-from parity.plan import make_plan
-from parity.study import load_study
+from parity.core.errors import shown_to_the_user
+from parity.core.files import write_json
+from parity.plan.plan import make_plan
+from parity.plan.study import load_study
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -21,7 +21,7 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.estimate import estimate
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
 from parity.analysis.measured import Key, Measured
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 INSIDE, OUTSIDE, CONSTANT, NOT_COMPARED = "inside", "outside", "constant", "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis.outcomes import NOT_TESTED
-from parity.errors import UserError
+from parity.core.errors import UserError
 from parity.records import schema
 from parity.records.dataset import broken_files
 

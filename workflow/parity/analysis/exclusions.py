@@ -10,7 +10,7 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.dataset import Dataset
-from parity.settings import load_checked
+from parity.core.settings import load_checked
 
 
 def load(path: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import sys
 from functools import cache
 
 from parity.benchmarks.model import Benchmark
-from parity.registry import modules_with
+from parity.core.registry import modules_with
 
 
 @cache

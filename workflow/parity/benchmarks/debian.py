@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from parity.commands import answer_of
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.commands import answer_of
 
 DPKG = Path("/var/lib/dpkg/info")
 

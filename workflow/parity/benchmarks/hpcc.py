@@ -11,7 +11,7 @@ from parity.benchmarks.hpcc_output import process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import total
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 # The order of lines is the format (hpcc's README); what varies is marked.
 _INPUT = """\

@@ -16,7 +16,7 @@ from parity.benchmarks.reading import (
     require_equal,
     total,
 )
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 # HPCG puts the date into its file's name.
 _FILE = "HPCG-Benchmark_3.1_*.txt"

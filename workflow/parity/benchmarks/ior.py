@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, positive, require_equal, total
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
 _KIB, _MIB = 2**10, 2**20

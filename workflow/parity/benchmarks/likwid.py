@@ -29,8 +29,8 @@ from parity.benchmarks.reading import (
     total,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.errors import UserError
 
 # Streams and threads share the working set in whole elements, four at a time, in all
 # kernels (2, 3 or 4 streams of 8-byte numbers) if it is a multiple of 384 bytes for

@@ -32,7 +32,7 @@ from parity.benchmarks.likwid import (
 )
 from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, total
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 MIB = 2**20
 KERNEL = "stream"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from parity.benchmarks.reading import (
     require_complete,
     total,
 )
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 LIBRARY = spack.library_path("mpip", "libmpiP.so")
 

@@ -11,8 +11,8 @@ from parity.benchmarks.debian import installed
 from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, positive, require_equal, total
 from parity.benchmarks.sizing import cpus_for_ranks
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.errors import UserError
 
 # Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
 # there yet, so it is started again until rank 1 does, for half a minute at the most.

@@ -16,8 +16,8 @@ from parity.benchmarks.reading import (
     require_equal,
     total,
 )
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.errors import UserError
 
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
 CLASSES = ("S", "W", "A", "B", "C")

@@ -16,7 +16,7 @@ from typing import Any
 from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.reading import Refused
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 LAUNCHER = "/usr/bin/mpirun"
 SHARED_MEMORY = "vader"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parity.benchmarks.model import NodeFacts
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 
 def first_cpus(node: NodeFacts, count: int, where: str) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from parity.places import VIEW
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.spack_paths import VIEW
 
 PROVIDER = "spack"
 

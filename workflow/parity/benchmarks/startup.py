@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from parity.benchmarks.debian import installed
 from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, total
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 
 class StartUp(Benchmark):

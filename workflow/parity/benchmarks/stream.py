@@ -25,8 +25,8 @@ from parity.benchmarks.reading import (
     total,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.errors import UserError
 
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
 BUILDS = tuple(10_000_000 * 2**step for step in range(7))

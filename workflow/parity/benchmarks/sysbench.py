@@ -15,7 +15,7 @@ from parity.benchmarks.reading import (
     total,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 _DECIMAL = r"([0-9]+\.[0-9]+)"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from parity.benchmarks import spack
 from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.sysbench import SysbenchCpu
-from parity.presence import Presence
+from parity.core.availability import Presence
 
 _BUILDS = {
     "linked": spack.program_path("sysbench-libaio", "sysbench"),

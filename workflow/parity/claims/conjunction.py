@@ -8,26 +8,29 @@ from dataclasses import replace
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.statistics.multiplicity import holm
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.finding import NO_CONTROL, Finding
 
 CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NO_CONTROL)
 # How the comparisons are counted that ended as the claim did.
 ENDED = {
-    words.CONTRADICTED: "against it",
-    words.DIFFERS: "against it",
-    words.INCONCLUSIVE: "open",
-    words.ORDER_OK: "in order, this the least certain",
-    words.SUPPORTED: "for it, this the least certain",
+    terms.CONTRADICTED: "against it",
+    terms.DIFFERS: "against it",
+    terms.INCONCLUSIVE: "open",
+    terms.ORDER_OK: "in order, this the least certain",
+    terms.SUPPORTED: "for it, this the least certain",
 }
-AGAINST = (words.CONTRADICTED, words.DIFFERS)
+AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 # What is measured on one machine says nothing about sizes on a cluster.
-ON_ONE_MACHINE = {words.SUPPORTED: words.ORDER_OK, words.CONTRADICTED: words.DIFFERS}
+ON_ONE_MACHINE = {
+    terms.SUPPORTED: terms.ORDER_OK,
+    terms.CONTRADICTED: terms.DIFFERS,
+}
 
 
 def verdict(findings: Sequence[Finding]) -> str:
     """The verdict on all: the first name in `words.VERDICTS` that any finding has."""
-    return next(name for name in words.VERDICTS if any(f.verdict == name for f in findings))
+    return next(name for name in terms.VERDICTS if any(f.verdict == name for f in findings))
 
 
 def decisive(findings: Sequence[Finding]) -> Finding:
@@ -45,22 +48,22 @@ def control(findings: Sequence[Finding]) -> str:
 def reason(findings: Sequence[Finding]) -> str:
     """Why the verdict is what it is, in words."""
     ended = verdict(findings)
-    if ended == words.NOT_TESTED:
+    if ended == terms.NOT_TESTED:
         return _not_tested(findings)
     of_verdict = [finding for finding in findings if finding.verdict == ended]
     most = decisive(findings)
     if len(findings) == 1:
         return most.reason
     against = f" against {most.against}" if len({f.against for f in findings}) > 1 else ""
-    share = f"{len(of_verdict)} of {words.counted(len(findings), 'comparison')} {ENDED[ended]}"
+    share = f"{len(of_verdict)} of {terms.counted(len(findings), 'comparison')} {ENDED[ended]}"
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 
 
 def _not_tested(findings: Sequence[Finding]) -> str:
     """The distinct reasons, and what the other findings gave."""
-    missing = dict.fromkeys(f.reason for f in findings if f.verdict == words.NOT_TESTED)
-    others = Counter(f.verdict for f in findings if f.verdict != words.NOT_TESTED)
-    gave = words.listed(f"{count} {name}" for name, count in sorted(others.items()))
+    missing = dict.fromkeys(f.reason for f in findings if f.verdict == terms.NOT_TESTED)
+    others = Counter(f.verdict for f in findings if f.verdict != terms.NOT_TESTED)
+    gave = terms.listed(f"{count} {name}" for name, count in sorted(others.items()))
     parts = ["; ".join(missing), f"of what is there: {gave}" if gave else ""]
     return "; ".join(filter(None, parts))
 
@@ -75,9 +78,9 @@ def corrected(findings: Sequence[Finding]) -> list[Finding]:
     found = list(findings)
     for place, p in zip(tested, holm([findings[t].p_against for t in tested]), strict=True):
         if findings[place].verdict in AGAINST and p >= estimate.ALPHA:
-            chance = f"to be expected of one among {words.counted(len(tested), 'comparison')}"
-            reason = f"{findings[place].reason}, {chance} (p = {words.number(p)})"
-            found[place] = replace(findings[place], verdict=words.INCONCLUSIVE, reason=reason)
+            chance = f"to be expected of one among {terms.counted(len(tested), 'comparison')}"
+            reason = f"{findings[place].reason}, {chance} (p = {terms.number(p)})"
+            found[place] = replace(findings[place], verdict=terms.INCONCLUSIVE, reason=reason)
     return found
 
 
@@ -102,5 +105,5 @@ def p_against(findings: Sequence[Finding]) -> float | None:
 
 def counts(findings: Sequence[Finding]) -> Mapping[str, int]:
     """Cells that were looked at, and the fewest blocks of any."""
-    there = [finding for finding in findings if finding.verdict != words.NOT_TESTED]
+    there = [finding for finding in findings if finding.verdict != terms.NOT_TESTED]
     return {"cells": len(there), "blocks": min((f.blocks for f in there), default=0)}

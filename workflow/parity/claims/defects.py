@@ -12,7 +12,7 @@ from pathlib import Path
 from parity.claims.arithmetic import others, ruiz, torrez
 from parity.claims.arithmetic.defect import Defect
 from parity.claims.arithmetic.numbers import read
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 __all__ = ["Defect", "defects"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from parity.claims import words
-from parity.errors import UserError
+from parity.claims import terms
+from parity.core.errors import UserError
 
 COLUMNS = ("dataset", "claim", "verdict")
 Expected = Mapping[tuple[str, str], str]
@@ -74,7 +74,7 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
             f"no verdicts are expected of {dataset}", where=where, allowed=known, action=action
         )
     if lines := differences(wanted, verdicts):
-        what = f"{words.counted(len(lines), 'verdict')} of {dataset} not as expected:"
+        what = f"{terms.counted(len(lines), 'verdict')} of {dataset} not as expected:"
         raise UserError("\n  ".join([what, *lines]), where=where, action=action)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Absent, Cell
 
 NO_CONTROL = "none"
@@ -70,7 +70,7 @@ def absent(missing: Absent) -> Finding:
         metric=missing.metric,
         arm=missing.arm,
         against=missing.against,
-        verdict=words.NOT_TESTED,
+        verdict=terms.NOT_TESTED,
         reason=missing.reason,
     )
 
@@ -97,7 +97,7 @@ def too_few(cell: Cell, blocks: int, needed: int = 2) -> Finding:
     reason = f"too few blocks: {blocks} of at least {needed}"
     if cell.shortage:
         reason += f" ({cell.shortage})"
-    return in_cell(cell, words.INCONCLUSIVE, reason, blocks=blocks, unit=cell.unit, strain=math.inf)
+    return in_cell(cell, terms.INCONCLUSIVE, reason, blocks=blocks, unit=cell.unit, strain=math.inf)
 
 
 def described(values: np.ndarray, ratio: bool) -> dict[str, float]:
@@ -135,7 +135,7 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         proves_sameness: whether the rule concludes that two things are the same. Then the
             A/A pair has to pass the same test; otherwise it must not differ from itself.
     """
-    if found.verdict in (words.NOT_TESTED, words.INCONCLUSIVE):
+    if found.verdict in (terms.NOT_TESTED, terms.INCONCLUSIVE):
         return found
     if found.identity in CONFOUNDED:
         return _stopped(found, f"confounded: {found.identity}; {found.reason}")
@@ -143,7 +143,7 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         return _stopped(found, f"the A/A pair differs from itself{_own(found)}; {found.reason}")
     if (
         proves_sameness
-        and found.verdict == words.SUPPORTED
+        and found.verdict == terms.SUPPORTED
         and found.control != outcomes.EQUIVALENT
     ):
         if found.control == NO_CONTROL:
@@ -159,15 +159,15 @@ def _own(found: Finding) -> str:
     """The A/A pair's interval, where the rule gives one."""
     if found.control_low95 is None or found.control_high95 is None:
         return ""
-    return f": {words.interval(found.control_low95, found.control_high95, found.unit)}"
+    return f": {terms.interval(found.control_low95, found.control_high95, found.unit)}"
 
 
 def margin_text(margin: float, unit: str) -> str:
     """A margin in words, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference."""
-    if unit == words.RATIO:
-        return f"±{words.percent(math.ceil(round(margin * 1e4, 6)) / 1e4)}"
-    return f"±{words.number(margin)} {unit}".strip()
+    if unit == terms.RATIO:
+        return f"±{terms.percent(math.ceil(round(margin * 1e4, 6)) / 1e4)}"
+    return f"±{terms.number(margin)} {unit}".strip()
 
 
 def _stopped(found: Finding, reason: str, **facts: Any) -> Finding:
-    return replace(found, verdict=words.INCONCLUSIVE, reason=reason, **facts)
+    return replace(found, verdict=terms.INCONCLUSIVE, reason=reason, **facts)

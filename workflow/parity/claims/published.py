@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 COLUMNS = (
     "claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place",

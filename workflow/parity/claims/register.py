@@ -15,8 +15,8 @@ from typing import Any
 from parity.claims.published import COLUMNS, Published
 from parity.claims.rules import rules
 from parity.claims.selection import Selection
-from parity.errors import UserError
-from parity.settings import check, load_checked, schema
+from parity.core.errors import UserError
+from parity.core.settings import check, load_checked, schema
 
 NOT_OPTIONS = ("rule", "cells", "instead_of")
 

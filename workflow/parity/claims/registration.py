@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.claims.register import Register, canonical
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
 PLAN = "plan:"

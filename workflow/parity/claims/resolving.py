@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Absent, Material, Scope
 from parity.claims.published import Published
 from parity.claims.selection import Selection
@@ -26,7 +26,7 @@ def resolve(
     arms = chosen.arms if chosen.arms is not None else _containers(plan)
     if reason:
         absent = (
-            Absent(chosen.metric, words.listed(chosen.arms or ("containers",)), base, reason),
+            Absent(chosen.metric, terms.listed(chosen.arms or ("containers",)), base, reason),
         )
         return Scope(material, (), absent, values)
     cells, missing = [], []
@@ -56,11 +56,11 @@ def _cases(chosen: Selection, material: Material) -> tuple[list[Mapping[str, Any
         if missing := [value for value in wanted if str(value) not in there]:
             return (
                 [],
-                f"the dataset holds no case of {benchmark} with {name} {words.listed(missing)}",
+                f"the dataset holds no case of {benchmark} with {name} {terms.listed(missing)}",
             )
     fitting = [case for case in cases if _fits(case["parameters"], chosen.parameters)]
     if not fitting:
-        asked = words.listed(f"{name} {words.listed(v)}" for name, v in chosen.parameters.items())
+        asked = terms.listed(f"{name} {terms.listed(v)}" for name, v in chosen.parameters.items())
         return [], f"no case of {benchmark} has {asked} at once"
     if not any(
         (case["case"], chosen.metric) in material.numbers or chosen.metric in case["primary"]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Absent, Cell, Scope
 from parity.claims.finding import Finding, absent
 
@@ -101,7 +101,7 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Fi
             found.append(Series(along, tuple(ordered)))
             continue
         reason = (
-            f"{words.counted(len(levels), 'level')} of {along}, {fewest} are needed"
+            f"{terms.counted(len(levels), 'level')} of {along}, {fewest} are needed"
             if len(levels) < fewest
             else f"several cases for one level of {along}"
         )

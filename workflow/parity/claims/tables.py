@@ -14,7 +14,7 @@ def _column(name: str, kind: pa.DataType, doc: str, null: bool = False) -> pa.Fi
 _S, _I, _F = pa.string(), pa.int64(), pa.float64()
 
 _CLAIM = _column("claim", _S, "Id of the claim in config/claims.yaml.")
-_VERDICT = _column("verdict", _S, "A name from parity.claims.words.VERDICTS.")
+_VERDICT = _column("verdict", _S, "A name from parity.claims.terms.VERDICTS.")
 _REASON = _column("reason", _S, "Why this verdict, in words; never empty.")
 _ESTIMATE = _column("estimate", _F, "Our number, in `unit`.", True)
 _INTERVAL95 = (

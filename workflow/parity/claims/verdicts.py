@@ -13,7 +13,7 @@ from parity.analysis import estimate, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.analysis.statistics.multiplicity import holm
-from parity.claims import conjunction, registration, words
+from parity.claims import conjunction, registration, terms
 from parity.claims.cells import Absent, Material
 from parity.claims.finding import Finding, absent, gated
 from parity.claims.register import Claim, Register, Test
@@ -21,7 +21,7 @@ from parity.claims.registration import Registration
 from parity.claims.resolving import resolve
 from parity.claims.rules import rules
 from parity.claims.tables import EVIDENCE, VERDICTS
-from parity.source import digest_of
+from parity.core.code_identity import digest_of
 
 MACHINE, ON_CLUSTER, NONE = "machine", "cluster", "none"
 MAGNITUDE, ANCHOR = "magnitude", "anchor"
@@ -69,7 +69,7 @@ def judge(
     """Judge every claim.
 
     Args:
-        label: kind of the system that measured, such as vm (see `parity.claims.scale`).
+        label: kind of the system that measured, such as vm (see `parity.claims.system_kind`).
     """
     material = Material(dataset, analysis, label)
     judged = _adjusted([_judged(claim, material) for claim in register.claims])
@@ -87,12 +87,12 @@ def _judged(claim: Claim, material: Material) -> Judged:
     where = ON_CLUSTER if material.cluster else MACHINE
     capability = claim.scales[where]
     if claim.not_tested:
-        return Judged(claim, capability, (), (words.NOT_TESTED, claim.not_tested))
+        return Judged(claim, capability, (), (terms.NOT_TESTED, claim.not_tested))
     if capability == NONE and any(test.rule != ANCHOR for test in claim.tests):
         other = claim.scales[MACHINE if material.cluster else ON_CLUSTER]
         reason = f"this kind of system ({material.label}) cannot test it"
         reason += "; a cluster can" if where == MACHINE and other != NONE else ""
-        return Judged(claim, capability, (), (words.NOT_TESTED, reason))
+        return Judged(claim, capability, (), (terms.NOT_TESTED, reason))
     found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, material)]
     corrected = conjunction.corrected([finding for _, finding in found])
     numbered = tuple(zip((number for number, _ in found), corrected, strict=True))
@@ -140,26 +140,26 @@ def _is_member(one: Judged) -> bool:
     one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
     found = [finding for number, finding in one.findings if number in one_sided]
     decided = all(finding.p_against is not None for finding in found)
-    return bool(found) and decided and one.ended[0] != words.NOT_TESTED
+    return bool(found) and decided and one.ended[0] != terms.NOT_TESTED
 
 
 def _after(one: Judged, size: int, adjusted: float, against: float) -> Judged:
     """A claim of a family of that size, with its two adjusted p."""
     verdict, reason = one.ended
-    positive = verdict in (words.SUPPORTED, words.ORDER_OK)
+    positive = verdict in (terms.SUPPORTED, terms.ORDER_OK)
     negative = verdict in conjunction.AGAINST
     p = adjusted if positive else against
     if (positive or negative) and p >= estimate.ALPHA:
-        family = words.counted(size, "claim")
-        reason = f"p = {words.number(p)} after Holm's correction for {family}; {reason}"
-        verdict = words.INCONCLUSIVE
+        family = terms.counted(size, "claim")
+        reason = f"p = {terms.number(p)} after Holm's correction for {family}; {reason}"
+        verdict = terms.INCONCLUSIVE
     return replace(one, ended=(verdict, reason), p_adjusted=adjusted)
 
 
 def _row(one: Judged, material: Material) -> dict[str, Any]:
     """A claim's row, without what is stamped on it."""
     claim, (verdict, reason) = one.claim, one.ended
-    tested = verdict != words.NOT_TESTED
+    tested = verdict != terms.NOT_TESTED
     most = conjunction.decisive(one.all) if tested else None
     proxies = dict.fromkeys(test.instead_of for test in claim.tests if test.instead_of)
     numbers = ("estimate", "low95", "high95", "margin")

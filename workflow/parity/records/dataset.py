@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from parity import plan
-from parity.errors import UserError
+from parity.core.errors import UserError
+from parity.plan import plan
 from parity.records import schema
 from parity.records.parse import parse_all
 

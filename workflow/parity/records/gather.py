@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 Row = dict[str, Any]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
-from parity.plan import canonical
+from parity.plan.plan import canonical
 from parity.records.surroundings import (
     audited_binaries,
     binary_rows,

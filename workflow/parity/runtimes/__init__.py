@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from parity.registry import modules_with
+from parity.core.registry import modules_with
 from parity.runtimes.model import Arm
 
 

@@ -11,8 +11,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from parity.commands import output_of
-from parity.errors import UserError
+from parity.core.commands import output_of
+from parity.core.errors import UserError
 
 PREFIX = Path("/opt/parity/apptainer")
 _LIBRARIES = ("libc6", "libseccomp2", "libsqlite3-0", "libzstd1", "zlib1g")

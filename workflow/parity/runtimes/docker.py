@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.commands import answer_of, is_installed, output_of
-from parity.errors import UserError
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.errors import UserError
 from parity.runtimes.model import Arm, Launch
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's

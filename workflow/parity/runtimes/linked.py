@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity.places import TREE, VIEW
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.spack_paths import TREE, VIEW
 from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch
 
 _LIBRARIES = Path("/usr/lib") / f"{platform.machine()}-linux-gnu"

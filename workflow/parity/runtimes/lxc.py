@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.commands import answer_of, is_installed
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import HOSTS, Arm, Launch
 
 

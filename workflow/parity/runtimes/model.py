@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from parity import content
-from parity.presence import Presence
+from parity.core import digests
+from parity.core.availability import Presence
 
 # Where a run works, outside and inside of every container: the working directory
 # is the same path in all arms, because a path's length alone can shift a timing
@@ -140,11 +140,11 @@ class Arm(ABC):
             id. An empty text when nothing is there.
         """
         path = Path(location)
-        return content.digest(path) if path.exists() else ""
+        return digests.digest(path) if path.exists() else ""
 
     def size(self, location: str) -> int:
         """Bytes that the image takes on disk, or what the image store says of it."""
-        return content.size_on_disk(Path(location))
+        return digests.size_on_disk(Path(location))
 
     def cleanup(self, launch: Launch) -> None:
         """Remove what a killed run may have left behind (a container, a mount); never raises."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parity.presence import Presence
+from parity.core.availability import Presence
 from parity.runtimes.model import Arm, Launch
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.commands import answer_of, is_installed, output_of
-from parity.presence import Presence
+from parity.core.availability import Presence
+from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.model import Arm, Launch
 from parity.runtimes.namespaces import no_user_namespaces
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.errors import UserError
+from parity.core.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, in_cell
 from parity.claims.rules.magnitude import Magnitude
@@ -30,9 +30,9 @@ def _look(cell: Cell, theirs: str) -> Finding:
     values = list(cell.values(cell.arm).values())
     reason = f"an absolute value of their hardware ({theirs}) is not compared with another machine"
     if values:
-        blocks = words.counted(len(values), "block")
-        reason += f"; the median here is {words.number(median(values))} {cell.unit} ({blocks})"
-    return in_cell(cell, words.NOT_TESTED, reason, against="", blocks=len(values))
+        blocks = terms.counted(len(values), "block")
+        reason += f"; the median here is {terms.number(median(values))} {cell.unit} ({blocks})"
+    return in_cell(cell, terms.NOT_TESTED, reason, against="", blocks=len(values))
 
 
 RULE = Anchor()

@@ -10,7 +10,7 @@ from scipy import stats
 
 from parity.analysis import outcomes
 from parity.analysis.statistics.spread import cv_upper_bound
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import NO_CONTROL, Finding, in_cell
 from parity.claims.rules.model import PERCENT, CellRule, Options
@@ -48,14 +48,14 @@ class CoefficientOfVariation(CellRule):
             "strain": own["high90"] / bound,
         }
         if own["high90"] < bound:
-            reason = f"upper 95 % bound {words.number(own['high90'])} %, below {bound:g} %"
-            return in_cell(cell, words.SUPPORTED, reason, **facts)
+            reason = f"upper 95 % bound {terms.number(own['high90'])} %, below {bound:g} %"
+            return in_cell(cell, terms.SUPPORTED, reason, **facts)
         if own["low90"] > bound:
-            reason = f"lower 95 % bound {words.number(own['low90'])} %, above {bound:g} %"
-            return in_cell(cell, words.CONTRADICTED, reason, **facts)
-        inside = words.interval(own["low90"], own["high90"], UNIT)
+            reason = f"lower 95 % bound {terms.number(own['low90'])} %, above {bound:g} %"
+            return in_cell(cell, terms.CONTRADICTED, reason, **facts)
+        inside = terms.interval(own["low90"], own["high90"], UNIT)
         return in_cell(
-            cell, words.INCONCLUSIVE, f"90 % interval {inside} holds {bound:g} %", **facts
+            cell, terms.INCONCLUSIVE, f"90 % interval {inside} holds {bound:g} %", **facts
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.analysis import estimate
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, control, described, in_cell, margin_text
 from parity.claims.rules.model import PERCENT, CellRule, Options
@@ -39,7 +39,7 @@ class Direction(CellRule):
         facts = {
             **described(logs, ratio=True),
             **control(cell.control_effects(), bound, ratio=True),
-            "unit": words.RATIO,
+            "unit": terms.RATIO,
             "margin": smallest,
             "p_value": p,
             # Either way to contradict implies that the effect is below the smallest one.
@@ -48,8 +48,8 @@ class Direction(CellRule):
             "strain": p / estimate.ALPHA,
         }
         verdict, reason = _decide(expected, bound, p)
-        said = f"ratio {words.interval(facts['low95'], facts['high95'])}"
-        limit = margin_text(smallest, words.RATIO)
+        said = f"ratio {terms.interval(facts['low95'], facts['high95'])}"
+        limit = margin_text(smallest, terms.RATIO)
         return in_cell(cell, verdict, f"{said} {reason.format(limit=limit)}", **facts)
 
 
@@ -57,14 +57,14 @@ def _decide(expected: Any, bound: float, p: float) -> tuple[str, str]:
     """Verdict and reason of effects whose expected sign is plus."""
     mean = float(expected.mean())
     if p < estimate.ALPHA and mean > bound:
-        return words.SUPPORTED, "goes the expected way, beyond {limit}"
+        return terms.SUPPORTED, "goes the expected way, beyond {limit}"
     if effects.p_below(expected, 0.0) < estimate.ALPHA and mean < -bound:
-        return words.CONTRADICTED, "goes the other way, beyond {limit}"
+        return terms.CONTRADICTED, "goes the other way, beyond {limit}"
     if effects.p_within(expected, bound) < estimate.ALPHA:
-        return words.CONTRADICTED, "is equivalent to no effect within {limit}"
+        return terms.CONTRADICTED, "is equivalent to no effect within {limit}"
     if p < estimate.ALPHA:
-        return words.INCONCLUSIVE, "goes the expected way, but not beyond {limit}"
-    return words.INCONCLUSIVE, "leaves the direction open"
+        return terms.INCONCLUSIVE, "goes the expected way, but not beyond {limit}"
+    return terms.INCONCLUSIVE, "leaves the direction open"
 
 
 RULE = Direction()

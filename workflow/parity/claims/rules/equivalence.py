@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.analysis import estimate, outcomes
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, control, described, in_cell, margin_text
 from parity.claims.rules.model import PERCENT, CellRule, Options
@@ -39,7 +39,7 @@ def equivalent(cell: Cell, margin: float) -> Finding:
     facts = {
         **described(logs, ratio=True),
         **control(cell.control_effects(), math.log1p(margin), ratio=True),
-        "unit": words.RATIO,
+        "unit": terms.RATIO,
         "margin": margin,
         "smallest_margin": smallest,
         "p_value": estimate.equivalence_p(logs, margin),
@@ -47,18 +47,18 @@ def equivalent(cell: Cell, margin: float) -> Finding:
         "blocks": len(logs),
         "strain": max(smallest, 0.0) / margin,
     }
-    outcome, limit = estimate.outcome(logs, margin), margin_text(margin, words.RATIO)
+    outcome, limit = estimate.outcome(logs, margin), margin_text(margin, terms.RATIO)
     if outcome == outcomes.EQUIVALENT:
-        inner = words.interval(facts["low90"], facts["high90"])
-        return in_cell(cell, words.SUPPORTED, f"90 % interval {inner} lies within {limit}", **facts)
+        inner = terms.interval(facts["low90"], facts["high90"])
+        return in_cell(cell, terms.SUPPORTED, f"90 % interval {inner} lies within {limit}", **facts)
     if outcome == outcomes.DIFFERENT:
-        outer = words.interval(facts["low95"], facts["high95"])
+        outer = terms.interval(facts["low95"], facts["high95"])
         reason = f"95 % interval {outer} lies outside {limit}"
-        return in_cell(cell, words.CONTRADICTED, reason, **facts)
-    found = in_cell(cell, words.INCONCLUSIVE, "", **facts)
-    would = margin_text(max(found.needed, smallest), words.RATIO)
+        return in_cell(cell, terms.CONTRADICTED, reason, **facts)
+    found = in_cell(cell, terms.INCONCLUSIVE, "", **facts)
+    would = margin_text(max(found.needed, smallest), terms.RATIO)
     reason = f"not shown within {limit}; {would} would pass"
-    return in_cell(cell, words.INCONCLUSIVE, reason, **facts)
+    return in_cell(cell, terms.INCONCLUSIVE, reason, **facts)
 
 
 RULE = Equivalence()

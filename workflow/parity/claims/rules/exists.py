@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from scipy import stats
 
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, in_cell, too_few
 from parity.claims.rules.model import Options, Rule
@@ -53,10 +53,10 @@ def _look(cell: Cell, expect: bool, scope: Scope) -> Finding:
         "high95": float(high),
         "unit": "share of runs",
     }
-    said = f"seen in {happened} of {words.counted(asked, 'run')}"
+    said = f"seen in {happened} of {terms.counted(asked, 'run')}"
     if happened not in (0, asked):
-        return in_cell(cell, words.INCONCLUSIVE, said, **facts)
-    verdict = words.SUPPORTED if (happened == asked) == expect else words.CONTRADICTED
+        return in_cell(cell, terms.INCONCLUSIVE, said, **facts)
+    verdict = terms.SUPPORTED if (happened == asked) == expect else terms.CONTRADICTED
     return in_cell(cell, verdict, said, **facts)
 
 

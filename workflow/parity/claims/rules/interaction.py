@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Absent, Cell, Scope
 from parity.claims.finding import Finding, absent, control, described, margin_text
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
@@ -53,7 +53,7 @@ class Interaction(Rule):
         for cells in grouped.values():
             if missing := [level for level in levels if level not in cells]:
                 first = next(iter(cells.values()))
-                levels_missing = f"{factor} {words.listed(missing)}"
+                levels_missing = f"{factor} {terms.listed(missing)}"
                 reason = f"the dataset holds no case of {first.benchmark} with {levels_missing}"
                 found.append(absent(Absent(first.metric, first.arm, first.against, reason)))
                 continue
@@ -68,7 +68,7 @@ def _look(pair: Series, margin: float) -> list[Finding]:
     if found is None or len(found.blocks) < 2:
         held = 0 if found is None else len(found.blocks)
         reason = f"too few blocks that hold both arms at both levels: {held} of 2"
-        return [pair.finding(words.INCONCLUSIVE, reason, blocks=held, strain=math.inf)]
+        return [pair.finding(terms.INCONCLUSIVE, reason, blocks=held, strain=math.inf)]
     of_control = _effects(pair.cells, first.pair[1], first.pair[0])
     same = np.array([]) if of_control is None else of_control.interaction
     checked = control(same, math.log1p(margin), ratio=True)
@@ -80,14 +80,17 @@ def _interaction(
 ) -> Finding:
     """Whether the container costs the same at both levels."""
     facts = _facts(found.interaction, margin) | checked
-    outcome, limit = estimate.outcome(found.interaction, margin), margin_text(margin, words.RATIO)
-    said = f"interaction {words.interval(facts['low95'], facts['high95'])}"
+    outcome, limit = (
+        estimate.outcome(found.interaction, margin),
+        margin_text(margin, terms.RATIO),
+    )
+    said = f"interaction {terms.interval(facts['low95'], facts['high95'])}"
     if outcome == outcomes.EQUIVALENT:
-        return pair.finding(words.SUPPORTED, f"{said} is nothing within {limit}", **facts)
+        return pair.finding(terms.SUPPORTED, f"{said} is nothing within {limit}", **facts)
     if outcome == outcomes.DIFFERENT:
-        return pair.finding(words.CONTRADICTED, f"{said} lies outside {limit}", **facts)
-    would = margin_text(facts["smallest_margin"], words.RATIO)
-    return pair.finding(words.INCONCLUSIVE, f"{said}; {would} would pass", **facts)
+        return pair.finding(terms.CONTRADICTED, f"{said} lies outside {limit}", **facts)
+    would = margin_text(facts["smallest_margin"], terms.RATIO)
+    return pair.finding(terms.INCONCLUSIVE, f"{said}; {would} would pass", **facts)
 
 
 def _main(pair: Series, found: TwoByTwo, margin: float, checked: Mapping[str, Any]) -> Finding:
@@ -104,20 +107,20 @@ def _main(pair: Series, found: TwoByTwo, margin: float, checked: Mapping[str, An
         "strain": 1.0,
     }
     low, high = facts["low95"], facts["high95"]
-    said = f"effect of {pair.along} {words.interval(low, high)}"
+    said = f"effect of {pair.along} {terms.interval(low, high)}"
     if low > 1 + margin or high < 1 / (1 + margin):
         facts["strain"] = 0.0
-        return pair.finding(words.SUPPORTED, f"{said} is beyond the margin", **facts)
+        return pair.finding(terms.SUPPORTED, f"{said} is beyond the margin", **facts)
     if estimate.outcome(found.second, margin) == outcomes.EQUIVALENT:
-        return pair.finding(words.CONTRADICTED, f"{said} is nothing within the margin", **facts)
-    return pair.finding(words.INCONCLUSIVE, f"{said} is not shown to be beyond the margin", **facts)
+        return pair.finding(terms.CONTRADICTED, f"{said} is nothing within the margin", **facts)
+    return pair.finding(terms.INCONCLUSIVE, f"{said} is not shown to be beyond the margin", **facts)
 
 
 def _facts(values: np.ndarray, margin: float) -> dict[str, Any]:
     smallest = estimate.smallest_margin(estimate.t_interval(values, 0.90))
     return {
         **described(values, ratio=True),
-        "unit": words.RATIO,
+        "unit": terms.RATIO,
         "margin": margin,
         "smallest_margin": smallest,
         "p_value": estimate.equivalence_p(values, margin),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.analysis import estimate, outcomes
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import NO_CONTROL, Finding, in_cell
 from parity.claims.rules.model import NAME, CellRule, Options
@@ -35,7 +35,7 @@ class LessVariable(CellRule):
         """The test of one cell."""
         found = spread(cell, cell.arm, cell.against)
         if isinstance(found, str):
-            return in_cell(cell, words.INCONCLUSIVE, found, unit=UNIT)
+            return in_cell(cell, terms.INCONCLUSIVE, found, unit=UNIT)
         p = found.p_less
         facts = {
             **found.facts(),
@@ -45,12 +45,12 @@ class LessVariable(CellRule):
             **_control(cell),
             "strain": p / estimate.ALPHA,
         }
-        said = f"ratio of deviations {words.interval(found.low95, found.high95)}"
+        said = f"ratio of deviations {terms.interval(found.low95, found.high95)}"
         if p < estimate.ALPHA:
-            return in_cell(cell, words.SUPPORTED, f"{said}: scatters less", **facts)
+            return in_cell(cell, terms.SUPPORTED, f"{said}: scatters less", **facts)
         if 1 - p < estimate.ALPHA:
-            return in_cell(cell, words.CONTRADICTED, f"{said}: scatters more", **facts)
-        return in_cell(cell, words.INCONCLUSIVE, f"{said} leaves it open", **facts)
+            return in_cell(cell, terms.CONTRADICTED, f"{said}: scatters more", **facts)
+        return in_cell(cell, terms.INCONCLUSIVE, f"{said} leaves it open", **facts)
 
 
 def _control(cell: Cell) -> dict[str, Any]:

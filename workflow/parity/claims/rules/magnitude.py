@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Absent, Cell, Scope
 from parity.claims.finding import Finding, absent, control, described, in_cell
 from parity.claims.published import Published
@@ -49,18 +49,18 @@ class Magnitude(CellRule):
         facts = {
             **described(values, ratio),
             **control(cell.control_effects(ratio), math.log1p(half) if ratio else half, ratio),
-            "unit": words.RATIO if ratio else cell.unit,
+            "unit": terms.RATIO if ratio else cell.unit,
             "margin": None,
             "blocks": len(values),
         }
         shift = 1.0 if ratio else 0.0
         ours = [facts[name] - shift for name in ("estimate", "low95", "high95")]
         verdict, said = compare(target, *ours, cluster=scope.material.cluster)
-        digits = words.decimals(facts["low95"], facts["high95"], facts["unit"])
-        mine = words.interval(facts["low95"], facts["high95"], facts["unit"])
+        digits = terms.decimals(facts["low95"], facts["high95"], facts["unit"])
+        mine = terms.interval(facts["low95"], facts["high95"], facts["unit"])
         theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
         reason = (
-            f"published {theirs}, here {words.number(facts['estimate'], digits)} {mine}: {said}"
+            f"published {theirs}, here {terms.number(facts['estimate'], digits)} {mine}: {said}"
         )
         return in_cell(cell, verdict, reason, **facts)
 
@@ -77,14 +77,14 @@ def compare(
     if target < 0:
         target, estimate, low, high = -target, -estimate, -high, -low
     if high < target / 2 or low > 2 * target:
-        return words.DIFFERS, "nothing in the interval is within a factor of two"
+        return terms.DIFFERS, "nothing in the interval is within a factor of two"
     if low <= 0:
-        return words.INCONCLUSIVE, "the interval does not leave out nothing"
+        return terms.INCONCLUSIVE, "the interval does not leave out nothing"
     if not target / 2 <= estimate <= 2 * target:
-        return words.INCONCLUSIVE, "same sign, but not within a factor of two"
+        return terms.INCONCLUSIVE, "same sign, but not within a factor of two"
     if cluster and low <= target <= high:
-        return words.SUPPORTED, "inside of the interval"
-    return words.ORDER_OK, "same sign and within a factor of two"
+        return terms.SUPPORTED, "inside of the interval"
+    return terms.ORDER_OK, "same sign and within a factor of two"
 
 
 def _added(published: Published) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parity.analysis.statistics.quantiles import quantile_ratio_interval, values_needed
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, control, in_cell, margin_text
 from parity.claims.rules.model import PERCENT, Options, Rule
@@ -53,7 +53,7 @@ def _look(cell: Cell, quantile: float, margin: float) -> Finding:
     if fewest < needed:
         reason = f"quantile {quantile:g} needs {needed} blocks for an interval, {fewest} are there"
         return in_cell(
-            cell, words.INCONCLUSIVE, reason, metric=metric, blocks=fewest, strain=math.inf
+            cell, terms.INCONCLUSIVE, reason, metric=metric, blocks=fewest, strain=math.inf
         )
     wide, narrow = (quantile_ratio_interval(*sides, quantile, share) for share in (0.95, 0.90))
     smallest = math.expm1(max(math.log(narrow.high), -math.log(narrow.low)))
@@ -65,25 +65,25 @@ def _look(cell: Cell, quantile: float, margin: float) -> Finding:
         "high95": wide.high,
         "low90": narrow.low,
         "high90": narrow.high,
-        "unit": words.RATIO,
+        "unit": terms.RATIO,
         "margin": margin,
         "smallest_margin": smallest,
         # The A/A pair is asked about its mean, which needs no thousands of blocks.
         **control(cell.control_effects(), math.log1p(margin), ratio=True),
         "strain": smallest / margin,
     }
-    limit = margin_text(margin, words.RATIO)
+    limit = margin_text(margin, terms.RATIO)
     if smallest < margin:
-        inside = words.interval(narrow.low, narrow.high)
+        inside = terms.interval(narrow.low, narrow.high)
         reason = f"90 % interval {inside} of quantile {quantile:g} lies within {limit}"
-        return in_cell(cell, words.SUPPORTED, reason, **facts)
+        return in_cell(cell, terms.SUPPORTED, reason, **facts)
     if wide.low > 1 + margin or wide.high < 1 / (1 + margin):
-        outside = words.interval(wide.low, wide.high)
+        outside = terms.interval(wide.low, wide.high)
         reason = f"95 % interval {outside} of quantile {quantile:g} lies outside {limit}"
-        return in_cell(cell, words.CONTRADICTED, reason, **facts)
-    would = margin_text(smallest, words.RATIO)
+        return in_cell(cell, terms.CONTRADICTED, reason, **facts)
+    would = margin_text(smallest, terms.RATIO)
     reason = f"quantile {quantile:g} not shown within {limit}; {would} would pass"
-    return in_cell(cell, words.INCONCLUSIVE, reason, **facts)
+    return in_cell(cell, terms.INCONCLUSIVE, reason, **facts)
 
 
 RULE = QuantileRatio()

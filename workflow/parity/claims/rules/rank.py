@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.statistics.trend import rank_correlation
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Absent, Cell, Scope
 from parity.claims.finding import NO_CONTROL, Finding, absent, in_cell
 from parity.claims.rules.model import NAME, Options, Rule
@@ -59,14 +59,14 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
     order, along = [str(level) for level in options["order"]], options["along"]
     first = next(iter(cells.values()))
     if missing := [level for level in order if level not in cells]:
-        levels = f"{along} {words.listed(missing)}"
+        levels = f"{along} {terms.listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
         return absent(Absent(first.metric, first.arm, first.against, reason))
     table = _table(cells[level].logs_by_number() for level in order)
     facts = {"case": " + ".join(cells[level].case for level in order), "blocks": len(table)}
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
-        return in_cell(first, words.INCONCLUSIVE, reason, **facts, strain=math.inf)
+        return in_cell(first, terms.INCONCLUSIVE, reason, **facts, strain=math.inf)
     drawn = resampled_tau(table)
     reached = float(np.mean(drawn >= options["minimum_tau"]))
     drawn_ends = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
@@ -79,12 +79,12 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
         "control": _control([cells[level] for level in order], options["minimum_tau"]),
         "strain": (1 - reached) / 0.05,
     }
-    said = f"tau {words.number(facts['estimate'])} {words.interval(ends['low95'], ends['high95'])}"
+    said = f"tau {terms.number(facts['estimate'])} {terms.interval(ends['low95'], ends['high95'])}"
     if reached >= 0.95:
-        return in_cell(first, words.SUPPORTED, f"{said}: the published order", **facts)
+        return in_cell(first, terms.SUPPORTED, f"{said}: the published order", **facts)
     if reached <= 0.05:
-        return in_cell(first, words.CONTRADICTED, f"{said}: another order", **facts)
-    return in_cell(first, words.INCONCLUSIVE, f"{said} leaves the order open", **facts)
+        return in_cell(first, terms.CONTRADICTED, f"{said}: another order", **facts)
+    return in_cell(first, terms.INCONCLUSIVE, f"{said} leaves the order open", **facts)
 
 
 def _table(columns: Iterable[Mapping[int, float]]) -> np.ndarray:

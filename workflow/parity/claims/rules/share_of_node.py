@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.analysis import estimate, outcomes
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Absent, Cell, Scope
 from parity.claims.finding import Finding, absent, control, described, in_cell
 from parity.claims.rules.model import PERCENT, CellRule, Options
@@ -47,16 +47,16 @@ class ShareOfNode(CellRule):
         }
         upper = facts["high90"]
         facts |= {"smallest_margin": upper, "strain": upper / bound}
-        said = f"upper 95 % bound {words.number(upper)} % of the node's {memory / 1024:.1f} GiB"
+        said = f"upper 95 % bound {terms.number(upper)} % of the node's {memory / 1024:.1f} GiB"
         if facts["p_value"] < estimate.ALPHA:
             reason = f"{said}, below {bound:g} %"
             if facts["control"] == outcomes.INCONCLUSIVE:
                 reason += "; the A/A pair is not that close to itself"
-            return in_cell(cell, words.SUPPORTED, reason, **facts)
+            return in_cell(cell, terms.SUPPORTED, reason, **facts)
         if facts["low90"] > bound:
-            reason = f"lower 95 % bound {words.number(facts['low90'])} % is above {bound:g} %"
-            return in_cell(cell, words.CONTRADICTED, reason, **facts)
-        return in_cell(cell, words.INCONCLUSIVE, f"{said}, above {bound:g} %", **facts)
+            reason = f"lower 95 % bound {terms.number(facts['low90'])} % is above {bound:g} %"
+            return in_cell(cell, terms.CONTRADICTED, reason, **facts)
+        return in_cell(cell, terms.INCONCLUSIVE, f"{said}, above {bound:g} %", **facts)
 
 
 RULE = ShareOfNode()

@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.statistics.trend import slopes_per_doubling
-from parity.claims import effects, words
+from parity.claims import effects, terms
 from parity.claims.cells import Scope
 from parity.claims.finding import Finding, control, described, margin_text
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
@@ -42,14 +42,14 @@ def _look(one: Series, margin: float) -> Finding:
     slopes = slopes_of(one)
     if len(slopes) < 2:
         return one.finding(
-            words.INCONCLUSIVE, f"too few blocks that hold every level: {len(slopes)} of 2",
+            terms.INCONCLUSIVE, f"too few blocks that hold every level: {len(slopes)} of 2",
             blocks=len(slopes), strain=math.inf,
         )  # fmt: skip
     smallest = estimate.smallest_margin(estimate.t_interval(slopes, 0.90))
     facts = {
         **described(slopes, ratio=True),
         **control(slopes_of(one, control=True), math.log1p(margin), ratio=True),
-        "unit": words.RATIO,
+        "unit": terms.RATIO,
         "margin": margin,
         "smallest_margin": smallest,
         "p_value": estimate.equivalence_p(slopes, margin),
@@ -57,15 +57,15 @@ def _look(one: Series, margin: float) -> Finding:
         "blocks": len(slopes),
         "strain": smallest / margin,
     }
-    said = f"ratio per doubling of {one.along} {words.interval(facts['low95'], facts['high95'])}"
-    limit = margin_text(margin, words.RATIO)
+    said = f"ratio per doubling of {one.along} {terms.interval(facts['low95'], facts['high95'])}"
+    limit = margin_text(margin, terms.RATIO)
     outcome = estimate.outcome(slopes, margin)
     if outcome == outcomes.EQUIVALENT:
-        return one.finding(words.SUPPORTED, f"{said} is within {limit}", **facts)
+        return one.finding(terms.SUPPORTED, f"{said} is within {limit}", **facts)
     if outcome == outcomes.DIFFERENT:
-        return one.finding(words.CONTRADICTED, f"{said} lies outside {limit}", **facts)
-    would = margin_text(smallest, words.RATIO)
-    return one.finding(words.INCONCLUSIVE, f"{said}; {would} would pass", **facts)
+        return one.finding(terms.CONTRADICTED, f"{said} lies outside {limit}", **facts)
+    would = margin_text(smallest, terms.RATIO)
+    return one.finding(terms.INCONCLUSIVE, f"{said}; {would} would pass", **facts)
 
 
 def slopes_of(one: Series, control: bool = False) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.analysis import outcomes
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import NO_CONTROL, Finding, in_cell
 from parity.claims.rules.model import CellRule, Options
@@ -40,7 +40,7 @@ class SpreadRatio(CellRule):
         factor = options["factor"]
         found = spread(cell, cell.arm, cell.against)
         if isinstance(found, str):
-            return in_cell(cell, words.INCONCLUSIVE, found, unit=UNIT, margin=factor)
+            return in_cell(cell, terms.INCONCLUSIVE, found, unit=UNIT, margin=factor)
         p_less = spread(cell, cell.arm, cell.against, factor).p_less
         facts = {
             **found.facts(),
@@ -52,12 +52,12 @@ class SpreadRatio(CellRule):
             "smallest_margin": found.high95,
             "strain": found.high95 / factor,
         }
-        said = f"ratio of deviations {words.interval(found.low95, found.high95)}"
+        said = f"ratio of deviations {terms.interval(found.low95, found.high95)}"
         if found.high95 < factor:
-            return in_cell(cell, words.SUPPORTED, f"{said}, below {factor:g}", **facts)
+            return in_cell(cell, terms.SUPPORTED, f"{said}, below {factor:g}", **facts)
         if found.low95 > factor:
-            return in_cell(cell, words.CONTRADICTED, f"{said}, above {factor:g}", **facts)
-        return in_cell(cell, words.INCONCLUSIVE, f"{said} holds {factor:g}", **facts)
+            return in_cell(cell, terms.CONTRADICTED, f"{said}, above {factor:g}", **facts)
+        return in_cell(cell, terms.INCONCLUSIVE, f"{said} holds {factor:g}", **facts)
 
 
 def _control(cell: Cell, factor: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.statistics.trend import FALLING, RISING, page_trend
-from parity.claims import words
+from parity.claims import terms
 from parity.claims.cells import Scope
 from parity.claims.finding import NO_CONTROL, Finding, described
 from parity.claims.rules.model import NAME, Options, Rule
@@ -43,7 +43,7 @@ def _look(one: Series, expect: str) -> Finding:
     blocks = frame["block"].nunique()
     if blocks < 2:
         reason = f"too few blocks that hold every level: {blocks} of 2"
-        return one.finding(words.INCONCLUSIVE, reason, blocks=blocks, strain=math.inf)
+        return one.finding(terms.INCONCLUSIVE, reason, blocks=blocks, strain=math.inf)
     opposite = FALLING if expect == RISING else RISING
     p, against = (page_trend(frame, order).p for order in (expect, opposite))
     facts = {
@@ -54,14 +54,14 @@ def _look(one: Series, expect: str) -> Finding:
         "strain": p / estimate.ALPHA,
     }
     if min(one.levels) > 0:
-        facts |= {**described(slopes_of(one), ratio=True), "unit": words.RATIO}
-    said = f"p = {words.number(p)} for {expect} along {one.along}"
+        facts |= {**described(slopes_of(one), ratio=True), "unit": terms.RATIO}
+    said = f"p = {terms.number(p)} for {expect} along {one.along}"
     if p < estimate.ALPHA:
-        return one.finding(words.SUPPORTED, said, **facts)
+        return one.finding(terms.SUPPORTED, said, **facts)
     if against < estimate.ALPHA:
-        reason = f"p = {words.number(against)} for {opposite} along {one.along}"
-        return one.finding(words.CONTRADICTED, reason, **facts)
-    return one.finding(words.INCONCLUSIVE, said, **facts)
+        reason = f"p = {terms.number(against)} for {opposite} along {one.along}"
+        return one.finding(terms.CONTRADICTED, reason, **facts)
+    return one.finding(terms.INCONCLUSIVE, said, **facts)
 
 
 def _control(one: Series) -> str:

@@ -1,0 +1,240 @@
+"""A small study on the virtual cluster, and what must hold of it whatever happened to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import yaml
+from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
+
+from parity.core.files import read_json, write_json
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+# Tests run beside each other's left-overs; what is tested is the ledger, not the numbers.
+QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
+STUDY = {
+    "study": "faults",
+    "title": "A study that is disturbed",
+    "reproduces": "none",
+    "seed": 7,
+    "reference": "native-a",
+    "aa_pair": ["native-a", "native-b"],
+    "arms": ["native-a", "native-b"],
+    "benchmarks": {
+        "sysbench": {"margin_percent": 5, "parameters": {"events": 3000}, "timeout_seconds": 240},
+        "hpcc": {"margin_percent": 5, "allocations": ["2x2"], "parameters": {"n": 1000}},
+        "likwid": {"margin_percent": 5, "factors": {"kernel": ["copy"]}},
+    },
+    "scales": {
+        "one": {"blocks": 1, "benchmarks": ["sysbench"]},
+        "two": {"blocks": 2, "benchmarks": ["sysbench"]},
+        "nodes": {"blocks": 1, "benchmarks": ["hpcc"]},
+        "memory": {
+            "blocks": 1,
+            "benchmarks": ["likwid"],
+            "parameters": {"likwid": {"working_set_mib": 900, "iterations": 30}},
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a workflow ended, and what it said."""
+
+    status: int
+    said: str
+
+    def found(self, pattern: str) -> str:
+        """The first group of a pattern in what it said."""
+        found = re.search(pattern, self.said)
+        assert found, f"nothing like {pattern!r} in:\n{self.said}"
+        return found[1]
+
+
+class Workflow:
+    """One `snakemake --profile slurm` in a clone."""
+
+    def __init__(self, folder: Path, log: Path, words: tuple[str, ...]) -> None:
+        profile = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1"]
+        self._log = log
+        with log.open("w") as file:
+            self.process = subprocess.Popen(
+                [SNAKEMAKE, *words[:1], *profile, *words[1:]],
+                cwd=folder,
+                env=os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def ended(self, seconds: float = LONGEST_SECONDS) -> Ended:
+        """Wait until it ends."""
+        status = self.process.wait(seconds)
+        return Ended(status, self.said())
+
+    def said(self) -> str:
+        """What it has said so far."""
+        return self._log.read_text()
+
+    def kill(self) -> None:
+        """Kill it as a crash of the login node would."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(LONGEST_SECONDS)
+
+
+class Study:
+    """The small study at one of its scales, in a clone of its own."""
+
+    def __init__(self, clone: Path, scale: str, images: Mapping[str, Any]) -> None:
+        self.folder, self._started = clone, 0
+        self.dataset = clone / f"results/live/faults-{scale}"
+        self.blocks = clone / "results/blocks"
+        system = clone / "config/systems/slurm.yaml"
+        words = yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}
+        system.write_text(yaml.safe_dump(words))
+        (clone / "config/studies/faults.yaml").write_text(yaml.safe_dump(STUDY))
+        config = {"study": "config/studies/faults.yaml", "scale": scale}
+        config["system"] = "config/systems/slurm.yaml"
+        (clone / "config/slurm.yaml").write_text(yaml.safe_dump(config))
+        _write_image_records(clone, images)
+
+    @property
+    def target(self) -> str:
+        """The table of all runs."""
+        return f"results/live/{self.dataset.name}/records/runs.parquet"
+
+    @contextmanager
+    def started(self, *words: str, target: str = "") -> Iterator[Workflow]:
+        """A workflow that is at work; it does not outlive its test."""
+        self._started += 1
+        log = self.folder / f"workflow-{self._started}.log"
+        workflow = Workflow(self.folder, log, (target or self.target, *words))
+        try:
+            yield workflow
+        finally:
+            if workflow.process.poll() is None:
+                workflow.kill()
+
+    def complete(self, *words: str, target: str = "") -> Ended:
+        """Start the workflow and wait for its end."""
+        with self.started(*words, target=target) as workflow:
+            return workflow.ended()
+
+    def jobs(self) -> list[str]:
+        """The jobs of this study that wait or run."""
+        return jobs(self.folder)
+
+    def cancel_jobs(self) -> None:
+        """End what a test that failed left in the queue."""
+        if left := self.jobs():
+            run("scancel", "--quiet", *left)
+
+    def attempt(self, run_number: int) -> Path | None:
+        """The folder of the first attempt of the nth run that was begun, once it has output."""
+        begun = sorted(self.blocks.glob("*/runs/*/attempt-1/stdout"), key=_birth)
+        return begun[run_number - 1].parent if len(begun) >= run_number else None
+
+    def wait_until_in_the_middle(self, workflow: Workflow) -> Path:
+        """Wait until the second run is at work, and return its attempt's folder."""
+
+        def second() -> Path | None:
+            assert workflow.process.poll() is None, workflow.ended().said
+            return self.attempt(2)
+
+        attempt = wait_for(second, "the second run was not begun")
+        assert not (attempt / "record.json").exists()
+        return attempt
+
+    def wait_until_a_job_waits(self) -> None:
+        """Wait until a job finds its block taken by another one."""
+        words = "waiting for another job that runs this block"
+        logs = self.folder / "results/slurm-logs"
+        wait_for(
+            lambda: any(words in log.read_text() for log in logs.rglob("*.log")),
+            "no job waits for another",
+        )
+
+    def attempts(self) -> int:
+        """How many attempts were made so far."""
+        return len(list(self.blocks.glob("*/runs/*/attempt-*")))
+
+    def _allocation(self, attempt: Path) -> dict[str, str]:
+        starts = sorted(attempt.parents[2].glob("session-*-start.json"))
+        return read_json(starts[-1])["allocation"]
+
+    def job_of(self, attempt: Path) -> str:
+        """The job that makes an attempt."""
+        return self._allocation(attempt)["allocation.JobId"]
+
+    def hosts_of(self, attempt: Path) -> list[str]:
+        """The nodes of an attempt's job."""
+        return self._allocation(attempt)["allocation.hosts"].split(",")
+
+    def evidence(self, at_work: Path | None = None) -> dict[str, str]:
+        """Checksums of all that attempts have left so far, but for one that is at work."""
+        found = self.blocks.glob("*/runs/*/*/**/*")
+        files = [path for path in found if path.is_file() and at_work not in path.parents]
+        return {
+            str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in files
+        }
+
+    def accounts(self, evidence: dict[str, str]) -> dict[str, int]:
+        """What became of the runs, after checks that hold after every fault.
+
+        Args:
+            evidence: the checksums right after the fault.
+        """
+        now = self.evidence()
+        assert {name: now.get(name) for name in evidence} == evidence
+        plan = json.loads((self.dataset / "plan.json").read_text())
+        rows = pq.read_table(self.dataset / "records/runs.parquet").to_pylist()
+        planned = Counter((b["block"], run["run"]) for b in plan["blocks"] for run in b["runs"])
+        final = Counter((row["block"], row["run"]) for row in rows if row["final"])
+        for row in rows:
+            assert row["final"] or row["reason"], row
+            assert not row["final"] or row["stage"] == "valid", row
+        reasons = Counter(row["reason"] for row in rows if not row["final"])
+        return {
+            "interrupted": reasons.pop("interrupted", 0),
+            "made anew": reasons.pop("other-session", 0),
+            "failed": reasons.total(),
+            "lost": (planned - final).total(),
+            "doubled": (final - planned).total(),
+        }
+
+
+def _birth(path: Path) -> str:
+    return read_json(path.parent / "started.json")["started"]
+
+
+def _write_image_records(clone: Path, images: Mapping[str, Any]) -> None:
+    """So that nothing is built; in the order of the chain, so that none looks out of date."""
+    folder = clone / "results/images"
+    folder.mkdir(parents=True)
+    chain = ["base", "oci", "directory"]
+    for name in [*chain, *sorted(images.keys() - set(chain))]:
+        write_json(folder / f"{name}.json", images[name])
+    write_json(folder / "images.json", images)
+
+
+def record_row(name: str, row: Mapping[str, Any]) -> None:
+    """Keep what a test saw, for `make faults`."""
+    folder = ROOT / "results/faults"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / f"{name}.json", row)

@@ -1,0 +1,257 @@
+"""The whole analysis on synthetic datasets with planted effects and failures."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+
+from parity.analysis import analysis, comparisons, dataset, exclusions, outcomes, tables
+from parity.core.errors import UserError
+
+Analyse = Callable[..., analysis.Analysis]
+EXCLUSION = {
+    "dataset": "live/synthetic-smoke",
+    "block": "synthetic-smoke-b0003-00000000",
+    "run": "hpcc.podman",
+    "reason": "a test",
+    "who": "me",
+    "date": "2026-01-01",
+}
+
+
+@pytest.fixture
+def analyse(tmp_path: Path) -> Analyse:
+    """Analyse a synthetic dataset with the plants given."""
+
+    def run(
+        blocks: int = 6,
+        arms: tuple[str, ...] = tuple(synthetic.RUNTIMES),
+        excluded: tuple[dict[str, Any], ...] = (),
+        change: Callable[[dict[str, Any]], None] = lambda rows: None,
+        **plants: Any,
+    ) -> analysis.Analysis:
+        plan = synthetic.plan(blocks, arms)
+        rows = synthetic.records(plan, **plants)
+        change(rows)
+        folder = synthetic.write(tmp_path / "live/synthetic-smoke", plan, rows)
+        return analysis.analyse(dataset.load(folder), excluded)
+
+    return run
+
+
+def row(done: analysis.Analysis, case: str, arm: str, metric: str = "") -> Any:
+    """One comparison; the first metric of the case if none is given."""
+    found = done.comparisons
+    found = found[(found["case"] == case) & (found["arm"] == arm) & found["planned"]]
+    found = found[found["metric"] == metric] if metric else found
+    return next(found.itertuples())
+
+
+def test_a_slower_arm_costs_more_in_time_and_in_rate(analyse: Analyse) -> None:
+    done = analyse(30, effects={("sysbench", "docker"): 1.05, ("hpcc", "docker"): 1.2})
+    assert row(done, "sysbench", "docker").estimate == pytest.approx(1.05, rel=0.01)
+    assert row(done, "hpcc", "docker").estimate == pytest.approx(1.2, rel=0.02)
+    assert row(done, "hpcc", "docker").outcome == outcomes.DIFFERENT
+    assert row(done, "sysbench", "podman").outcome == outcomes.EQUIVALENT
+
+
+def test_the_control_is_compared_like_an_arm(analyse: Analyse) -> None:
+    control = row(analyse(30), "sysbench", "native-b")
+    assert control.control
+    assert control.outcome == outcomes.EQUIVALENT
+
+
+def test_no_equivalence_without_an_equivalent_control(analyse: Analyse) -> None:
+    done = analyse(30, effects={("sysbench", "native-b"): 1.01})
+    docker = row(done, "sysbench", "docker")
+    assert (docker.outcome, docker.reason) == (
+        outcomes.INCONCLUSIVE,
+        comparisons.CONTROL_FAILED,
+    )
+
+
+def test_no_difference_if_the_control_differs(analyse: Analyse) -> None:
+    effects = {("sysbench", "native-b"): 1.05, ("sysbench", "docker"): 1.05}
+    docker = row(analyse(30, effects=effects), "sysbench", "docker")
+    assert (docker.outcome, docker.reason) == (
+        outcomes.INCONCLUSIVE,
+        comparisons.CONTROL_DIFFERS,
+    )
+
+
+def test_a_difference_survives_a_control_that_decides_nothing(analyse: Analyse) -> None:
+    done = analyse(30, effects={("sysbench", "native-b"): 1.01, ("sysbench", "docker"): 1.05})
+    assert row(done, "sysbench", "native-b").outcome == outcomes.INCONCLUSIVE
+    assert row(done, "sysbench", "docker").outcome == outcomes.DIFFERENT
+
+
+def test_no_equivalence_without_any_control(analyse: Analyse) -> None:
+    done = analyse(30, arms=("native-a", "docker", "lxc"), effects={("sysbench", "lxc"): 1.05})
+    docker = row(done, "sysbench", "docker")
+    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, comparisons.NO_CONTROL)
+    assert row(done, "sysbench", "lxc").outcome == outcomes.DIFFERENT
+
+
+def test_what_a_block_has_in_common_cancels(analyse: Analyse) -> None:
+    # Blocks differ by half their size; each arm in them by less than half a per cent.
+    failures = {(2, "sysbench.docker"): ("ran", "timeout")}
+    docker = row(analyse(12, block_spread=0.5, failures=failures), "sysbench", "docker")
+    assert docker.blocks == 11
+    assert 1 / 1.01 < docker.low95 < docker.high95 < 1.01
+    assert docker.outcome == outcomes.EQUIVALENT
+
+
+def test_a_missing_side_drops_the_block_and_is_counted(analyse: Analyse) -> None:
+    failures = {
+        (2, "sysbench.docker"): ("ran", "timeout"),
+        (3, "sysbench.native-a"): ("parsed", "truncated"),
+    }
+    done = analyse(6, failures=failures)
+    docker = row(done, "sysbench", "docker")
+    assert (docker.planned_blocks, docker.blocks) == (6, 4)
+    assert row(done, "sysbench", "podman").blocks == 5
+
+
+def test_one_block_gives_an_estimate_and_no_outcome(analyse: Analyse) -> None:
+    docker = row(analyse(1), "sysbench", "docker")
+    assert docker.outcome == outcomes.TOO_FEW_BLOCKS
+    assert docker.estimate > 0
+    assert math.isnan(docker.low95)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -1.0])
+def test_a_number_without_a_logarithm_makes_no_pair(analyse: Analyse, value: float) -> None:
+    def spoil(rows: dict[str, Any]) -> None:
+        next(m for m in rows["metrics"] if m["run"] == "sysbench.docker")["value"] = value
+
+    assert row(analyse(6, change=spoil), "sysbench", "docker").blocks == 5
+
+
+def test_differences_are_in_the_metric_s_unit_and_claim_nothing(analyse: Analyse) -> None:
+    docker = row(analyse(30), "startup-warm", "docker")
+    assert (docker.kind, docker.outcome) == ("difference", outcomes.REPORTED)
+    assert docker.estimate == pytest.approx(0.002 * 209, rel=0.05)
+
+
+def test_differing_libraries_confound_and_nothing_else_changes(analyse: Analyse) -> None:
+    done = analyse(6, confounded=(("hpcc", "apptainer"),))
+    assert row(done, "hpcc", "apptainer").identity == "libraries differ"
+    assert row(done, "hpcc", "docker").identity == "same"
+    assert row(done, "hpcc", "apptainer").blocks == 6
+
+
+def test_what_could_not_be_tested_is_a_row_with_its_reason(analyse: Analyse) -> None:
+    done = analyse(6, absent={"lxc": "needs root"})
+    lxc, shifter = row(done, "sysbench", "lxc"), row(done, "sysbench", "shifter")
+    assert (lxc.outcome, lxc.reason) == (outcomes.NOT_TESTED, "needs root")
+    assert (shifter.outcome, shifter.reason) == (
+        outcomes.NOT_TESTED,
+        "not packaged for this system",
+    )
+
+
+def test_the_ledger_counts_every_planned_run_once(analyse: Analyse) -> None:
+    def lose(rows: dict[str, Any]) -> None:
+        lost = rows["runs"].pop()
+        rows["metrics"] = [m for m in rows["metrics"] if m["run"] != lost["run"]]
+
+    done = analyse(
+        6,
+        absent={"lxc": "needs root"},
+        failures={(2, "sysbench.docker"): ("ran", "timeout")},
+        excluded=(EXCLUSION,),
+        change=lose,
+    )
+    lost = done.losses["runs"].sum()
+    assert done.ledger["planned"].sum() == 6 * 9 * len(synthetic.CASES)
+    assert done.ledger["planned"].sum() == done.ledger["analysed"].sum() + lost
+    stages = ["planned", "ran", "parsed", "valid", "analysed"]
+    assert (np.diff(done.ledger[stages].to_numpy()) <= 0).all()
+    assert {"timeout", "not-run", "excluded: a test", "not-tested: needs root"} <= set(
+        done.losses["reason"]
+    )
+
+
+def test_a_run_is_not_analysed_by_a_number_that_is_only_reported(analyse: Analyse) -> None:
+    def spoil(rows: dict[str, Any]) -> None:
+        found = (m for m in rows["metrics"] if (m["run"], m["metric"]) == ("hpcc.docker", "hpl"))
+        next(found)["value"] = 0.0
+
+    done = analyse(6, change=spoil)
+    lost = done.losses[(done.losses["arm"] == "docker") & (done.losses["case"] == "hpcc")]
+    assert list(lost[["stage", "reason", "runs"]].itertuples(index=False, name=None)) == [
+        ("valid", "no-pair", 1)
+    ]
+
+
+def test_an_exclusion_is_about_one_dataset(tmp_path: Path) -> None:
+    plan = synthetic.plan(6)
+    rows = synthetic.records(plan)
+    done = {
+        source: analysis.analyse(
+            dataset.load(synthetic.write(tmp_path / source / "synthetic-smoke", plan, rows)),
+            [EXCLUSION],
+        )
+        for source in ("live", "archive")
+    }
+    live, archive = (row(done[source], "hpcc", "podman") for source in ("live", "archive"))
+    assert (live.blocks, archive.blocks) == (5, 6)
+    assert live.estimate != archive.estimate
+    assert (len(done["live"].exclusions), len(done["archive"].exclusions)) == (1, 0)
+
+
+def test_attempts_are_counted_beside_the_runs(analyse: Analyse) -> None:
+    def repeat(rows: dict[str, Any]) -> None:
+        first = dict(rows["runs"][0], final=False, stage="ran", reason="exit-status")
+        rows["runs"][0] = dict(rows["runs"][0], attempt=2)
+        rows["metrics"] = [
+            dict(m, attempt=2) if (m["block"], m["run"]) == (first["block"], first["run"]) else m
+            for m in rows["metrics"]
+        ]
+        rows["runs"].append(first)
+
+    done = analyse(6, change=repeat)
+    ledger = done.ledger.set_index(["case", "arm"]).loc[("sysbench", "native-a")]
+    assert (ledger["analysed"], ledger["attempts"]) == (6, 7)
+
+
+def test_dispersion_of_a_known_spread(analyse: Analyse) -> None:
+    done = analyse(30).dispersion.set_index(["case", "metric", "arm"])
+    assert done.loc[("sysbench", "time", "native-a"), "cv"] == pytest.approx(0.004, rel=0.4)
+    assert done.loc[("memory", "process_private", "native-a"), "cv"] == pytest.approx(0)
+
+
+def test_written_tables_are_read_back_and_have_the_same_bytes(
+    analyse: Analyse, tmp_path: Path
+) -> None:
+    done = analyse(3)
+    for folder in ("one", "two"):
+        analysis.write(done, tmp_path / folder)
+    again = analysis.read(tmp_path / "one")
+    assert again.comparisons.equals(done.comparisons)
+    for name in tables.TABLES:
+        one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_records_of_another_plan_are_refused(tmp_path: Path) -> None:
+    plan = synthetic.plan(2)
+    rows = synthetic.records(synthetic.plan(3))
+    with pytest.raises(UserError, match="not in the plan"):
+        dataset.load(synthetic.write(tmp_path, plan, rows))
+
+
+@pytest.mark.parametrize("entry", ["{}", "[{run: x}]", "[{who: 1}]"])
+def test_a_bad_exclusion_is_refused_with_its_file(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "exclusions.yaml"
+    path.write_text(f"exclusions: {entry}\n")
+    with pytest.raises(UserError, match=r"exclusions\.yaml"):
+        exclusions.load(path)
+
+
+def test_the_shipped_exclusions_are_valid() -> None:
+    assert exclusions.load(Path(__file__).parents[3] / "config/exclusions.yaml") == []

@@ -1,0 +1,148 @@
+"""Each benchmark really run, as small as it can be; what is not installed is skipped by name."""
+
+import os
+import subprocess
+import time
+
+import pytest
+from benchmark_help import defaults, values
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import NodeFacts, Outputs
+from parity.measure.node import node_facts
+
+pytestmark = pytest.mark.system
+
+
+# Hands mpirun's number of a rank on under the name that the runner gives it.
+NUMBERED = """\
+export PARITY_RANK="$OMPI_COMM_WORLD_RANK"
+exec /usr/bin/taskset -c "$(echo "$1" | cut -d, -f$((PARITY_RANK + 1)))" "${@:2}"
+"""
+
+LAUNCHER = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_plm": "isolated",
+}
+
+
+def command(program):
+    """The program bound to its CPUs; its ranks, if it has any, are started by mpirun."""
+    cpus = ",".join(map(str, program.cpus))
+    if not program.ranks:
+        return ["/usr/bin/taskset", "-c", cpus, *program.argv]
+    launcher = ("/usr/bin/mpirun", "--bind-to", "none", "-n", str(program.ranks))
+    return [*launcher, "/bin/bash", "-c", NUMBERED, "rank", cpus, *program.argv]
+
+
+def run(name, folder, **parameters):
+    """Run a benchmark natively, as its own `Program` says, and parse what it leaves."""
+    benchmark = benchmarks()[name]
+    if not benchmark.probe().available:
+        pytest.skip(benchmark.probe().reason)
+    node = NodeFacts(**node_facts())
+    if len(node.cpus) < 2:
+        pytest.skip("fewer than 2 CPUs")
+    parameters = defaults(benchmark, **parameters)
+    program = benchmark.program(parameters, node)
+    for file, text in program.files.items():
+        (folder / file).write_text(text)
+    own = {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder), "LC_ALL": "C"}
+    start = time.monotonic()
+    answer = subprocess.run(
+        command(program),
+        cwd=folder,
+        env=own | (LAUNCHER if program.ranks else {}) | dict(program.environment),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    left = [file for pattern in program.collect for file in folder.glob(pattern)]
+    return benchmark.parse(
+        Outputs(
+            answer.stdout,
+            answer.stderr,
+            {file.name: file.read_text() for file in left},
+            wall_seconds=(time.monotonic() - start,),
+            parameters=parameters,
+            command=program.argv,
+            last_level_cache=node.last_level_cache,
+            memory=node.memory,
+        )
+    )
+
+
+def test_sysbench(tmp_path):
+    parsed = run("sysbench", tmp_path, events=50, threads=2)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["time"] < 10
+
+
+@pytest.mark.parametrize("kernel", ["copy", "triad", "stream"])
+def test_likwid(tmp_path, kernel):
+    parsed = run("likwid", tmp_path, kernel=kernel, working_set_mib=10, threads=2)
+    assert parsed.valid, parsed.detail
+    assert 0.1 < values(parsed)["bandwidth"] < 10_000
+
+
+def test_hpcc(tmp_path):
+    parsed = run("hpcc", tmp_path, n=500)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["hpl"] > 0
+
+
+def test_hpcc_on_an_allocation(tmp_path):
+    parsed = run("hpcc", tmp_path, nodes=1, ranks=2, n=500)
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["hpl"] > 0
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "mpi"])
+def test_netpipe(tmp_path, protocol):
+    sizes = {"upper_bound": 65_536, "repetitions": 50}
+    parsed = run("netpipe", tmp_path, nodes=1, ranks=2, protocol=protocol, **sizes)
+    assert parsed.valid, parsed.detail
+    assert 0 < values(parsed)["latency"] < 0.01
+    assert 0.01 < values(parsed)["bandwidth"] < 10_000
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_hpcg(tmp_path, ranks):
+    parsed = run("hpcg", tmp_path, nodes=1, ranks=ranks, n=16, seconds=1)
+    assert parsed.valid, parsed.detail
+    assert parsed.detail.startswith("not an official HPCG result")
+    assert values(parsed)["rate"] > 0
+
+
+def test_stream(tmp_path):
+    parsed = run("stream", tmp_path, elements=10_000_000, threads=2)
+    assert parsed.valid, parsed.detail
+    assert 0.1 < values(parsed)["triad"] < 10_000
+
+
+@pytest.mark.parametrize("kernel", ["lu", "ep", "cg", "mg", "ft", "is"])
+def test_npb(tmp_path, kernel):
+    parsed = run("npb", tmp_path, nodes=1, ranks=2, kernel=kernel, **{"class": "S"})
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["rate"] > 0
+
+
+@pytest.mark.parametrize("file", ["own", "shared"])
+@pytest.mark.parametrize("access", ["buffered", "direct"])
+def test_ior(tmp_path, file, access):
+    parsed = run("ior", tmp_path, nodes=1, ranks=2, file=file, access=access, block_mib=4)
+    assert parsed.valid, parsed.detail
+
+
+def test_mpip(tmp_path):
+    parsed = run("mpip", tmp_path, nodes=1, ranks=2, kernel="lu", **{"class": "S"})
+    assert parsed.valid, parsed.detail
+    assert values(parsed)["init"] > 0
+
+
+@pytest.mark.parametrize("libaio", ["linked", "absent"])
+def test_sysbench_libaio(tmp_path, libaio):
+    parsed = run("sysbench-libaio", tmp_path, libaio=libaio, events=50)
+    assert parsed.valid, parsed.detail

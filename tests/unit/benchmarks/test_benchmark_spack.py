@@ -1,0 +1,71 @@
+"""Programs that Spack builds, and ranks that no site launches."""
+
+from dataclasses import replace
+
+import pytest
+from benchmark_help import NODE, defaults, golden
+
+from parity.benchmarks import benchmarks, openmpi, spack
+from parity.benchmarks.model import Outputs
+from parity.benchmarks.sysbench import BENCHMARK as SYSBENCH
+from parity.benchmarks.sysbench_libaio import BENCHMARK as LIBAIO
+from parity.core.errors import UserError
+
+ALONE = replace(NODE, launcher=False)
+BUILT = [each for each in benchmarks().values() if each.specs]
+
+
+@pytest.mark.parametrize("benchmark", BUILT, ids=lambda benchmark: benchmark.name)
+def test_what_is_not_built_says_how_to_get_it(benchmark, monkeypatch):
+    monkeypatch.setattr(spack.os, "access", lambda *_: False)
+    presence = benchmark.probe()
+    assert not presence.available
+    assert presence.reason.startswith("not built: ")
+    assert presence.remedy.startswith(f"add {benchmark.specs[0]}")
+
+
+def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
+    real = tmp_path / "tree/hpcg-3.1-abcdefg/bin/xhpcg"
+    real.parent.mkdir(parents=True)
+    real.touch()
+    (tmp_path / "view").mkdir()
+    (tmp_path / "view/hpcg").symlink_to(real.parents[1])
+    monkeypatch.setattr(spack, "VIEW", str(tmp_path / "view"))
+    presence = spack.built([spack.program_path("hpcg", "xhpcg")], ["hpcg@3.1"])
+    assert (presence.available, presence.version) == (True, "hpcg-3.1-abcdefg")
+
+
+@pytest.mark.parametrize("name", ["hpcg", "npb", "ior", "mpip"])
+def test_without_a_launcher_ranks_are_started_inside(name):
+    benchmark = benchmarks()[name]
+    levels = {key: levels[0] for key, levels in benchmark.factors.items()}
+    case = defaults(benchmark, nodes=1, ranks=2, **levels)
+    launched, inside = benchmark.program(case, NODE), benchmark.program(case, ALONE)
+    assert (launched.ranks, inside.ranks) == (2, 0)
+    assert inside.argv == openmpi.launch_words(launched.argv, (0, 1))
+    assert inside.argv[:3] == ("/usr/bin/mpirun", "--bind-to", "none")
+    assert inside.argv.count(":") == 1
+    assert (inside.cpus, inside.collect) == ((0, 1), launched.collect)
+    assert inside.environment["OMPI_MCA_btl"] == "self,vader"
+    assert inside.environment["OMPI_MCA_btl_base_verbose"] == "1"
+    one = benchmark.program(case | {"ranks": 1}, ALONE)
+    assert one.cpus == (0,)
+
+
+def test_without_a_launcher_there_is_one_node():
+    hpcg = benchmarks()["hpcg"]
+    with pytest.raises(UserError, match="2 nodes are asked for, and the system's file names no"):
+        hpcg.program(defaults(hpcg, nodes=2, ranks=2), ALONE)
+    with pytest.raises(UserError, match="3 logical CPUs are asked for"):
+        hpcg.program(defaults(hpcg, nodes=1, ranks=3), ALONE)
+
+
+def test_two_builds_of_sysbench_run_the_same_command():
+    programs = [
+        LIBAIO.program(defaults(LIBAIO, libaio=level), NODE) for level in ("linked", "absent")
+    ]
+    linked, absent = (program.argv for program in programs)
+    assert linked[0] != absent[0]
+    assert {linked[0], absent[0]} == set(LIBAIO.binaries)
+    assert linked[1:] == absent[1:] == SYSBENCH.program(defaults(SYSBENCH), NODE).argv[1:]
+    assert LIBAIO.parse(Outputs(golden("sysbench/real.txt"), parameters=defaults(LIBAIO))).valid

@@ -1,0 +1,233 @@
+"""Sides held against the reference: programs, libraries, interface, and what is printed of it."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+from parity.checks.parity_audit import comparison, document
+from parity.checks.parity_audit.report import report, verdict_text
+from parity.checks.parity_audit.side import Side, benchmarks_of, programs_of
+from parity.core.errors import UserError
+from parity.core.spack_paths import VIEW
+from parity.software.binaries import closure_digest
+
+ONE, TWO = "/usr/bin/one", f"{VIEW}/two/bin/two"
+PROGRAMS = {"bench": (ONE, TWO)}
+LIBRARIES = {"libc.so.6": "c" * 64, "libm.so.6": "d" * 64}
+FACTS = {"kernel": "6.1.0", "seccomp": "off", "variables of the runtime": "HOME PATH"}
+PLAN = {"campaign": "study-smoke", "reference": "base"}
+
+
+def program(path, sha256="a" * 64, **libraries):
+    closure = [{"library": k, "sha256": v} for k, v in (LIBRARIES | libraries).items() if v]
+    digest = closure_digest(closure) if sha256 else ""
+    closure = closure if sha256 else []
+    row = {"path": path, "sha256": sha256, "build_id": "", "closure": closure}
+    return row | {"closure_sha256": digest}
+
+
+def side(arm, one=None, two=None, **others):
+    rows = [one or program(ONE), two or program(TWO)]
+    known = {"title": arm.capitalize(), "link_set": "own", "benchmarks": ("bench",)}
+    known |= {"programs": {row["path"]: row for row in rows}, "interface": FACTS}
+    return Side(arm=arm, **known | others)
+
+
+BASE = side("base", is_outside=True)
+
+
+def only(other, base=BASE):
+    (row,) = comparison.likenesses([base, other], "base", PROGRAMS)
+    return row
+
+
+def test_the_same_programs_with_the_same_libraries_are_identical():
+    row = only(side("box"))
+    assert (row.verdict, row.reason, row.is_confounded) == ("same", "", False)
+    assert verdict_text(row) == "identical"
+
+
+def test_another_library_c_is_named_first():
+    changed = {"libc.so.6": "e" * 64, "libm.so.6": "e" * 64, "libaio.so.1": "f" * 64}
+    row = only(side("box", program(ONE, **changed)))
+    assert row.verdict == "libraries differ" and row.is_confounded
+    assert row.programs[0].libraries == ("libaio.so.1", "libc.so.6", "libm.so.6")
+    assert verdict_text(row) == "same program, libraries differ: libc.so.6 (2 others)"
+    # The other program of the benchmark is the same, and said to be.
+    assert (row.programs[1].verdict, row.programs[1].libraries) == ("same", ())
+
+
+@pytest.mark.parametrize("libraries", [{"libm.so.6": ""}, {"libm.so.6": "not-found"}])
+def test_a_missing_library_is_a_difference(libraries):
+    row = only(side("box", program(ONE, **libraries)))
+    assert verdict_text(row) == "same program, libraries differ: libm.so.6"
+
+
+def test_another_program_outweighs_its_libraries():
+    row = only(side("box", program(ONE, "b" * 64, **{"libm.so.6": ""})))
+    assert (row.verdict, verdict_text(row)) == ("binary differs", "other program")
+
+
+def test_a_missing_program_is_not_recorded_with_its_name():
+    row = only(side("box", program(ONE, "")))
+    assert verdict_text(row) == "not recorded: Box has no one"
+    assert not row.is_confounded
+
+
+def test_a_program_that_is_not_in_the_answer_is_missing():
+    row = only(side("box", programs={}, interface={}))
+    assert verdict_text(row) == "not recorded: Box has no one and no two"
+
+
+def test_an_arm_that_cannot_be_asked_is_a_row_with_its_reason():
+    row = only(side("box", programs={}, interface={}, reason="daemon not running"))
+    assert verdict_text(row) == "not recorded: daemon not running"
+    assert len(row.programs) == 2
+
+
+def test_a_reference_that_cannot_be_asked_leaves_nothing_known():
+    base = replace(BASE, programs={}, interface={}, reason="broken")
+    assert verdict_text(only(side("box"), base)) == "not recorded: broken"
+    assert comparison.differences([base, side("box")], "base") == []
+
+
+def test_a_benchmark_that_an_arm_does_not_run_is_not_held_against_it():
+    sides = [BASE, side("box", benchmarks=())]
+    assert comparison.likenesses(sides, "base", PROGRAMS) == []
+
+
+def test_differences_of_the_interface_have_both_values():
+    other = {"kernel": "6.1.0", "seccomp": "filter", "cgroup pids.max": "2048"}
+    found = comparison.differences([BASE, side("box", interface=other)], "base")
+    assert [(each.fact, each.value, each.reference) for each in found] == [
+        ("seccomp", "filter", "off"),
+        ("variables of the runtime", "", "HOME PATH"),
+        ("cgroup pids.max", "2048", ""),
+    ]
+
+
+def test_a_shared_program_that_differs_is_refused_with_both_hashes():
+    box = side("box", program(ONE, "9" * 64), program(TWO, "b" * 64), link_set="shared")
+    found = comparison.mismatches([BASE, box], "base", {}, {})
+    # What is not in the shared tree comes from the image, so it is listed and no more.
+    assert [each.path for each in found] == [TWO]
+    with pytest.raises(UserError) as refused:
+        comparison.refuse(found)
+    assert f"{TWO} in box: expected {'a' * 64} (as in base), found {'b' * 64}" in str(refused.value)
+
+
+@pytest.mark.parametrize("link_set", ["own", "host-mpi"])
+def test_other_link_sets_may_differ(link_set):
+    box = side("box", two=program(TWO, "b" * 64), link_set=link_set)
+    comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+
+
+def test_a_shared_program_that_is_not_there_is_refused():
+    box = side("box", two=program(TWO, ""), link_set="shared")
+    with pytest.raises(UserError, match="found nothing"):
+        comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+
+
+def test_a_reason_of_many_lines_stays_one_line():
+    row = only(side("box", programs={}, interface={}, reason="it said\n" + "word\n" * 200))
+    said = verdict_text(row)
+    assert "\n" not in said and len(said) < 80 and said.endswith("…")
+
+
+def test_builds_of_one_program_are_told_apart():
+    paths = (TWO, f"{VIEW}/other/bin/two")
+    base, box = (side(name, program(ONE), program(TWO)) for name in ("base", "box"))
+    for each in (base, box):
+        each.programs[paths[1]] = program(paths[1], "b" * 64)
+    seen = comparison.likenesses([base, box], "base", {"bench": paths})
+    said = "\n".join(report(PLAN, {"bench": paths}, [base, box], seen, []))
+    assert "two/two aaaaaaaa, other/two bbbbbbbb" in said
+
+
+def test_an_arm_that_could_not_be_asked_is_not_refused():
+    box = side("box", programs={}, link_set="shared", reason="not installed")
+    comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+
+
+def test_a_native_program_that_is_not_the_recorded_one_is_refused():
+    found = comparison.mismatches([BASE, side("box")], "base", {TWO: "0" * 64}, {})
+    assert [(each.arm, each.expected, each.source) for each in found] == [
+        ("base", "0" * 64, "recorded by its build")
+    ]
+    assert comparison.mismatches([BASE, side("box")], "base", {TWO: "a" * 64}, {}) == []
+
+
+def test_a_native_program_that_is_not_its_package_s_is_refused():
+    (found,) = comparison.mismatches([BASE, side("box")], "base", {}, {ONE: ("1" * 32, "2" * 32)})
+    assert (found.path, found.arm, found.found) == (ONE, "base", "2" * 32)
+
+
+def everything(*others):
+    sides = [BASE, *others]
+    return (
+        sides,
+        comparison.likenesses(sides, "base", PROGRAMS),
+        comparison.differences(sides, "base"),
+    )
+
+
+def test_the_report_says_all_of_it():
+    changed = FACTS | {"seccomp": "filter", "variables of the runtime": "HOME TERM"}
+    seen = everything(
+        side("twin"),
+        side("box", program(ONE, **{"libc.so.6": "e" * 64}), interface=changed),
+        side("gone", programs={}, interface={}, reason="daemon not running"),
+    )
+    said = "\n".join(report(PLAN, PROGRAMS, *seen))
+    for words in (
+        "every arm asked, held against Base",
+        "one aaaaaaaa, two aaaaaaaa",
+        "same program, libraries differ: libc.so.6",
+        "not recorded: daemon not running",
+        "  Twin: the same",
+        "  Gone: not asked: daemon not running",
+        "filter (reference: off)",
+        "also TERM; without PATH",
+        "  bench (libraries differ): Box",
+        "Not known, because not seen: 1 of 3 (Gone)",
+    ):
+        assert words in said
+
+
+def test_a_study_without_differences_says_that_nothing_is_confounded():
+    said = report(PLAN, PROGRAMS, *everything(side("twin")))
+    assert said[-1].startswith("Nothing is confounded")
+
+
+def test_what_is_left_can_be_read_again(tmp_path):
+    box = side("box", program(ONE, "b" * 64))
+    document.write(tmp_path, PLAN, *everything(box), [])
+    left = json.loads((tmp_path / "study-smoke.json").read_text())
+    assert left["likenesses"][0]["verdict"] == "binary differs" and left["provider"] == "system"
+    assert left["sides"][1]["programs"][ONE]["closure"][0]["library"] == "libc.so.6"
+    with (tmp_path / "study-smoke.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["program"], row["verdict"], row["confounded"]) for row in rows] == [
+        (ONE, "binary differs", "yes"),
+        (TWO, "same", "yes"),
+    ]
+    with (tmp_path / "study-smoke-interface.csv").open() as file:
+        assert {row["differs"] for row in csv.DictReader(file)} == {"no"}
+
+
+def test_programs_and_benchmarks_follow_from_the_plan():
+    plan = {
+        "cases": [
+            {"case": "likwid-copy", "benchmark": "likwid"},
+            {"case": "x", "benchmark": "hpcc"},
+        ],
+        "blocks": [{"runs": [{"case": "x", "arm": "a"}, {"case": "likwid-copy", "arm": "b"}]}],
+    }
+    assert list(programs_of(plan)) == ["hpcc", "likwid"]
+    assert programs_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
+    assert all(
+        path.startswith(str(VIEW)) for path in programs_of(plan | {"provider": "spack"})["hpcc"][:1]
+    )
+    assert benchmarks_of(plan, "a") == ("hpcc",) and benchmarks_of(plan, "c") == ()

@@ -1,0 +1,114 @@
+"""What an arm answers about its kernel, read from text; and the real script on this machine."""
+
+import os
+import resource
+import subprocess
+
+import pytest
+
+from parity.checks.parity_audit.interface import is_whole, parse_interface, question
+from parity.measure.inner_command import evidence
+
+OURS = {"mnt": "1", "pid": "2", "user": "3"}
+SEEN = {"root": "overlay,ro,relatime", "namespace.mnt": "9", "namespace.pid": "2"}
+TEXT = """\
+WARNING: a remark of a runtime
+handed-over USER
+handed-over HOME
+variable TZ
+variable PATH
+kernel 6.1.0
+glibc ldd (Debian GLIBC 2.36-9+deb12u14) 2.36
+huge-pages-enabled always [madvise] never
+status Name:	sh
+status THP_enabled:	0
+status Seccomp:	2
+status NoNewPrivs:	1
+status CapEff:	00000000800405fb
+limit Limit                     Soft Limit           Hard Limit           Units     
+limit Max open files            1024                 524288               files     
+limit Max realtime timeout      unlimited            unlimited            us        
+shm tmpfs 4096 16384
+user 0
+user-map 0 1000 1
+user-map 1 100000 65536
+group 7
+group-map 0 1000 1
+cgroup pids.max max
+cgroup memory.max max
+cgroup cpu.max max 100000
+cgroup cpu.weight 100
+cgroup memory.max 1073741824
+cgroup pids.max 2048
+cgroup pids.max 4096
+executable /usr/bin/one
+sha256 1111  -
+answered everything
+"""  # noqa: W291
+
+
+def test_facts_of_a_known_text():
+    facts = parse_interface(TEXT, SEEN, OURS)
+    assert {name: value for name, value in facts.items() if value} == {
+        "kernel": "6.1.0",
+        "glibc": "ldd (Debian GLIBC 2.36-9+deb12u14) 2.36",
+        "transparent huge pages": "madvise",
+        "huge pages of the process": "off",
+        "seccomp": "filter",
+        "no new privileges": "yes",
+        "effective capabilities": "00000000800405fb",
+        "/dev/shm": "tmpfs, 64 MiB",
+        "root file system": "overlay",
+        "root options": "ro,relatime",
+        "namespaces of its own": "mnt",
+        "user": "0, outside 1000",
+        "group": "7, outside nobody",
+        "variables of the program": "PATH TZ",
+        "variables of the runtime": "HOME USER",
+        "limit of open files": "1024/524288",
+        "limit of realtime timeout": "unlimited",
+        "cgroup cpu.max": "no limit",
+        "cgroup cpu.weight": "100",
+        "cgroup memory.max": "1073741824",
+        "cgroup pids.max": "2048",
+    }
+
+
+def test_what_cannot_be_seen_is_empty_and_never_an_error():
+    assert set(parse_interface("", {}, OURS).values()) == {""}
+
+
+@pytest.mark.parametrize("end", range(0, len(TEXT), 7))
+def test_an_answer_that_is_cut_off_is_seen_to_be(end):
+    cut = TEXT[:end]
+    assert not is_whole(cut)
+    parse_interface(cut, SEEN, OURS)
+
+
+@pytest.mark.parametrize("text", ["shm", "shm tmpfs", "shm x y z", "user -1", "cgroup memory.max"])
+def test_a_mangled_line_is_no_error(text):
+    parse_interface(text, {}, OURS)
+
+
+def test_an_unlimited_shared_memory_is_not_an_empty_one():
+    assert parse_interface("shm tmpfs 4096 0", {}, {})["/dev/shm"] == "tmpfs, no limit"
+
+
+def test_the_real_script_sees_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("parity.measure.inner_command.WORK", tmp_path)
+    cpu = min(os.sched_getaffinity(0))
+    done = subprocess.run(
+        question(["/bin/sh"], [cpu]),
+        env={"PATH": os.environ["PATH"], "SPACE": "two\nlines=here"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert is_whole(done.stdout)
+    facts = parse_interface(done.stdout, evidence(done.stderr), {})
+    assert facts["kernel"] == os.uname().release
+    assert facts["glibc"].startswith("ldd (") and facts["root file system"]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert facts["limit of open files"] == (str(soft) if soft == hard else f"{soft}/{hard}")
+    assert facts["user"].startswith(f"{os.getuid()}, outside ")
+    # The runtime's variables do not reach the program, whose own are fixed.
+    assert facts["variables of the runtime"] == "PATH SPACE"
+    assert facts["variables of the program"] == "HOME LC_ALL PATH TMPDIR TZ"

@@ -1,0 +1,188 @@
+"""Planted truth: the pipeline recovers it, and a broken pipeline is found out."""
+
+import dataclasses
+import importlib.util
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from parity.analysis import comparisons, estimate
+from parity.benchmarks import sysbench
+from parity.checks.planted_truth import acceptance, pipeline, report, trials
+from parity.checks.planted_truth.attempts import FAILING
+from parity.checks.planted_truth.blocks import plant
+from parity.checks.planted_truth.claims import claims_of
+from parity.checks.planted_truth.outputs import PRINTERS
+from parity.checks.planted_truth.planted_effects import Misfortune
+from parity.checks.planted_truth.scenarios import failures, quiet, scenarios, spoiled_pair
+from parity.claims import verdicts
+from parity.records import parse, schema
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests/golden"
+SEED = 20_260_101
+
+
+@pytest.fixture(autouse=True)
+def _in_memory(monkeypatch) -> None:
+    if Path("/dev/shm").is_dir():
+        monkeypatch.setattr(tempfile, "tempdir", "/dev/shm")
+
+
+def _small(scenario, cases: int = 25):
+    campaign = dataclasses.replace(scenario.campaign, cases=cases)
+    return dataclasses.replace(scenario, campaign=campaign, replicates=cases)
+
+
+def _unlucky(campaign, misfortune: Misfortune):
+    truth = dataclasses.replace(campaign.truth, misfortune=misfortune)
+    return dataclasses.replace(campaign, truth=truth)
+
+
+def _tool():
+    spec = importlib.util.spec_from_file_location("validate", ROOT / "tools/validate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _run(campaign) -> pipeline.Outcome:
+    return pipeline.run(campaign, claims_of(campaign), GOLDEN, SEED)
+
+
+def _refuted(scenario, replicates: int) -> set[str]:
+    effort = replicates / scenario.replicates
+    results = trials.validate([scenario], GOLDEN, SEED, effort)
+    return {result.measure.measured for result in results if result.holds == trials.NO}
+
+
+def test_no_promise_is_broken() -> None:
+    results = list(trials.validate(scenarios(), GOLDEN, SEED, effort=0.02, workers=2))
+    assert len(results) == sum(len(scenario.measures) for scenario in scenarios())
+    assert [result for result in results if result.holds == trials.NO] == []
+
+
+def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None:
+    real = estimate.t_interval
+    monkeypatch.setattr(estimate, "ALPHA", 0.16)
+    monkeypatch.setattr(estimate, "t_interval", lambda effects, _: real(effects, 0.68))
+    found = _refuted(quiet(), 75)
+    assert {"claim of equivalence supported", "95 % interval holds the truth"} <= found
+
+
+def test_a_missing_gate_is_found_out(monkeypatch) -> None:
+    monkeypatch.setattr(verdicts, "gated", lambda found, proves_sameness: found)
+    assert _refuted(spoiled_pair(), 25) == {
+        "claim of equivalence supported",
+        "claim of equivalence contradicted",
+        "claim of a higher cost supported",
+        "verdict other than the analysis's outcome",
+    }
+
+
+def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(comparisons, "_gated", lambda row, rows: row)
+    words = ["validate", "--only=spoiled pair", "--effort=0.025", "--workers=1"]
+    monkeypatch.setattr(sys, "argv", words)
+    assert _tool().main() == 1
+    broken = [line for line in capsys.readouterr().out.splitlines() if line.endswith(trials.NO)]
+    assert len(broken) == 1
+    assert "verdict other than the analysis's outcome" in broken[0]
+
+
+def test_a_parser_that_takes_cut_off_output_is_found_out(monkeypatch) -> None:
+    monkeypatch.setattr(sysbench, "require_complete", lambda text, begin, end: None)
+    found = _refuted(failures(), 25)
+    assert {"runs not counted once as such", "mean error of the estimate"} <= found
+
+
+def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None:
+    often = Misfortune(absent=1.0, killed=1.0)
+    campaign = _unlucky(_small(failures(), cases=6).campaign, often)
+    outcome = _run(campaign)
+    assert trials.miscounted(outcome) == 0
+    assert "other-session" in set(outcome.stages["reason"])
+    monkeypatch.setattr(parse, "_newest_sessions", lambda block, by_run: {})
+    assert trials.miscounted(_run(campaign)) > 0
+
+
+def test_the_committed_report_is_of_these_scenarios_and_all_of_it_holds() -> None:
+    found = json.loads((ROOT / "docs/validation.json").read_text())
+    assert (ROOT / "docs/validation.md").read_text() == report.render(found)
+    promised = [
+        (scenario.name, measure.planted, measure.measured, measure.promise.text)
+        for scenario in scenarios()
+        for measure in scenario.measures
+    ]
+    keys = ("scenario", "planted", "measured", "promised")
+    assert [tuple(row[key] for key in keys) for row in found["results"]] == promised
+    assert {row["holds"] for row in found["results"]} == {trials.YES}
+    assert found["seed"] == _tool().SEED
+
+
+def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> None:
+    scenario = _small(quiet(), cases=3)
+    made = [
+        trials.make_trials(scenario, GOLDEN, seed, effort=2, workers=workers).verdicts
+        for seed, workers in ((1, 1), (1, 2), (2, 1))
+    ]
+    assert made[0].equals(made[1])
+    assert not made[0].equals(made[2])
+
+
+def test_every_misfortune_happens_and_is_told_apart() -> None:
+    often = Misfortune(0.3, truncated=0.1, other_work=0.1, absent=0.9, killed=0.9, lost=0.2)
+    outcome = _run(_unlucky(failures().campaign, often))
+    assert trials.miscounted(outcome) == 0
+    assert set(outcome.stages["stage"]) == {"planned", "ran", "parsed", "valid", "analysed"}
+    reasons = {"truncated", "wrong-size", "not-run", "no-pair", "other-session", *FAILING}
+    assert reasons <= set(outcome.stages["reason"])
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+def test_what_is_printed_differs_from_real_output_in_its_numbers_only(name: str) -> None:
+    printer = PRINTERS[name]
+    real = (GOLDEN / printer.golden).read_text().splitlines()
+    planted = printer.text(GOLDEN, printer.case_parameters(0), 0.0).splitlines()
+    assert [_words(line) for line in planted] == [_words(line) for line in real]
+
+
+def _words(line: str) -> str:
+    return re.sub(r" *[0-9.]+(e[+-][0-9]+)?", "#", line)
+
+
+def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
+    planted = plant(_small(quiet(), cases=2).campaign, GOLDEN, tmp_path, SEED)
+    folder = planted.folders[0]
+    archive = ROOT / "results/archive/machine-2026-11-20/records"
+    raw = schema.read(schema.RAW, archive / "raw.parquet").slice(0, 1).to_pylist()[0]
+    block = schema.read(schema.BLOCKS, archive / "blocks.parquet").slice(0, 1).to_pylist()[0]
+    record = json.loads(next(folder.glob("runs/*/attempt-1/record.json")).read_text())
+    assert record.keys() >= json.loads(raw["record"]).keys()
+    ours, real = json.loads((folder / "block.json").read_text()), json.loads(block["record"])
+    assert ours.keys() == real.keys()
+    start, real_start = (each["sessions"][0]["start"] for each in (ours, real))
+    assert start.keys() >= real_start.keys()
+    assert start["binaries"][0].keys() == real_start["binaries"][0].keys()
+    assert start["node"].keys() <= real_start["node"].keys()
+
+
+def test_a_promise_needs_enough_replicates_to_hold() -> None:
+    promise = acceptance.at_most(0.05)
+    assert promise.holds_for(acceptance.share(200, 4000))
+    assert not promise.holds_for(acceptance.share(2, 40))
+    assert not promise.refuted_by(acceptance.share(2, 40))
+    assert promise.refuted_by(acceptance.share(10, 40))
+    assert promise.refuted_by(acceptance.share(280, 4000))
+
+
+def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
+    # None of n: the upper bound is 1 - (alpha / 2) ** (1 / n).
+    none = acceptance.share(0, 100)
+    assert (none.low, none.high) == (0, pytest.approx(1 - 0.005 ** (1 / 100)))
+    with pytest.raises(ValueError, match="nothing"):
+        acceptance.share(0, 0)

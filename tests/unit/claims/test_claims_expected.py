@@ -1,0 +1,107 @@
+"""Verdicts beside those that are expected, and the table of verdicts in its forms."""
+
+import re
+from pathlib import Path
+from xml.dom import minidom
+
+import claims_data as data
+import pandas as pd
+import pytest
+
+from parity.claims import expected
+from parity.core.errors import UserError
+from parity.report.tables import verdicts as shown
+
+HOSTILE = 'a <b> & "c" | 50 % of x_y^z ~ \\input{#1} $'
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> pd.DataFrame:
+    """Three claims: one supported, one open for want of an arm, one with awkward words."""
+    claims = [
+        data.claim(data.test_of("equivalence", margin_percent=1), name="first"),
+        data.claim(data.test_of("equivalence", {"arms": ["barrel"]}, margin_percent=1), name="arm"),
+        {k: v for k, v in data.claim(name="last").items() if k != "tests"}
+        | {"not_tested": HOSTILE, "claim": HOSTILE},
+    ]
+    return data.verdicts(data.register(tmp_path, *claims), data.dataset(data.quiet())).verdicts
+
+
+def test_what_was_accepted_is_expected(tmp_path: Path, judged: pd.DataFrame) -> None:
+    path = tmp_path / "expected.csv"
+    path.write_text("dataset,claim,verdict\narchive/other,first,differs\n")
+    expected.accept(expected.load(path), judged, path)
+    known = expected.load(path)
+    assert known["archive/other", "first"] == "differs"
+    assert expected.of_dataset(known, "live/planted-smoke")["first"] == "supported"
+    expected.refuse_differences(known, judged, str(path))
+    once = path.read_text()
+    expected.accept(known, judged, path)
+    assert path.read_text() == once
+
+
+def test_every_difference_is_named(judged: pd.DataFrame) -> None:
+    wanted = dict(zip(judged["claim"], judged["verdict"], strict=True))
+    assert expected.differences(wanted, judged) == []
+    wanted = wanted | {"first": "contradicted", "gone": "supported"}
+    del wanted["arm"]
+    lines = expected.differences(wanted, judged)
+    assert [line.partition(":")[0] for line in lines] == ["first", "gone", "arm"]
+    assert lines[0].startswith("first: expected contradicted, found supported (90 % interval")
+    assert lines[1] == "gone: expected supported, no such claim"
+    assert "expected nothing, found not-tested" in lines[2]
+    dataset = {("live/planted-smoke", claim): verdict for claim, verdict in wanted.items()}
+    with pytest.raises(UserError, match="3 verdicts of live/planted-smoke not as expected"):
+        expected.refuse_differences(dataset, judged, "here")
+    with pytest.raises(UserError, match="no verdicts are expected of live/planted-smoke"):
+        expected.refuse_differences({("archive/x", "first"): "supported"}, judged, "here")
+
+
+@pytest.mark.parametrize("text", ["a,b\n", "dataset,claim,verdict\nd,c,v\nd,c,v\n"])
+def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "expected.csv"
+    path.write_text(text)
+    with pytest.raises(UserError):
+        expected.load(path)
+    with pytest.raises(UserError):
+        expected.load(tmp_path / "none.csv")
+
+
+def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.DataFrame) -> None:
+    folders = [tmp_path / name for name in ("one", "other")]
+    files = [shown.write(judged, folder) for folder in folders]
+    assert {path.suffix for path in files[0]} == {".parquet", ".csv", ".md", ".tex", ".html"}
+    for one, other in zip(*files, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert len(pd.read_csv(folders[0] / "claims.csv")) == len(judged)
+
+
+def test_the_terminal_shows_one_line_for_each_claim(judged: pd.DataFrame) -> None:
+    text = shown.to_text(judged)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= shown.WIDTH
+    for claim in judged["claim"]:
+        assert len([line for line in lines if line.startswith(f"  {claim} ")]) == 1
+    assert re.search(
+        r"first +equivalence +supported\* +1.000 \[0.99\d, 1.00\d\] +±1 % +30 +90", text
+    )
+    assert "3 claims: 1 supported, 2 not-tested" in text
+    assert "3 amended (*)" in text  # nothing was registered
+
+
+def test_the_page_is_well_formed_and_nothing_breaks_out(judged: pd.DataFrame) -> None:
+    page = shown.to_html(judged)
+    rows = minidom.parseString(page).getElementsByTagName("tr")
+    assert len(rows) == 1 + len(judged)
+    cells = [td.firstChild for td in rows[-1].getElementsByTagName("td")]
+    assert cells[-1].data == HOSTILE
+    assert "<b>" not in page and "script" not in page
+
+
+def test_latex_and_markdown_are_escaped(judged: pd.DataFrame) -> None:
+    latex = shown.to_latex_table(judged)
+    assert r"x\_y\textasciicircum{}z" in latex and r"\textbackslash{}input\{\#1\}" in latex
+    markdown = shown.to_markdown(judged)
+    rows = [line for line in markdown.splitlines() if line.startswith("| last")]
+    assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == len(shown.HEAD) + 1
+    assert "<b>" not in markdown

@@ -1,0 +1,119 @@
+"""The register: what it accepts, what it refuses, and what its digest is about."""
+
+from pathlib import Path
+
+import claims_data as data
+import pytest
+import yaml
+
+from parity.claims import rules as rule_modules
+from parity.claims.register import load_register
+from parity.claims.rules import rules
+from parity.core.errors import UserError
+
+EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
+
+
+def test_a_claim_is_read_with_its_tests(tmp_path: Path) -> None:
+    entry = data.claim(EQUIVALENCE | {"instead_of": "another program"})
+    known = data.register(tmp_path, entry).claims[0]
+    test = known.tests[0]
+    assert (test.number, test.rule, test.options) == (1, "equivalence", {"margin_percent": 1})
+    assert test.cells.arms == ("box",)
+    assert test.instead_of == "another program"
+
+
+def test_containers_are_all_arms_that_are_no_reference(tmp_path: Path) -> None:
+    entry = data.claim(data.test_of("equivalence", {"arms": "containers"}, margin_percent=1))
+    assert data.register(tmp_path, entry).claims[0].tests[0].cells.arms is None
+
+
+@pytest.mark.parametrize(
+    "test, words",
+    [
+        (data.test_of("guess"), "unknown rule: guess"),
+        (data.test_of("equivalence"), "missing key: margin_percent"),
+        (EQUIVALENCE | {"margin": 2}, "unknown key: margin"),
+        (data.test_of("equivalence", margin_percent=-1), "less than or equal to the minimum"),
+        (data.test_of("equivalence", {"arm": "box"}, margin_percent=1), "unknown key: arm"),
+        (data.test_of("direction", expect="up", smallest_effect_percent=1), "not known here"),
+        (data.test_of("magnitude", published="a/b", scale="ratio"), "no published number"),
+    ],
+)
+def test_a_wrong_test_is_refused_with_its_place(tmp_path: Path, test: dict, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        data.register(tmp_path, data.claim(test))
+    assert words in str(caught.value)
+    assert "claims.yaml: one: tests.1" in str(caught.value)
+
+
+def test_a_claim_has_tests_or_a_reason(tmp_path: Path) -> None:
+    neither = {key: value for key, value in data.claim().items() if key != "tests"}
+    with pytest.raises(UserError):
+        data.register(tmp_path, neither)
+    with pytest.raises(UserError):
+        data.register(tmp_path, data.claim(EQUIVALENCE, not_tested="too hard"))
+    assert data.register(tmp_path, neither | {"not_tested": "too hard"}).claims[0].tests == ()
+
+
+def test_ids_and_studies_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="given twice: one"):
+        data.register(tmp_path, data.claim(EQUIVALENCE), data.claim(EQUIVALENCE))
+    with pytest.raises(UserError, match="unknown study other"):
+        data.register(tmp_path, data.claim(EQUIVALENCE, study="other"))
+
+
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        ("one,s,b,r,1,m,many,s,p\n", "not a number"),
+        ("one,s,b,r,1,m,1,s,p\n" * 2, "twice"),
+    ],
+)
+def test_published_numbers_are_checked(tmp_path: Path, lines: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        data.register(tmp_path, data.claim(EQUIVALENCE), published=lines)
+
+
+def _digest(folder: Path, published: str = "", **changes) -> str:
+    test = data.test_of("magnitude", published="m/r", scale="ratio")
+    lines = published or "one,s,b,r,1,m,20,percent,p\none,s,b,r,1,other,1,s,p\n"
+    return data.register(folder, data.claim(test, **changes), published=lines).claims[0].sha256
+
+
+def test_the_digest_is_about_what_decides_and_not_about_words(tmp_path: Path) -> None:
+    first = _digest(tmp_path)
+    assert first == _digest(tmp_path, claim="In other words.", where="2")
+    assert first != _digest(tmp_path, kind="magnitude")
+    assert first != _digest(tmp_path, scales={"machine": "none", "cluster": "full"})
+    assert first != _digest(tmp_path, published="one,s,b,r,1,m,21,percent,p\n")
+    # A number that no test uses decides nothing.
+    assert first == _digest(tmp_path, published="one,s,b,r,1,m,20,percent,p\n")
+
+
+def test_a_margin_and_a_rule_s_version_are_part_of_the_digest(tmp_path: Path, monkeypatch) -> None:
+    def digest(margin: float) -> str:
+        entry = data.claim(data.test_of("equivalence", margin_percent=margin))
+        return data.register(tmp_path, entry).claims[0].sha256
+
+    before = digest(1)
+    assert before != digest(1.5)
+    monkeypatch.setattr(type(rules()["equivalence"]), "version", 2)
+    assert before != digest(1)
+
+
+def test_every_rule_is_a_file_and_says_what_it_takes() -> None:
+    files = {path.stem for path in Path(rule_modules.__file__).parent.glob("*.py")}
+    names = {name.replace("-", "_") for name in rules()}
+    assert names == files - {"__init__", "model"}
+    for rule in rules().values():
+        assert rule.__doc__ and rule.version >= 1
+        for schema in rule.options.values():
+            assert schema.get("description") or "$ref" in schema
+
+
+def test_the_real_register_uses_only_rules_that_there_are() -> None:
+    config = Path(__file__).parents[3] / "config"
+    known = load_register(config / "claims.yaml", config / "published/claims.csv")
+    written = yaml.safe_load((config / "claims.yaml").read_text())["claims"]
+    assert len(known.claims) == len(written) == 85

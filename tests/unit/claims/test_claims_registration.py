@@ -1,0 +1,108 @@
+"""What was fixed when: the append-only list, and what it says of a verdict."""
+
+from pathlib import Path
+
+import claims_data as data
+import pytest
+
+from parity.claims import registration
+from parity.claims.registration import Registration
+from parity.core.errors import UserError
+
+RUN = "2026-05-01T12:00:00+00:00"
+EARLY, EARLIER, LATE = (
+    "2026-04-01T00:00:00+00:00",
+    "2026-03-01T00:00:00+00:00",
+    "2026-06-01T00:00:00+00:00",
+)
+PLAN_EARLY = ("plan:p", "P", EARLY)
+
+
+def status(*rows: tuple[str, str, str], claim: str = "X", plan: str = "P", run: str = RUN) -> str:
+    registered = sorted((Registration(*row) for row in rows), key=lambda row: row.time)
+    return registration.status(registered, ("one", claim), ("plan:p", plan), run)
+
+
+@pytest.mark.parametrize(
+    "rows, expected",
+    [
+        ([("one", "X", EARLY), PLAN_EARLY], "before-data"),
+        # Changed before the data, and not since.
+        ([("one", "W", EARLIER), ("one", "X", EARLY), PLAN_EARLY], "before-data"),
+        ([("one", "X", LATE), PLAN_EARLY], "after-data"),
+        ([("one", "X", LATE), ("plan:p", "P", LATE)], "after-data"),
+        # The claim was early, but not the plan; or nobody registered a plan at all.
+        ([("one", "X", EARLY), ("plan:p", "P", LATE)], "after-data"),
+        ([("one", "X", EARLY)], "after-data"),
+        # Another rule before this one, or after it, or now.
+        ([("one", "W", EARLY), ("one", "X", LATE), PLAN_EARLY], "amended"),
+        ([("one", "X", EARLY), ("one", "W", LATE), PLAN_EARLY], "amended"),
+        ([("one", "W", EARLY), PLAN_EARLY], "amended"),
+        ([("other", "X", EARLY), PLAN_EARLY], "amended"),
+        ([], "amended"),
+        # Changed and changed back after the data.
+        ([("one", "X", EARLY), ("one", "W", LATE), ("one", "X", LATE), PLAN_EARLY], "amended"),
+        # The campaign was planned anew, later or before; these data are of this plan.
+        ([("one", "X", EARLY), PLAN_EARLY, ("plan:p", "Q", LATE)], "before-data"),
+        ([("one", "X", EARLY), ("plan:p", "P", EARLIER), ("plan:p", "Q", EARLY)], "after-data"),
+        # Another plan than the registered one.
+        ([("one", "X", EARLY), ("plan:p", "Q", EARLY)], "amended"),
+    ],
+)
+def test_status(rows: list, expected: str) -> None:
+    assert status(*rows) == expected
+
+
+def test_a_dataset_without_runs_has_everything_before_it() -> None:
+    assert status(("one", "X", LATE), ("plan:p", "P", LATE), run="") == "before-data"
+
+
+def test_only_what_is_new_or_changed_is_added(tmp_path: Path) -> None:
+    path = tmp_path / "registration.csv"
+    path.write_text("what,sha256,registered\n")
+    current = [("one", "X"), ("plan:p", "P"), ("plan:p", "Q")]
+    first = registration.missing(registration.load(path), current, EARLY)
+    registration.append(path, first)
+    before = path.read_text()
+    assert registration.missing(registration.load(path), current, LATE) == []
+    changed = registration.missing(registration.load(path), [("one", "Y"), *current[1:]], LATE)
+    registration.append(path, changed)
+    assert path.read_text() == before + f"one,Y,{LATE}\n"
+    # Changing back is a change, too.
+    assert registration.missing(registration.load(path), current, LATE)[0].sha256 == "X"
+
+
+@pytest.mark.parametrize(
+    "text", ["what,when\n", "what,sha256,registered\na,b,yesterday\n",
+             f"what,sha256,registered\na,b,{LATE}\nb,c,{EARLY}\n"]
+)  # fmt: skip
+def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "registration.csv"
+    path.write_text(text)
+    with pytest.raises(UserError):
+        registration.load(path)
+
+
+def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:
+    """From the register to the table: the planted data are of May."""
+    made = data.dataset(data.quiet())
+
+    def judged(margin: float, rows: list[Registration]) -> str:
+        test = data.test_of("equivalence", margin_percent=margin)
+        known = data.register(tmp_path, data.claim(test))
+        return data.row(data.verdicts(known, made, registered=rows)).registration
+
+    test = data.test_of("equivalence", margin_percent=1)
+    known = data.register(tmp_path, data.claim(test))
+    wanted = registration.wanted(known, [made[0].plan])
+    assert [what for what, _ in wanted] == ["one", "plan:planted-smoke"]
+    early = registration.missing((), wanted, EARLY)
+    assert judged(1, early) == "before-data"
+    assert judged(1, registration.missing((), wanted, LATE)) == "after-data"
+    assert judged(2, early) == "amended"
+
+
+def test_the_list_in_the_repository_can_be_read() -> None:
+    path = Path(__file__).parents[3] / "config/registration.csv"
+    assert path.read_text().startswith("what,sha256,registered\n")
+    registration.load(path)

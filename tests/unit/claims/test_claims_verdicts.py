@@ -1,0 +1,295 @@
+"""The algebra of verdicts: gates, conjunctions, families, and what a kind of system may say."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import claims_data as data
+import pytest
+from scipy import stats
+
+from parity.claims import conjunction, terms
+from parity.claims.finding import Finding
+from parity.claims.tables import TABLES
+
+EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
+DEARER = data.test_of("direction", expect="costs-more", smallest_effect_percent=5)
+BOTH = data.test_of("equivalence", {"arms": ["box", "crate"]}, margin_percent=1)
+
+
+def judged(folder: Path, tests: list[dict], values: dict, label: str = "vm", **options):
+    """The judgement on one claim with these tests."""
+    changes = {key: options.pop(key) for key in ("kind", "scales") if key in options}
+    known = data.register(folder, data.claim(*tests, **changes))
+    return data.verdicts(known, data.dataset(values, **options), label)
+
+
+def verdict(folder: Path, tests: list[dict], values: dict, label: str = "vm", **options):
+    return data.row(judged(folder, tests, values, label, **options))
+
+
+# ------------------------------------------------------------------------------- the gates
+
+
+@pytest.mark.parametrize(
+    "test, box",
+    [
+        (EQUIVALENCE, 1.0),
+        (EQUIVALENCE, 1.2),
+        (DEARER, 1.2),
+        (data.test_of("share-of-node", bound_percent=2), 1.0),
+    ],
+)
+def test_nothing_is_said_when_native_differs_from_itself(tmp_path, test, box: float) -> None:
+    double = 1.2 if test["rule"] != "share-of-node" else 1000.0
+    unit = "s" if test["rule"] != "share-of-node" else "MiB"
+    values = data.quiet(box=box) | {("spin", "native-b"): data.around(double, 5)}
+    found = verdict(tmp_path, [test], values, unit=unit)
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+    assert "the A/A pair differs from itself" in found.reason
+
+
+def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) -> None:
+    values = data.quiet(box=1.0) | {("spin", "native-b"): data.around(1.0, 5, spread=0.05)}
+    found = verdict(tmp_path, [EQUIVALENCE], values)
+    assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+    # The smallest margin that would pass is that of the A/A pair.
+    assert found.smallest_margin > 0.01 and "A/A pair is not equivalent" in found.reason
+    values[("spin", "box")] = data.around(1.2, 8)
+    assert verdict(tmp_path, [EQUIVALENCE], values).verdict == "contradicted"
+
+
+def test_without_a_control_nothing_is_the_same(tmp_path: Path) -> None:
+    values = {key: v for key, v in data.quiet().items() if key[1] != "native-b"}
+    found = verdict(tmp_path, [EQUIVALENCE], values)
+    assert (found.verdict, found.control) == ("inconclusive", "none")
+
+
+@pytest.mark.parametrize("box", [1.0, 1.2])
+def test_other_libraries_neither_support_nor_contradict(tmp_path: Path, box: float) -> None:
+    found = judged(tmp_path, [EQUIVALENCE], data.quiet(box=box), libraries={"box": "f" * 64})
+    assert data.row(found).verdict == "inconclusive"
+    assert data.row(found).reason.startswith("confounded: libraries differ")
+    assert found.evidence["identity"].iloc[0] == "libraries differ"
+
+
+@pytest.mark.parametrize("counted", [0, 1])
+def test_too_few_blocks_are_inconclusive(tmp_path: Path, counted: int) -> None:
+    values = data.quiet(blocks=4)
+    values[("spin", "box")] = [1.0] * counted + [math.nan] * (4 - counted)
+    found = verdict(tmp_path, [EQUIVALENCE], values)
+    assert found.verdict == "inconclusive"
+    assert found.reason == f"too few blocks: {counted} of at least 2 (exit-status)"
+    assert found.blocks == counted
+
+
+# ------------------------------------------------------------------- what the data do not hold
+
+
+@pytest.mark.parametrize(
+    "cells, reason",
+    [
+        ({"benchmark": "other"}, "the dataset holds no case of other: not packaged"),
+        ({"benchmark": "third"}, "the dataset holds no case of third"),
+        ({"parameters": {"nodes": [1, 8, 9]}}, "holds no case of spin with nodes 8 and 9"),
+        ({"parameters": {"colour": "red"}}, "holds no case of spin with colour red"),
+        ({"metric": "sound"}, "spin gives no sound here"),
+        ({"arms": ["barrel"]}, "the dataset has no arm barrel"),
+        ({"arms": ["shifter"]}, "shifter: nowhere to be had"),
+        ({"against": "barrel"}, "the dataset has no arm barrel"),
+    ],
+)
+def test_what_is_not_there_is_not_tested_and_said(tmp_path: Path, cells, reason: str) -> None:
+    gaps = [{"benchmark": "other", "reason": "not packaged"},
+            {"arm": "shifter", "reason": "nowhere to be had"}]  # fmt: skip
+    test = data.test_of("equivalence", cells, margin_percent=1)
+    case = data.CASE | {"parameters": {"nodes": 1}}
+    found = verdict(tmp_path, [test], data.quiet(), cases=[case], not_tested=gaps)
+    assert found.verdict == "not-tested"
+    assert reason in found.reason
+    assert (found.blocks, found.cells, found.control) == (0, 0, "none")
+    assert math.isnan(found.estimate)
+
+
+def test_an_arm_that_could_not_be_started_is_not_tested(tmp_path: Path) -> None:
+    values = {key: v for key, v in data.quiet().items() if key[1] != "box"}
+    failed = {("spin", "box"): "not-tested: no daemon"}
+    found = verdict(tmp_path, [EQUIVALENCE], values, failed=failed)
+    assert (found.verdict, found.reason) == ("not-tested", "box: no daemon")
+
+
+@pytest.mark.parametrize("arms", [{}, {"box": "boxes"}])
+def test_a_group_needs_two_arms(tmp_path: Path, arms: dict) -> None:
+    test = data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1)
+    native = {"native-a": "native", "native-b": "native"}
+    row = verdict(tmp_path, [test], data.quiet(), arms=native | arms)
+    assert (row.verdict, row.reason) == ("not-tested", "the dataset has too few arms for it")
+
+
+def test_a_parameter_chooses_cases(tmp_path: Path) -> None:
+    cases = [
+        {"case": f"spin-{level}", "benchmark": "spin", "parameters": {"level": level}}
+        for level in ("low", "high")
+    ]
+    values = data.quiet("spin-low") | data.quiet("spin-high", box=1.2)
+    for level, expected in (
+        ("low", "supported"),
+        ("high", "contradicted"),
+        (["low", "high"], "contradicted"),
+    ):
+        test = data.test_of("equivalence", {"parameters": {"level": level}}, margin_percent=1)
+        assert verdict(tmp_path, [test], values, cases=cases).verdict == expected
+
+
+# ----------------------------------------------------------------------------- conjunctions
+
+
+def found(ended: str, **facts) -> Finding:
+    return replace(Finding("c", "m", "a", "b", ended, "because"), **facts)
+
+
+@pytest.mark.parametrize(
+    "parts, whole",
+    [
+        (("supported", "supported"), "supported"),
+        (("supported", "order-ok"), "order-ok"),
+        (("supported", "inconclusive"), "inconclusive"),
+        (("supported", "not-tested", "inconclusive"), "not-tested"),
+        (("not-tested", "differs"), "differs"),
+        (("contradicted", "not-tested", "differs"), "contradicted"),
+    ],
+)
+def test_all_must_hold(parts: tuple, whole: str) -> None:
+    assert conjunction.verdict([found(part) for part in parts]) == whole
+
+
+def test_the_decisive_finding_is_the_most_strained_of_its_verdict() -> None:
+    findings = [found("supported", strain=9.0), found("inconclusive", strain=1.0),
+                found("inconclusive", strain=2.0, arm="x")]  # fmt: skip
+    assert conjunction.decisive(findings).arm == "x"
+
+
+def test_one_wrong_arm_contradicts_and_is_named(tmp_path: Path) -> None:
+    row = verdict(tmp_path, [BOTH], data.quiet(box=1.0, crate=1.3))
+    assert (row.verdict, row.cells) == ("contradicted", 2)
+    assert row.reason.startswith("crate in spin: 95 % interval")
+    assert row.reason.endswith("1 of 2 comparisons against it")
+
+
+def test_what_is_missing_beside_what_is_there(tmp_path: Path) -> None:
+    test = data.test_of("equivalence", {"arms": ["box", "barrel"]}, margin_percent=1)
+    row = verdict(tmp_path, [test], data.quiet())
+    assert row.verdict == "not-tested"
+    assert row.reason == "the dataset has no arm barrel; of what is there: 1 supported"
+    assert verdict(tmp_path, [test], data.quiet(box=1.3)).verdict == "contradicted"
+
+
+def test_two_tests_must_both_hold(tmp_path: Path) -> None:
+    crate = data.test_of("direction", {"arms": ["crate"]}, expect="costs-more",
+                         smallest_effect_percent=5)  # fmt: skip
+    row = verdict(tmp_path, [EQUIVALENCE, crate], data.quiet(crate=1.2), kind="direction")
+    assert (row.verdict, row.cells) == ("supported", 2)
+    assert verdict(tmp_path, [EQUIVALENCE, crate], data.quiet()).verdict == "contradicted"
+
+
+# ----------------------------------------------------------------------------- multiplicity
+
+
+def test_one_of_many_comparisons_may_lie_outside_by_chance() -> None:
+    near = found("contradicted", p_against=0.02)
+    clear = found("contradicted", p_against=1e-6)
+    others = [found("supported", p_against=0.9)] * 9
+    assert conjunction.corrected([near])[0].verdict == "contradicted"
+    weak = conjunction.corrected([near, *others])[0]
+    assert weak.verdict == "inconclusive" and "among 10 comparisons" in weak.reason
+    assert conjunction.corrected([clear, *others])[0].verdict == "contradicted"
+
+
+def _borderline(folder: Path, size: int, kind: str = "direction", **changes):
+    """As many claims whose one-sided p is 0.03 each."""
+    logs = data.noise(4, spread=1.0)
+    shift = stats.t.isf(0.03, len(logs) - 1) / math.sqrt(len(logs))
+    values = data.quiet(spread=0.02)
+    base = values[("spin", "native-a")]
+    ratio = [math.exp(log + shift) for log in logs]
+    values[("spin", "box")] = [b * r for b, r in zip(base, ratio, strict=True)]
+    claims = [data.claim(DEARER, name=f"c{n}", kind=kind, **changes) for n in range(size)]
+    known = data.register(folder, *claims)
+    return data.verdicts(known, data.dataset(values)).verdicts
+
+
+def test_one_sided_claims_of_a_family_are_corrected(tmp_path: Path) -> None:
+    alone = _borderline(tmp_path, 1)
+    assert alone["verdict"].tolist() == ["supported"]
+    assert alone["p_adjusted"].iloc[0] == pytest.approx(0.03)
+    two = _borderline(tmp_path, 2)
+    assert two["verdict"].tolist() == ["inconclusive"] * 2
+    assert two["p_adjusted"].tolist() == pytest.approx([0.06, 0.06])
+    assert two["p_value"].tolist() == pytest.approx([0.03, 0.03])
+    assert two["reason"].iloc[0].startswith("p = 0.060 after Holm's correction for 2 claims")
+
+
+def test_equivalence_is_not_corrected(tmp_path: Path) -> None:
+    claims = [data.claim(EQUIVALENCE, name=f"c{n}") for n in range(20)]
+    frame = data.verdicts(data.register(tmp_path, *claims), data.dataset(data.quiet())).verdicts
+    assert set(frame["verdict"]) == {"supported"}
+    assert frame["p_adjusted"].isna().all()
+
+
+# --------------------------------------------------------------------- kinds of systems
+
+
+def test_one_machine_never_supports_a_size(tmp_path: Path) -> None:
+    """Also where a claim on a size is tested by another rule."""
+    for label, ends in (("vm", "order-ok"), ("workstation", "order-ok"),
+                        ("virtual-cluster", "order-ok"), ("slurm + vm", "order-ok"),
+                        ("slurm", "supported")):  # fmt: skip
+        row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), label, kind="magnitude")
+        assert row.verdict == ends, label
+    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(box=1.3), kind="magnitude")
+    assert row.verdict == "differs"
+
+
+def test_what_a_system_cannot_test(tmp_path: Path) -> None:
+    scales = {"machine": "none", "cluster": "proxy"}
+    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), scales=scales)
+    assert (row.verdict, row.capability) == ("not-tested", "none")
+    assert row.reason == "this kind of system (vm) cannot test it; a cluster can"
+    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), "slurm", scales=scales)
+    assert (row.verdict, row.capability, row.scale) == ("supported", "proxy", "slurm")
+
+
+def test_a_reason_in_the_register_is_the_verdict_s(tmp_path: Path) -> None:
+    entry = {k: v for k, v in data.claim().items() if k != "tests"} | {"not_tested": "too vague"}
+    row = data.row(data.verdicts(data.register(tmp_path, entry), data.dataset(data.quiet())))
+    assert (row.verdict, row.reason) == ("not-tested", "too vague")
+
+
+# ------------------------------------------------------------------------------- the tables
+
+
+def test_every_claim_has_a_row_a_known_verdict_and_a_reason(tmp_path: Path) -> None:
+    claims = [data.claim(BOTH, name="b"), data.claim(EQUIVALENCE, name="a")]
+    made = data.verdicts(data.register(tmp_path, *claims), data.dataset(data.quiet()))
+    assert made.verdicts["claim"].tolist() == ["b", "a"]  # the order of the register
+    assert set(made.verdicts["verdict"]) <= set(terms.VERDICTS)
+    for name, table in TABLES.items():
+        frame = getattr(made, name)
+        assert list(frame.columns) == [column.name for column in table.columns]
+        assert (frame["reason"] != "").all()
+    assert made.evidence.groupby("claim").size().to_dict() == {"a": 1, "b": 2}
+
+
+def test_the_fingerprint_changes_with_margin_and_plan(tmp_path: Path) -> None:
+    def fingerprint(margin: float, blocks: int) -> str:
+        test = data.test_of("equivalence", margin_percent=margin)
+        known = data.register(tmp_path, data.claim(test))
+        return data.row(data.verdicts(known, data.dataset(data.quiet(blocks=blocks)))).fingerprint
+
+    assert fingerprint(1, 5) == fingerprint(1, 5)
+    assert len({fingerprint(1, 5), fingerprint(2, 5), fingerprint(1, 6)}) == 3
+
+
+def test_the_proxies_of_all_tests_are_told_once(tmp_path: Path) -> None:
+    tests = [EQUIVALENCE | {"instead_of": text} for text in ("a surrogate", "a surrogate", "b")]
+    assert verdict(tmp_path, tests, data.quiet()).proxy == "a surrogate; b"

@@ -1,0 +1,158 @@
+"""What stands in config/claims.yaml and config/published/: complete, unique, and in agreement."""
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from parity.claims.arithmetic.numbers import read
+from parity.claims.register import load_register
+from parity.preview import published_designs
+from parity.report.text.paper import BANNED
+
+CONFIG = Path(__file__).parents[3] / "config"
+PUBLISHED = CONFIG / "published"
+REGISTER = yaml.safe_load((CONFIG / "claims.yaml").read_text(encoding="utf-8"))
+CLAIMS: dict[str, dict[str, Any]] = {claim["id"]: claim for claim in REGISTER["claims"]}
+PREFIXES = {
+    "torrez19": ("torrez2019", 21),
+    "ruiz15": ("ruiz2015", 25),
+    "beserra15": ("beserra2015", 14),
+    "yildirim21": ("yildirim2021", 10),
+    "levy21": ("levy2021", 15),
+}
+each_claim = pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def of_rule(claim: dict[str, Any], rule: str) -> list[dict[str, Any]]:
+    return [test for test in claim.get("tests", []) if test["rule"] == rule]
+
+
+def test_all_85_claims_are_there_once() -> None:
+    assert len(REGISTER["claims"]) == len(CLAIMS) == 85
+    counts = Counter(identifier.split("-")[0] for identifier in CLAIMS)
+    assert counts == {prefix: count for prefix, (_, count) in PREFIXES.items()}
+
+
+def test_the_register_can_be_loaded() -> None:
+    register = load_register(CONFIG / "claims.yaml", PUBLISHED / "claims.csv")
+    assert [claim.id for claim in register.claims] == list(CLAIMS)
+
+
+@each_claim
+def test_a_claim_says_what_and_where(claim: dict[str, Any]) -> None:
+    assert claim["study"] == PREFIXES[claim["id"].split("-")[0]][0]
+    assert claim["study"] in REGISTER["studies"]
+    assert claim["claim"].endswith((".", ")."))
+    assert claim["where"]
+    assert claim["published"]
+
+
+@each_claim
+def test_a_claim_is_tested_or_says_why_not(claim: dict[str, Any]) -> None:
+    assert ("tests" in claim) != ("not_tested" in claim)
+    if "not_tested" in claim:
+        assert len(claim["not_tested"]) > 60
+
+
+@each_claim
+def test_no_claim_uses_words_that_no_test_can_show(claim: dict[str, Any]) -> None:
+    texts = [claim[key] for key in ("claim", "published", "not_tested") if key in claim]
+    texts += [test.get("instead_of", "") for test in claim.get("tests", [])]
+    for text in texts:
+        assert not BANNED.search(text)
+        assert "significant" not in text
+        # A sentence that could be a quotation is not marked as one, because there are none.
+        assert not re.search("[\u201c\u201d«»]", text)
+
+
+@each_claim
+def test_the_published_number_of_a_rule_exists(claim: dict[str, Any]) -> None:
+    facts = read(PUBLISHED).facts
+    for rule in ("magnitude", "anchor"):
+        for test in of_rule(claim, rule):
+            assert (claim["id"], test["published"]) in facts
+
+
+@each_claim
+def test_equivalence_within_the_margins_of_its_kind_of_measurement(claim: dict[str, Any]) -> None:
+    """Margins were chosen per kind of measurement; what differs is named here with its reason."""
+    margins = {
+        "sysbench": {1}, "sysbench-libaio": {1}, "likwid": {2}, "hpcc": {5}, "memory": {1},
+        "hpcg": {3}, "netpipe": {5}, "npb": {6}, "ior": {10}, "noise": {1, 10}, "noise-replay": {1},
+    }  # fmt: skip
+    other = {
+        "torrez19-hyp-nil": {1},  # nil means the narrowest margin everywhere
+        "ruiz15-cpu-zero": {1},  # compute time
+        "ruiz15-ep-anomaly": {1},  # compute time
+        "ruiz15-init-const": {2},  # three published numbers, 1.8 % apart
+        "ruiz15-inter-max": {15},  # a published limit of 13.04 %
+        "ruiz15-veth-g1": {10},  # a published limit of 5.97 %, the largest of many
+    }
+    for rule in ("equivalence", "group-equivalence"):
+        for test in of_rule(claim, rule):
+            allowed = other.get(claim["id"], margins[test["cells"]["benchmark"]])
+            assert test["margin_percent"] in allowed
+
+
+def test_published_numbers_are_complete_and_say_where_they_stand() -> None:
+    rows = rows_of("claims.csv")
+    keys = [(row["claim"], row["metric"], row["runtime"]) for row in rows]
+    assert len(set(keys)) == len(rows)
+    for row in rows:
+        float(row["value"])
+        assert row["study"] in REGISTER["studies"]
+        assert row["unit"]
+        assert row["place"]
+        assert row["claim"] in CLAIMS or row["claim"].endswith("-design")
+
+
+def test_table_1_of_ruiz_is_whole() -> None:
+    profile = read(PUBLISHED).profile
+    assert len(profile) == 54
+    assert {configuration for configuration, _, _ in profile} == {"Multinode", "Container", "SM"}
+
+
+def test_the_designs_of_all_five_papers_are_there() -> None:
+    designs = published_designs.load(PUBLISHED / "designs.csv")
+    assert {design.study for design in designs} == set(REGISTER["studies"])
+    assert all(design.cv_source and design.place for design in designs)
+    [sysbench] = [design for design in designs if design.experiment == "SysBench"]
+    facts = read(PUBLISHED).facts
+    low, high = (facts["torrez19-cpu-allruns", f"{end}_time/all"] for end in ("min", "max"))
+    # 5.0152: expected range of 100 normal values in standard deviations (Tippett 1925).
+    assert sysbench.cv == pytest.approx((high / low - 1) / 5.0152, abs=5e-5)
+
+
+def test_numbers_that_stand_in_two_files_are_the_same() -> None:
+    """values.csv orders some numbers for the paper's table; claims.csv is their source."""
+    source = {
+        ("sysbench", "spread-of-medians", ""): ("torrez19-cpu-spread", "median_spread/all"),
+        ("sysbench", "spread-of-runs", ""): ("torrez19-cpu-allruns", "range_spread/all"),
+    }
+    runtimes = {"charliecloud-dir": "charliecloud", "apptainer": "singularity"}
+    memory = {
+        "node_used_median": ("torrez19-mem-total", "median_node_mem_added"),
+        "node_used_increment_published": ("torrez19-mem-incr", "median_incremental_mem_added"),
+    }
+    facts = {
+        (row["claim"], f"{row['metric']}/{row['runtime']}"): row for row in rows_of("claims.csv")
+    }
+    for row in rows_of("values.csv"):
+        if row["benchmark"] == "memory":
+            claim, metric = memory[row["metric"]]
+            key = (claim, f"{metric}/{runtimes.get(row['arm'], row['arm'])}")
+        else:
+            key = source[row["benchmark"], row["statistic"], row["arm"]]
+        assert float(row["published"]) == float(facts[key]["value"])
+        assert row["unit"].replace("%", "percent") == facts[key]["unit"]
+        assert row["place"] == facts[key]["place"]

@@ -1,0 +1,248 @@
+"""Bad input by the dozen: one message with file, key and what is allowed; never a traceback."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parity.core.errors import UserError
+from parity.core.settings import SCHEMAS, load_yaml, schema
+from parity.plan.study import load_study
+from parity.plan.system import load_system, refuse_without_batch_system
+
+ROOT = Path(__file__).parents[3]
+STUDY = ROOT / "config/studies/torrez2019.yaml"
+
+
+def _write(folder: Path, change) -> Path:
+    document = yaml.safe_load(STUDY.read_text())
+    change(document)
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def _set(*keys_and_value):
+    *keys, last, value = keys_and_value
+
+    def change(document):
+        for key in keys:
+            document = document[key]
+        document[last] = value
+
+    return change
+
+
+BAD_STUDIES = {
+    "misspelt key": (_set("sede", 1), ["unknown key: sede", "seed"]),
+    "unknown arm": (_set("arms", ["native-a", "native-b", "rkt"]), ["unknown arm: rkt", "docker"]),
+    "arm twice": (_set("arms", ["native-a", "native-b", "native-a"]), ["arms"]),
+    "negative blocks": (_set("scales", "smoke", "blocks", -1), ["scales.smoke.blocks", "-1"]),
+    "no blocks": (_set("scales", "smoke", "blocks", 0), ["scales.smoke.blocks"]),
+    "blocks are text": (_set("scales", "smoke", "blocks", "three"), ["'three'", "integer"]),
+    "name with a slash": (_set("study", "a/b"), ["'a/b' is not a safe name"]),
+    "name with dots": (_set("study", "../up"), ["is not a safe name"]),
+    "name for a shell": (_set("study", "x;reboot"), ["is not a safe name"]),
+    "name with a newline": (_set("study", "torrez\n"), ["is not a safe name"]),
+    "arm for a shell": (_set("arms", ["native-a", "$(id)"]), ["is not a safe name"]),
+    "unknown benchmark": (
+        _set("benchmarks", "linpack", {"margin_percent": 1}),
+        ["unknown benchmark: linpack", "sysbench"],
+    ),
+    "unknown parameter": (
+        _set("benchmarks", "sysbench", "parameters", {"primes": 7}),
+        ["unknown key: primes", "events"],
+    ),
+    "parameter out of range": (
+        _set("benchmarks", "sysbench", "parameters", {"events": -5}),
+        ["benchmarks.sysbench.parameters: events"],
+    ),
+    "parameter of a scale out of range": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": 0}}),
+        ["scales.smoke.parameters.sysbench: threads"],
+    ),
+    "unknown factor": (
+        _set("benchmarks", "likwid", "factors", {"colour": ["red"]}),
+        ["unknown factor of likwid: colour"],
+    ),
+    "unknown level": (
+        _set("benchmarks", "likwid", "factors", {"kernel": ["quad"]}),
+        ["unknown level of kernel: quad", "copy"],
+    ),
+    "missing levels": (_set("benchmarks", "likwid", "factors", {}), ["needs the levels"]),
+    "margin of nothing": (_set("benchmarks", "sysbench", "margin_percent", 0), ["margin_percent"]),
+    "foreign reference": (_set("reference", "podman-x"), ["unknown arm of this study"]),
+    "reference outside the pair": (_set("reference", "docker"), ["not one of the A/A pair"]),
+    "pair in a container": (_set("aa_pair", ["native-a", "docker"]), ["is not native"]),
+    "parameters of nothing": (
+        _set("scales", "smoke", "parameters", {"linpack": {}}),
+        ["unknown benchmark: linpack"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_STUDIES)
+def test_a_bad_study_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    change, expected = BAD_STUDIES[name]
+    path = _write(tmp_path, change)
+    with pytest.raises(UserError) as caught:
+        load_study(path, "smoke")
+    message = str(caught.value)
+    assert str(path) in message
+    for words in expected:
+        assert words in message
+
+
+BAD_TEXTS = {
+    "not YAML": ("study: [", "line 1"),
+    "a tab": ("a:\n\tb: 1", "line 2"),
+    "a key twice": ("a: 1\na: 2", "given twice"),
+    "a key that is a list": ("[1]: 2", "not"),
+    "an object of Python": ("!!python/object/apply:os.system [id]", "line 1"),
+    "no mapping": ("- 1", "right type"),
+    "empty": ("", "right type"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TEXTS)
+def test_a_text_that_is_no_study_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    text, expected = BAD_TEXTS[name]
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=expected):
+        load_study(path, "smoke")
+
+
+def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "torrez.yaml").write_text("{}")
+    with pytest.raises(UserError, match=r"no such file(.|\n)*torrez\.yaml"):
+        load_study(tmp_path / "torres.yaml", "smoke")
+
+
+def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"no scale 'huge'(.|\n)*smoke, machine, cluster"):
+        load_study(STUDY, "huge")
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("any") / "any.yaml"
+    path.write_bytes(content)
+    try:
+        load_yaml(path)
+    except UserError:
+        return
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["debian", "debian:12", "debian@sha256:12", "debian:12@sha256", "$(id)@sha256:" + "0" * 64],
+)
+def test_a_base_image_that_can_change_is_refused(tmp_path: Path, base: str) -> None:
+    document = yaml.safe_load((ROOT / "config/systems/machine.yaml").read_text())
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document | {"base_image": base}))
+    with pytest.raises(UserError, match="can change under its name"):
+        load_system(path)
+
+
+SCALING = ROOT / "config/studies/scaling.yaml"
+BAD_ALLOCATIONS = {
+    "ranks that do not fit": (["2x3"], "3 ranks cannot be spread equally over 2 nodes"),
+    "no ranks": (["2x0"], "'2x0' is not"),
+    "in words": (["two"], "'two' is not"),
+    "for a shell": (["1x1;id"], "is not a safe name"),
+    "none": ([], "allocations"),
+    "twice": (["1x1", "1x1"], "allocations"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ALLOCATIONS)
+def test_bad_allocations_are_refused_in_words(name: str, tmp_path: Path) -> None:
+    levels, expected = BAD_ALLOCATIONS[name]
+    document = yaml.safe_load(SCALING.read_text())
+    document["scales"]["smoke"]["allocations"]["hpcc"] = levels
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=expected):
+        load_study(path, "smoke")
+
+
+def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> None:
+    document = yaml.safe_load(SCALING.read_text())
+    document["benchmarks"]["sysbench"] = {"margin_percent": 1, "allocations": ["1x1"]}
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match="sysbench is not placed on allocations"):
+        load_study(path, "smoke")
+    del document["benchmarks"]["sysbench"], document["benchmarks"]["netpipe"]["allocations"]
+    del document["scales"]["virtual"]["allocations"]["netpipe"]
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match="netpipe needs the allocations"):
+        load_study(path, "virtual")
+
+
+BAD_LAUNCHERS = {
+    "unknown braces": ({"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}, "known ones"),
+    "half a brace": ({"command": ["srun", "{nodes", "{ranks}"]}, "known ones"),
+    "no ranks": ({"command": ["srun", "{nodes}"]}, "how many ranks"),
+    "no nodes": ({"each_node": ["srun"]}, "how many nodes"),
+    "a shell's variable": ({"rank": "$(id)"}, "not a safe name"),
+    "text instead of words": ({"command": "srun -N {nodes}"}, "launcher.command"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LAUNCHERS)
+def test_a_bad_launcher_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    change, expected = BAD_LAUNCHERS[name]
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    document["launcher"] |= change
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=expected):
+        load_system(path)
+
+
+def test_a_missing_batch_system_is_said_in_one_line(monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError) as caught:
+        refuse_without_batch_system(load_system(ROOT / "config/systems/slurm.yaml"), now=False)
+    message = str(caught.value)
+    assert "\n" not in message and "sbatch" in message and "make cluster-up" in message
+
+
+def test_a_controller_that_does_not_answer_is_said_in_one_line(monkeypatch, tmp_path) -> None:
+    for name in ("sbatch", "squeue", "scontrol", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\necho no controller >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    slurm = load_system(ROOT / "config/systems/slurm.yaml")
+    refuse_without_batch_system(slurm, now=False)
+    with pytest.raises(UserError, match="squeue does not answer: no controller") as caught:
+        refuse_without_batch_system(slurm, now=True)
+    assert "\n" not in str(caught.value)
+
+
+def _properties(rules: dict):
+    for name, rule in rules.get("properties", {}).items():
+        yield name, rule
+    for part in ("properties", "$defs"):
+        for rule in rules.get(part, {}).values():
+            yield from _properties(rule)
+    for part in ("items", "additionalProperties"):
+        if isinstance(rules.get(part), dict):
+            yield part, rules[part]
+            yield from _properties(rules[part])
+
+
+@pytest.mark.parametrize("name", sorted(p.name.split(".")[0] for p in SCHEMAS.glob("*.yaml")))
+def test_every_key_of_a_schema_is_described_and_no_other_is_taken(name: str) -> None:
+    rules = schema(name)
+    for key, rule in _properties(rules):
+        assert rule.get("description"), key
+        if rule.get("type") == "object" and "properties" in rule:
+            assert rule["additionalProperties"] is False, key
+    if rules["type"] == "object":
+        assert rules["additionalProperties"] is False

@@ -1,0 +1,95 @@
+"""Ranks: the launcher's exact words, and what each rank fills in, by a real shell."""
+
+import subprocess
+
+import pytest
+
+from parity.benchmarks.model import Program
+from parity.measure import inner_command
+from parity.measure.mpi_launcher import FILL_IN, launched, on_each_node
+from parity.plan.system import Launcher
+
+LAUNCHER = Launcher(
+    command=("srun", "--nodes={nodes}", "--ntasks={ranks}", "--ntasks-per-node={ranks_per_node}"),
+    each_node=("srun", "--nodes={nodes}", "--ntasks={nodes}"),
+    rank="SLURM_PROCID",
+    variables=("PMIX_", "SLURM_STEP_ID"),
+)
+PROGRAM = Program(argv=("/usr/bin/hpcc",), cpus=(2, 3), ranks=8, nodes=4)
+
+
+def _filled(rank: int, *words: str, cpus: str = "2 3", **environment: str) -> list[str]:
+    """What a rank starts, by the real script; the program is one that prints its words."""
+    command = ["/bin/sh", "-c", FILL_IN, "fill-in", cpus, "PMIX_|SLURM_STEP_ID", "SLURM_PROCID"]
+    done = subprocess.run(
+        [*command, "printf", "%s\\n", *words],
+        env={"PATH": "/usr/bin:/bin", "SLURM_PROCID": str(rank)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+HOST = subprocess.run(["uname", "-n"], capture_output=True, text=True).stdout.strip()
+
+
+def test_the_launcher_s_words_come_first_and_the_arm_s_last() -> None:
+    assert launched(LAUNCHER, PROGRAM, ["ch-run", "image", "--", "program"]) == [
+        *("srun", "--nodes=4", "--ntasks=8", "--ntasks-per-node=2"),
+        *("/bin/sh", "-c", FILL_IN, "fill-in", "2 3", "PMIX_|SLURM_STEP_ID", "SLURM_PROCID"),
+        *("ch-run", "image", "--", "program"),
+    ]
+
+
+def test_one_process_on_each_node() -> None:
+    assert on_each_node(LAUNCHER, 3, ["true"]) == ["srun", "--nodes=3", "--ntasks=3", "true"]
+
+
+def test_rank_and_host_are_filled_in_anywhere_in_a_word() -> None:
+    words = ["--name=parity-@rank@", "evidence @rank@@@host@", "@rank@-@rank@", "--uts=@host@"]
+    expected = ["--name=parity-5", f"evidence 5@{HOST}", "5-5", f"--uts={HOST}"]
+    assert _filled(5, *words) == expected
+
+
+@pytest.mark.parametrize(("rank", "cpu"), [(0, "2"), (1, "3"), (2, "2"), (5, "3")])
+def test_a_rank_s_cpu_is_the_one_at_its_number_modulo_the_node_s(rank: int, cpu: str) -> None:
+    assert _filled(rank, "@cpu@") == [cpu]
+
+
+def test_the_launcher_s_variables_become_words_and_no_others() -> None:
+    found = _filled(
+        3, "@variables@", "last", PMIX_RANK="3", SLURM_STEP_ID="7", SLURM_JOB_NAME="x", HOME="/root"
+    )
+    assert found[0] == "PARITY_RANK=3" and found[1] == f"PARITY_NODE={HOST}"
+    assert sorted(found[2:-1]) == ["PMIX_RANK=3", "SLURM_STEP_ID=7"]
+    assert found[-1] == "last"
+
+
+@pytest.mark.parametrize("word", ["a b", "$HOME", "`id`", "*", "quote'", 'double"', "", "back\\n"])
+def test_no_shell_reads_the_words_of_the_command(word: str) -> None:
+    assert _filled(0, "x" + word + "x") == ["x" + word + "x"]
+
+
+def test_values_of_variables_are_not_read_by_a_shell_either() -> None:
+    found = _filled(0, "@variables@", PMIX_URI="tcp; $(id) `id` 'x' *")
+    assert found[2] == "PMIX_URI=tcp; $(id) `id` 'x' *"
+
+
+def test_the_witness_tells_rank_and_node() -> None:
+    words = inner_command.witnessed(PROGRAM)
+    assert words[:3] == ["/usr/bin/taskset", "-c", "@cpu@"]
+    assert words[6] == "parity-evidence @rank@@@host@"
+    assert words[-2:] == ["@variables@", "/usr/bin/hpcc"]
+
+
+def test_evidence_of_ranks_is_told_apart_from_evidence_of_one() -> None:
+    said = (
+        "parity-evidence 1@n2 marker=m\nparity-evidence 0@n1 marker=m\n"
+        "parity-evidence 1@n2 Cpus_allowed_list:=3\nnoise\nparity-evidence marker=other\n"
+    )
+    assert inner_command.rank_evidence(said) == {
+        0: {"node": "n1", "marker": "m"},
+        1: {"node": "n2", "marker": "m", "cpus_allowed": "3"},
+    }
+    assert inner_command.evidence(said) == {"marker": "other"}

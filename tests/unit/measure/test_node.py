@@ -1,0 +1,129 @@
+import os
+
+import pytest
+
+from parity.benchmarks.model import NodeFacts
+from parity.measure import node
+
+MOUNTS = """\
+tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
+cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu,cpuacct 0 0
+cgroup /sys/fs/cgroup/memory cgroup rw,nosuid,relatime,memory 0 0
+cgroup /sys/fs/cgroup/systemd cgroup rw,relatime,name=systemd 0 0
+"""
+UNIFIED = "cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0\n"
+ZONEINFO = """\
+Node 0, zone   Normal
+  pages free     5632164
+  pagesets
+    cpu: 0
+              count:    1000
+              high:     105903
+    cpu: 1
+              count:    24
+              high:     165999
+"""
+
+
+def test_facts_of_this_machine():
+    facts = node.facts()
+    assert list(facts) == sorted(facts)
+    assert all(isinstance(value, str) for value in facts.values())
+    assert facts["kernel"] == os.uname().release
+    assert facts["memory_total"].endswith(" kB")
+    assert "v1" in facts["cgroup_versions"] or "v2" in facts["cgroup_versions"]
+    assert {"config_hz", "cpu_governor", "transparent_hugepage", "microcode"} <= facts.keys()
+
+
+def test_what_benchmarks_size_themselves_by():
+    facts = NodeFacts(**node.node_facts())
+    assert facts.cpus == tuple(sorted(os.sched_getaffinity(0)))
+    assert facts.memory == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert facts.last_level_cache >= 0
+
+
+@pytest.mark.parametrize(
+    ("mounts", "versions"),
+    [
+        (MOUNTS, "v1: cpu,cpuacct,memory"),
+        (UNIFIED, "v2"),
+        (MOUNTS + UNIFIED, "v1: cpu,cpuacct,memory; v2"),
+        ("", ""),
+        ("short line\n", ""),
+    ],
+)
+def test_cgroup_versions(mounts, versions):
+    assert node.cgroup_versions(mounts) == versions
+
+
+def test_pairs_keeps_the_first_of_each_key():
+    text = "processor\t: 0\nmodel name\t: One: fast\n\nprocessor\t: 1\nnothing\n"
+    assert node.pairs(text) == {"processor": "0", "model name": "One: fast"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "chosen"), [("always [madvise] never", "madvise"), ("always", ""), ("", "")]
+)
+def test_selected(choices, chosen):
+    assert node.selected(choices) == chosen
+
+
+def test_only_known_boot_parameters_are_kept():
+    line = "secret=1 nohz_full=1-3 mitigations=off quiet isolcpus=2 -- isolcpus=9"
+    assert node.boot_parameters(line) == "isolcpus=2 mitigations=off nohz_full=1-3"
+
+
+@pytest.mark.parametrize(
+    ("config", "model"),
+    [
+        ({"CONFIG_PREEMPT_NONE": "y"}, "PREEMPT_NONE"),
+        (
+            {"CONFIG_PREEMPT_VOLUNTARY": "y", "CONFIG_PREEMPT_DYNAMIC": "y"},
+            "PREEMPT_VOLUNTARY, may be changed at boot",
+        ),
+        ({}, ""),
+    ],
+)
+def test_preemption(config, model, monkeypatch):
+    monkeypatch.setattr(node, "read", lambda _path: "")
+    assert node.preemption(config) == model
+
+
+def test_preemption_in_force(monkeypatch):
+    monkeypatch.setattr(node, "read", lambda _path: "none voluntary (full)")
+    assert node.preemption({"CONFIG_PREEMPT_NONE": "y"}) == "full"
+
+
+def test_the_last_level_is_the_highest(tmp_path):
+    caches = [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2048K")]
+    for number, (level, kind, size) in enumerate([*caches, ("3", "Unified", "260M")]):
+        index = tmp_path / "cache" / f"index{number}"
+        index.mkdir(parents=True)
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            (index / name).write_text(text + "\n")
+    assert node.last_level_cache(tmp_path) == 260 * 2**20
+    assert node.last_level_cache(tmp_path / "cache") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("266240K", 272_629_760), ("1G", 2**30), ("7", 7), ("", 0), ("x", 0)]
+)
+def test_size_in_bytes(text, size):
+    assert node.size_in_bytes(text) == size
+
+
+def test_pages_on_per_cpu_lists_are_counted():
+    assert node.free_per_cpu(ZONEINFO) == 1024 * os.sysconf("SC_PAGE_SIZE")
+    assert node.free_per_cpu("") == 0
+
+
+def test_a_file_that_is_not_there_reads_as_nothing(tmp_path):
+    assert node.read(tmp_path / "absent") == node.read(tmp_path) == ""
+
+
+def test_governors_are_named_once(tmp_path):
+    files = []
+    for number, governor in enumerate(["performance", "powersave", "performance"]):
+        files.append(tmp_path / str(number))
+        files[-1].write_text(governor + "\n")
+    assert node.governors([*files, tmp_path / "absent"]) == "performance,powersave"

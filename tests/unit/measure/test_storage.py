@@ -1,0 +1,70 @@
+"""Files of a block: whole or not at all, never overwritten, one block at a time on a node."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parity.core.errors import UserError
+from parity.core.files import read_json, write_json
+from parity.measure import storage
+
+
+def test_json_comes_back_and_leaves_no_other_file(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"b": 1, "a": ["ü"]})
+    assert read_json(tmp_path / "a.json") == {"a": ["ü"], "b": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_attempts_are_counted_as_numbers_and_never_reused(tmp_path: Path) -> None:
+    for _ in range(11):
+        storage.new_attempt(tmp_path)
+    assert [folder.name for folder in storage.attempts(tmp_path)][-2:] == [
+        "attempt-10",
+        "attempt-11",
+    ]
+
+
+def test_a_private_folder_is_no_link_and_no_one_else_s(tmp_path: Path) -> None:
+    assert storage.private_folder(tmp_path / "own").is_dir()
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    with pytest.raises(UserError, match="is a link or belongs to another user"):
+        storage.private_folder(tmp_path / "link")
+
+
+def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    assert list(storage.emptied(tmp_path / "work").iterdir()) == []
+
+
+def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
+    hold = (
+        "import sys, time; from pathlib import Path\n"
+        "from parity.measure.storage import only_one\n"
+        "with only_one(Path(sys.argv[1]), 'another measurement'):\n"
+        "    print('holding', flush=True); time.sleep(1)\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", hold, tmp_path],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": "workflow"},
+        cwd=Path(__file__).parents[3],
+    )
+    assert holder.stdout.readline() == b"holding\n"
+    began = time.monotonic()
+    with storage.only_one(tmp_path, "another measurement"):
+        assert time.monotonic() - began > 0.5
+    assert holder.wait() == 0
+
+
+def test_what_was_left_running_is_ended(tmp_path: Path) -> None:
+    left = subprocess.Popen(["/bin/sleep", "60"], cwd=tmp_path, start_new_session=True)
+    other = subprocess.Popen(["/bin/sleep", "60"], cwd="/")
+    storage.end_processes_in(tmp_path)
+    assert left.wait(timeout=5) == -9
+    assert other.poll() is None
+    other.kill()
+    other.wait()

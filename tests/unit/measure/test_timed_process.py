@@ -1,0 +1,76 @@
+"""The timed section: it waits asleep, keeps every byte, and leaves nothing running."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from parity.measure.timed_process import launch_environment, run_and_wait
+
+
+def _run(tmp_path: Path, argv: list[str], timeout: float = 10.0):
+    return run_and_wait(
+        argv,
+        stdout=tmp_path / "stdout",
+        stderr=tmp_path / "stderr",
+        environment={"PATH": "/usr/bin:/bin"},
+        timeout_seconds=timeout,
+    )
+
+
+def test_exit_status_streams_and_clock(tmp_path: Path) -> None:
+    ended = _run(tmp_path, ["/bin/sh", "-c", "printf out; printf err >&2; sleep 0.2; exit 7"])
+    assert (ended.exit_code, ended.timed_out) == (7, False)
+    assert 0.2 <= ended.wall_seconds < 2
+    assert (tmp_path / "stdout").read_bytes() == b"out"
+    assert (tmp_path / "stderr").read_bytes() == b"err"
+
+
+def test_a_second_start_adds_to_the_output(tmp_path: Path) -> None:
+    for _ in range(2):
+        _run(tmp_path, ["/bin/echo", "again"])
+    assert (tmp_path / "stdout").read_text() == "again\nagain\n"
+
+
+def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
+    assert _run(tmp_path, ["/bin/sh", "-c", "kill -9 $$"]).exit_code == -9
+
+
+def test_a_run_that_takes_too_long_is_stopped_with_all_its_children(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ended = _run(tmp_path, ["/bin/sh", "-c", "sleep 61.5 & sleep 61.5"], timeout=0.3)
+    assert ended.timed_out and ended.exit_code == -9
+    assert time.monotonic() - began < 5
+    time.sleep(0.2)
+    assert not [p for p in psutil.process_iter(["cmdline"]) if "61.5" in (p.info["cmdline"] or [])]
+
+
+def test_stragglers_end_with_the_run(tmp_path: Path) -> None:
+    _run(tmp_path, ["/bin/sh", "-c", "sleep 62.5 & exit 0"])
+    time.sleep(0.2)
+    assert not [p for p in psutil.process_iter(["cmdline"]) if "62.5" in (p.info["cmdline"] or [])]
+
+
+def test_cpu_time_is_that_of_the_program(tmp_path: Path) -> None:
+    ended = _run(tmp_path, ["/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"])
+    assert ended.user_seconds > 0.05
+
+
+def test_the_runner_sleeps_while_the_program_runs(tmp_path: Path) -> None:
+    before = time.process_time()
+    _run(tmp_path, ["/bin/sleep", "2"])
+    # Starting a process costs a few milliseconds; waiting for it costs nothing.
+    assert time.process_time() - before < 0.02
+
+
+def test_a_command_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        _run(tmp_path, ["/nowhere/program"])
+
+
+def test_runtimes_see_only_the_variables_they_need() -> None:
+    given = {"PATH": "/bin", "LD_PRELOAD": "x.so", "OMP_NUM_THREADS": "9", "LANG": "de_DE"}
+    seen = launch_environment(given)
+    assert seen == {"PATH": "/bin", "USER": str(os.getuid()), "HOME": "/", "LC_ALL": "C"}

@@ -1,0 +1,236 @@
+"""Progress: counted once, estimated from what was seen, and shown by Snakemake's own log."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from parity.core.files import read_json, write_json
+from parity.measure import block_progress
+from parity.plan.plan import make_plan
+from parity.plan.study import load_study
+from parity.preview.progress import (
+    REPORT,
+    BlockLog,
+    BlockState,
+    at_once,
+    estimate,
+    one_line,
+    progress_lines,
+    rest,
+    states_of,
+)
+
+ROOT = Path(__file__).parents[3]
+NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def plan() -> dict:
+    return make_plan(load_study(ROOT / "config/studies/torrez2019.yaml", "smoke"))
+
+
+def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **facts) -> BlockState:
+    """A block whose last run ended `ended` seconds after NOW; finished unless told."""
+    updated = None if ended is None else NOW + timedelta(seconds=ended)
+    facts = {"finished": ended is not None, **facts}
+    return BlockState(name, nodes, 10, seconds=seconds, updated=updated, **facts)
+
+
+def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
+    block = plan["blocks"][0]
+    assert states_of(plan, tmp_path)[0] == BlockState(block["block"], 1, 72)
+    folder = tmp_path / block["block"]
+    folder.mkdir()
+    block_progress.begin(block, folder)
+    for entry, reason, started in zip(
+        block["runs"], ("", "timeout", "not-tested"), (True, True, False), strict=False
+    ):
+        block_progress.count(entry["run"], reason, started, folder)
+    state = states_of(plan, tmp_path)[0]
+    assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
+    assert (state.done, state.runs, state.finished) == (3, 72, False)
+    write_json(folder / "block.json", {})
+    assert states_of(plan, tmp_path)[0].finished
+
+
+def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
+    block = plan["blocks"][0]
+    block_progress.begin(block, tmp_path)
+    for entry in block["runs"][:20]:
+        block_progress.count(entry["run"], "", True, tmp_path)
+    killed = read_json(tmp_path / block_progress.TALLY) | {"seconds": 100.0}
+    write_json(tmp_path / block_progress.TALLY, killed)
+    block_progress.begin(block, tmp_path)
+    # It walks past what is settled, and makes the rest; one run fails at first.
+    block_progress.count(block["runs"][0]["run"], "timeout", True, tmp_path)
+    for entry in block["runs"]:
+        block_progress.count(entry["run"], "", True, tmp_path)
+    resumed = read_json(tmp_path / block_progress.TALLY)
+    assert (resumed["done"], resumed["ok"], resumed["failed"]) == (72, 72, 0)
+    assert 100 <= resumed["seconds"] < 110
+    assert resumed["started"] == killed["started"]
+
+
+def test_a_block_without_a_tally_is_counted_from_its_records(plan, tmp_path) -> None:
+    block = plan["blocks"][0]
+    first, second, *_ = [entry["run"] for entry in block["runs"]]
+    for number, reason in ((1, "timeout"), (2, "")):
+        attempt = tmp_path / "runs" / first / f"attempt-{number}"
+        attempt.mkdir(parents=True)
+        write_json(attempt / "record.json", {"reason": reason})
+    session = {
+        "start": {"started": "2026-01-01T10:00:00+00:00"},
+        "end": {"ended": "2026-01-01T10:02:00+00:00"},
+    }
+    write_json(
+        tmp_path / "block.json",
+        {"not_started": {second: {"reason": "not-tested"}}, "sessions": [session]},
+    )
+    counted = block_progress.read(block, tmp_path)
+    assert (counted["ok"], counted["failed"], counted["not_started"]) == (1, 0, 1)
+    assert counted["seconds"] == 120
+
+
+def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> None:
+    waiting = _block("b3", 0, None)
+    assert estimate([_block("b1", 30, 0, finished=False), waiting]) is None
+    done_on_one = [_block("b1", 60, 0), waiting, _block("b4", 0, None, nodes=4)]
+    assert estimate(done_on_one) is None
+    assert rest(done_on_one).endswith("not known before a block on 4 nodes is done")
+    assert rest([waiting]).endswith("not known before a block is done")
+
+
+def test_blocks_one_after_the_other_take_the_sum() -> None:
+    blocks = [_block("b1", 60, -100), _block("b2", 80, 0)]
+    left = [_block("b3", 30, 30, finished=False), _block("b4", 0, None)]
+    assert at_once([*blocks, *left]) == 1
+    # b3 has 30 s of 60 or 80 behind it, b4 has all before it.
+    assert estimate([*blocks, *left]) == (30 + 60, 50 + 80)
+    assert rest([*blocks, *left]) == "about 2 min to the end of the last block"
+
+
+def test_blocks_side_by_side_share_the_time_that_was_seen() -> None:
+    blocks = [_block(f"b{i}", 100, 0) for i in range(4)]
+    waiting = [_block(f"w{i}", 0, None) for i in range(8)]
+    assert at_once([*blocks, *waiting]) == 4
+    assert estimate([*blocks, *waiting]) == (200, 200)
+    # The last one takes its own time however many there could be.
+    assert estimate([*blocks, waiting[0]]) == (100, 100)
+
+
+def test_a_pause_between_two_calls_is_no_time_in_use() -> None:
+    assert at_once([_block("b1", 60, -86400), _block("b2", 60, 0)]) == 1
+
+
+def test_the_whole_picture(plan) -> None:
+    blocks = [
+        _block("b1", 60, -60, ok=8, failed={"timeout": 1}, not_started={"not-tested": 1}),
+        _block("b2", 12, -12, finished=False, ok=2),
+        _block("b3", 12, -86400, finished=False, ok=3),
+        _block("b4", 12, -30, finished=False, ok=3),
+        _block("b5", 0, None),
+    ]
+    lines = progress_lines(plan, blocks, NOW, stopped={"b4"})
+    assert lines[0] == "torrez2019-smoke: 1 of 5 blocks done, 3 begun, 1 waiting"
+    assert lines[1] == "  16 ok, 1 failed (1 timeout), 1 not started (1 not-tested) of 50 runs"
+    assert lines[2] == "  about 3 min to the end of the last block"
+    assert lines[3] == "  b2  2/10 runs, last sign of life 12 s ago"
+    assert "no sign of life since 24.0 h ago: probably interrupted" in lines[4]
+    assert lines[5] == "  b4  3/10 runs, stopped with an error 30 s ago"
+    assert len(lines) == 6
+    assert one_line(blocks, {"b4"}).startswith("1/5 blocks done, 1 stopped; 16 ok, 1 failed")
+
+
+def test_a_finished_campaign_says_so(plan) -> None:
+    assert rest([_block("b1", 60, 0)]) == "all blocks are done"
+
+
+def test_the_handler_never_raises_and_says_once_that_it_is_broken(tmp_path) -> None:
+    said: list[str] = []
+    handler = BlockLog({}, "run_block", tmp_path, tmp_path / REPORT, said.append)
+    record = logging.makeLogRecord(
+        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {"block": "b"}}
+    )
+    handler.handle(record)
+    handler.handle(record)
+    assert len(said) == 1 and said[0].startswith("progress is not shown any more: KeyError")
+
+
+SNAKEFILE = """
+from parity.core.files import read_json
+
+PLAN, LIVE = read_json(Path("plan.json")), "results/live/torrez2019-smoke"
+include: "{rules}/progress.smk"
+
+rule all:
+    input:
+        expand("results/blocks/{{block}}/block.json", block=[b["block"] for b in PLAN["blocks"]])
+
+rule run_block:
+    output:
+        "results/blocks/{{block}}/block.json"
+    threads: workflow.cores
+    shell:
+        "{python} runner.py {{wildcards.block}}"
+"""
+
+# Counts as the real runner does; the second block fails in its middle the first time.
+RUNNER = """
+import sys
+from pathlib import Path
+from parity.measure import block_progress
+from parity.core.files import read_json, write_json
+from parity.plan.plan import block_of
+
+block = block_of(read_json(Path("plan.json")), sys.argv[1])
+folder = Path("results/blocks") / block["block"]
+is_first = not (folder / block_progress.TALLY).exists()
+block_progress.begin(block, folder)
+for number, entry in enumerate(block["runs"]):
+    if block["number"] == 2 and number == 36 and is_first:
+        sys.exit("broken")
+    block_progress.count(entry["run"], "timeout" if number == 5 else "", True, folder)
+write_json(folder / "block.json", {})
+"""
+
+
+def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "runner.py").write_text(RUNNER)
+    text = SNAKEFILE.format(rules=ROOT / "workflow/rules", python=sys.executable)
+    (tmp_path / "Snakefile").write_text(text)
+    report = tmp_path / "results/live/torrez2019-smoke" / REPORT
+
+    def call(*words: str) -> str:
+        argv = [Path(sys.executable).with_name("snakemake"), "--cores=1", *words]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+        done = subprocess.run(
+            argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
+
+    call("--dry-run")
+    assert not report.exists()
+    said = call("--keep-going")
+    assert "2/3 blocks done, 1 stopped; 177 ok, 3 failed (3 timeout) of 216 runs; the other" in said
+    assert "2 of 3 blocks done, 1 begun, 0 waiting" in report.read_text()
+    assert "36/72 runs, stopped with an error" in report.read_text()
+    said = call("--keep-going")
+    assert "3/3 blocks done; 213 ok, 3 failed (3 timeout) of 216 runs; all blocks are done" in said
+    assert "progress is not shown" not in said
+
+    module = [sys.executable, "-m", "parity.preview.progress"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+    for words in ([], ["plan.json"]):
+        if not words:
+            write_json(report.with_name("plan.json"), plan)
+        done = subprocess.run(
+            [*module, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.stdout.splitlines() == report.read_text().splitlines(), done.stderr

@@ -1,0 +1,109 @@
+"""Parsing gathered rows: what becomes of a run that was interrupted, stopped or left behind."""
+
+import json
+from pathlib import Path
+
+from parity.records import schema
+from parity.records.parse import parse_all
+from parity.records.surroundings import measured_binary
+
+GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
+PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
+ARMS = ("native-a", "docker")
+
+
+def _plan() -> dict:
+    case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
+    return {
+        "campaign": "a-b",
+        "cases": [case | {"primary": ["time"]}],
+        "arm_runtimes": {"native-a": "native", "docker": "docker"},
+    }
+
+
+def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -> dict:
+    """The tables of one block; each attempt is (reason, session), None for an interruption."""
+    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in ARMS]
+    why = {"reason": "not-tested", "detail": "daemon not running"}
+    block = {
+        "block": "b",
+        "number": 1,
+        "campaign": "a-b",
+        "runs": runs,
+        "sessions": [
+            {"number": n, "start": {"binaries": [], "node": {}, "node_name": "n"}, "end": None}
+            for n in (1, 2)
+        ],
+        "not_started": {f"sysbench.{arm}": why for arm in not_started},
+    }
+    raw = [
+        _raw(f"sysbench.{arm}", number, attempt)
+        for arm, made in attempts.items()
+        for number, attempt in enumerate(made, start=1)
+    ]
+    entry = {"campaign": "a-b", "block": "b", "block_number": 1, "record": json.dumps(block)}
+    tables = parse_all(_plan(), raw, [entry], {})
+    for name, rows in tables.items():
+        schema.to_table(schema.TABLES[name], rows)
+    return tables
+
+
+def _raw(run: str, number: int, attempt: tuple[str, int] | None) -> dict:
+    record = ""
+    if attempt:
+        reason, session = attempt
+        nothing = dict.fromkeys(
+            ("exit_code", "wall_seconds", "user_seconds", "system_seconds", "steal_fraction")
+        )
+        record = json.dumps(
+            nothing
+            | {"reason": reason, "detail": "", "session": session, "started": "now"}
+            | {"starts_wall_seconds": [1.0], "load_before": 0.0, "commands": [["sysbench"]]}
+            | {"environment_sha256": "", "image_digest": "", "evidence": {}}
+        )
+    return {
+        "campaign": "a-b", "block": "b", "block_number": 1, "run": run, "attempt": number,
+        "record": record, "stdout": GOLDEN.read_bytes(), "stderr": b"", "files": "{}",
+        "samples": "",
+    }  # fmt: skip
+
+
+def _fates(tables: dict, arm: str) -> list[tuple]:
+    rows = [row for row in tables["runs"] if row["arm"] == arm]
+    return [(row["attempt"], row["final"], row["stage"], row["reason"]) for row in rows]
+
+
+def test_good_runs_of_one_session_are_valid_and_have_their_numbers() -> None:
+    tables = _tables({"native-a": [("", 1)], "docker": [("", 1)]})
+    assert _fates(tables, "docker") == [(1, True, "valid", "")]
+    counted = {row["arm"] for row in tables["metrics"] if row["valid"] and row["primary"]}
+    assert counted == set(ARMS)
+
+
+def test_a_run_whose_case_was_made_anew_without_it_does_not_count() -> None:
+    tables = _tables({"native-a": [None, ("", 2)], "docker": [("", 1)]}, not_started=["docker"])
+    assert _fates(tables, "docker") == [(1, True, "ran", "other-session")]
+    assert _fates(tables, "native-a")[1] == (2, True, "valid", "")
+    assert {row["arm"] for row in tables["metrics"] if row["valid"]} == {"native-a"}
+
+
+def test_a_case_that_was_made_anew_counts_its_last_attempts() -> None:
+    tables = _tables({"native-a": [None, ("", 2)], "docker": [("", 1), ("", 2)]})
+    assert _fates(tables, "docker")[-1] == (2, True, "valid", "")
+    assert [row["attempt"] for row in tables["metrics"] if row["valid"]].count(1) == 0
+
+
+def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> None:
+    tables = _tables({"native-a": [("", 2)], "docker": [None]}, not_started=["docker"])
+    assert _fates(tables, "docker") == [
+        (0, True, "planned", "not-tested"),
+        (1, False, "planned", "interrupted"),
+    ]
+
+
+def test_the_measured_binary_is_the_one_that_the_command_names() -> None:
+    rows = [{"path": "/a"}, {"path": "/b"}]
+    assert measured_binary(rows, ["taskset", "/b", "-x"]) == {"path": "/b"}
+    assert measured_binary(rows, ["/bin/sh", "-c", "exec /b"]) == {"path": "/a"}
+    assert measured_binary(rows, ["/b", "/a"]) == {"path": "/a"}
+    assert measured_binary([], ["/a"]) == {}

@@ -1,0 +1,118 @@
+"""What the paper says about published claims follows from the verdicts, row by row."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from parity.claims import tables
+from parity.claims.arithmetic.defect import Defect
+from parity.report.text import adjudication
+from parity.report.text.paper import BANNED, refuse_banned
+
+STUDIES = {
+    "first2019": {"title": "A", "authors": "One, Two", "venue": "Here", "year": 2019},
+    "second2021": {"title": "B", "authors": "Other", "venue": "There & then", "year": 2021},
+}
+DEFECTS = (
+    Defect("first2019", "Table 1", "1 + 1 = 3", "2", False, "One and one are 2, not 3."),
+    Defect("second2021", "II", "5 % of 20 = 1", "1", True, "It comes out."),
+)
+
+
+def _row(position: int, claim: str, verdict: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "position": position,
+        "claim": claim,
+        "study": "first2019",
+        "kind": "equivalence",
+        "statement": "Computing costs nothing_more.",
+        "where": "IV-A",
+        "published": "0.07 %",
+        "scale": "vm",
+        "capability": "full",
+        "verdict": verdict,
+        "reason": "all 2 cells lie within the margin",
+        "estimate": 1.0034,
+        "low95": 0.9971,
+        "high95": 1.0102,
+        "unit": "ratio",
+        "margin": 0.02,
+        "smallest_margin": 0.011,
+        "blocks": 30,
+        "cells": 2,
+        "control": "equivalent",
+        "p_value": 0.001,
+        "p_adjusted": None,
+        "proxy": "",
+        "registration": "after-data",
+        "fingerprint": "f",
+        "plan_sha256": "p",
+        "dataset": "archive/x",
+    } | changes
+
+
+def _untested(position: int, claim: str, reason: str, **changes: Any) -> dict[str, Any]:
+    blank = dict.fromkeys(("estimate", "low95", "high95", "margin", "smallest_margin"))
+    nothing = {"unit": "", "blocks": 0, "cells": 0, "control": "none", "p_value": None}
+    return _row(position, claim, "not-tested", reason=reason, **blank | nothing | changes)
+
+
+@pytest.fixture
+def verdicts() -> pd.DataFrame:
+    rows = [
+        _row(1, "a", "supported"),
+        _row(2, "b", "inconclusive", proxy="HPL for HPCG", reason="±1.1 % would pass"),
+        _row(3, "c", "contradicted", registration="amended"),
+        _row(4, "d", "differs", unit="MiB", estimate=-7.123, low95=-33.1, high95=18.0, margin=None),
+        _untested(5, "e", "no case of hpcg"),
+        _untested(6, "f", "no case of hpcg", study="second2021"),
+        _untested(7, "g", "no case of hpcg", study="second2021"),
+        _untested(8, "h", "needs two hosts", study="second2021"),
+    ]
+    columns = [column.name for column in tables.VERDICTS.columns]
+    return pd.DataFrame(rows)[columns]
+
+
+def test_what_a_verdict_says(verdicts) -> None:
+    said = [adjudication.finding(row) for row in verdicts.itertuples(index=False)]
+    assert said[0] == (
+        "Computing costs nothing_more (IV-A; 0.07 %). Here: 1.003 [0.997, 1.010], margin "
+        "±2\u2009%, n = 30, A/A pair equivalent. All 2 cells lie within the margin."
+    )
+    assert said[1].endswith("±1.1 % would pass. HPL for HPCG.")
+    assert said[2].endswith("This rule was amended.")
+    assert "Here: −7.12 [−33.1, 18.0] MiB, n = 30" in said[3]
+
+
+def test_every_claim_is_counted_once(verdicts) -> None:
+    assert adjudication.counts(verdicts) == (
+        "Of 8 claims 1 is contradicted, 1 differs, 1 is supported, 1 is inconclusive and "
+        "4 were not tested."
+    )
+    second = verdicts[verdicts["study"] == "second2021"]
+    assert adjudication.untested(second) == [
+        "2 claims: No case of hpcg.",
+        "1 claim: Needs two hosts.",
+    ]
+
+
+def test_sections_hold_one_subsection_for_each_study(verdicts) -> None:
+    text = adjudication.sections(verdicts, STUDIES)
+    assert text.count(r"\subsection{") == 2
+    assert r"Other, There \& then 2021" in text
+    assert r"nothing\_more" in text
+    first = text.index("Contradicted"), text.index("Differs"), text.index("Supported")
+    assert list(first) == sorted(first)
+    assert "registered after the data" in text
+    assert not BANNED.search(text)
+
+
+def test_the_discussion_holds_what_does_not_come_out(verdicts, tmp_path) -> None:
+    adjudication.write(verdicts, STUDIES, DEFECTS, tmp_path)
+    text = (tmp_path / "discussion.tex").read_text()
+    assert text == r"\point{One et al. 2019.} One and one are 2, not 3 (Table 1)."
+    assert (tmp_path / "defects.csv").read_text().count("\n") == 3
+    assert (tmp_path / "claims-register.csv").read_text().count("\n") == 9
+    for path in tmp_path.glob("*.tex"):
+        refuse_banned(path)

@@ -1,0 +1,192 @@
+"""A factor crossed with the container, the ladder, and what Spack provides: drawn and said."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from test_report_figures import drawn, house_style, texts, words_apart  # noqa: F401
+
+from parity.analysis import crossed, ladder, outcomes
+from parity.records.dataset import archived
+from parity.report.figures import figures, specs, style
+from parity.report.figures.figure_spec import Form
+from parity.report.tables import tables
+from parity.report.text import numbers, section
+from parity.report.view import View
+
+SPECS = {spec.name: spec for spec in specs.FIGURES}
+LINKED, ABSENT = "sysbench-libaio-linked", "sysbench-libaio-absent"
+SHOWN = {
+    "hpcg": {"hpcg", "stream"},
+    "libaio": {"sysbench-libaio", "libaio"},
+    "ladder": {"hpcg", "ladder"},
+    "rest": {"npb", "files", "mpi-time"},
+}
+
+
+def plan_of(study: str, blocks: int) -> dict[str, Any]:
+    """A plan of each study that Spack makes possible."""
+    rest = ("npb-1x2-cg", "npb-1x2-ep", "ior-own", "mpip-cg")
+    plans = {"hpcg": synthetic.hpcg_plan, "libaio": synthetic.libaio_plan,
+             "ladder": synthetic.ladder_plan}  # fmt: skip
+    return plans[study](blocks) if study in plans else synthetic.spack_plan(study, rest, blocks)
+
+
+def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
+    """A view of a synthetic dataset of such a study."""
+    plan = plan_of(study, blocks)
+    return synthetic.view(
+        folder / f"archive/machine-{study}", plan, synthetic.records(plan, **plants)
+    )
+
+
+@pytest.mark.parametrize("blocks", [3, 30])
+@pytest.mark.parametrize("study", list(SHOWN))
+def test_every_such_study_can_be_drawn(tmp_path: Path, study: str, blocks: int) -> None:
+    view = view_of(tmp_path, study, blocks, absent={"lxc": "needs root"})
+    made = drawn(view)
+    assert made.keys() == SHOWN[study] | {specs.OVERVIEW}
+    for name, figure in made.items():
+        assert words_apart(figure), name
+
+
+def effect(view: View, name: str, arm: str) -> Any:
+    """A row of the table of effects."""
+    found = view.crossed(SPECS["libaio"])
+    (row,) = found[(found["effect"] == name) & (found["arm"] == arm)].itertuples(index=False)
+    return row
+
+
+def test_a_library_is_told_from_a_container(tmp_path: Path) -> None:
+    plants = {"block_spread": 0.02, "effects": {(LINKED, "podman"): 1.03},
+              "confounded": ((LINKED, "docker"),)}  # fmt: skip
+    view = view_of(tmp_path, "libaio", **plants)
+    for arm in ("native-a", "native-b", "docker"):
+        library = effect(view, crossed.LEVEL, arm)
+        assert library.low95 < 1.038 / 1.02 < library.high95 or arm == "native-b"
+        assert (library.low, library.high, library.outcome) == ("absent", "linked", "different")
+    assert effect(view, crossed.INTERACTION, "docker").outcome == outcomes.EQUIVALENT
+    assert effect(view, crossed.INTERACTION, "docker").identity == "libraries differ"
+    podman = effect(view, crossed.INTERACTION, "podman")
+    assert podman.outcome == outcomes.DIFFERENT and podman.estimate == pytest.approx(
+        1.03, abs=0.005
+    )
+    assert effect(view, crossed.ARM_OVERALL, "podman").estimate == pytest.approx(
+        1.03**0.5, abs=0.004
+    )
+    said = numbers.values(view)["text-libaio"]
+    assert "contains 1.018, the ratio of Torrez et al. 2019" in said
+    assert "With libaio linked the cost of an arm over Native ranges from" in said
+    assert "1 beyond the margin, 6 equivalent to one, 1 confounded" in said
+    assert "1.8\u2009%" in numbers.values(view)["caption-libaio"].replace(" %", "\u2009%")
+    assert "dotted: Torrez et al. 2019" in texts(figures.draw(view, SPECS["libaio"]))
+
+
+def test_a_library_that_differs_in_the_pair_is_no_finding(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "libaio", effects={(LINKED, "native-b"): 1.1})
+    for arm in ("native-a", "docker"):
+        row = effect(view, crossed.LEVEL, arm)
+        assert (row.outcome, row.reason) == (outcomes.INCONCLUSIVE, "A/A pair differs")
+    assert effect(view, crossed.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
+
+
+def test_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "libaio", 3, absent={"lxc": "needs root"})
+    row = effect(view, crossed.INTERACTION, "lxc")
+    assert (row.blocks, row.outcome) == (0, outcomes.TOO_FEW_BLOCKS)
+
+
+def test_only_words_are_levels_and_only_two_of_them() -> None:
+    assert crossed.crossings(synthetic.plan(1)) == []
+    assert crossed.crossings(synthetic.hpcg_plan(1)) == []
+    (found,) = crossed.crossings(synthetic.libaio_plan(1))
+    assert found.cases == (ABSENT, LINKED)
+
+
+def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:
+    above = {("hpcg-1x1", f"ladder-{rung}"): 1.08 for rung in ("seccomp", "squashfs")}
+    plants = {"effects": {**above, ("hpcg-1x1", "docker"): 1.09},
+              "absent": {"ladder-net": "needs root"}, "block_spread": 0.02}  # fmt: skip
+    view = view_of(tmp_path, "ladder", **plants)
+    steps = view.steps("hpcg-1x1", "rate")
+    before = {arm: row.before for arm, row in steps.items()}
+    assert before["ladder-cgroup"] == before["native-b"] == "native-a"
+    assert before["ladder-mount"] == "ladder-cgroup"
+    assert before["ladder-seccomp"] == "ladder-user"  # +net has no value
+    assert before["docker"] == before["lxc"] == "ladder-squashfs"
+    assert steps["ladder-seccomp"].estimate == pytest.approx(1.08, abs=0.01)
+    assert steps["ladder-seccomp"].outcome == outcomes.DIFFERENT
+    assert steps["ladder-squashfs"].outcome == outcomes.EQUIVALENT
+    assert steps["docker"].estimate == pytest.approx(1.09 / 1.08, abs=0.01)
+    net = steps["ladder-net"]
+    assert (net.outcome, net.reason) == (outcomes.NOT_TESTED, "needs root")
+    said = numbers.values(view)["text-ladder"]
+    assert "reaches the 8\u2009% to 10\u2009% of Medeiros et al. 2024 or beyond with" in said
+    assert "Not tested: +net (needs root)." in said
+    assert ("HPCG: 1 node", "+seccomp", "+user") in {
+        row[:3] for row in tables.contrasts.steps(view).rows
+    }
+
+
+def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(tmp_path) -> None:
+    view = view_of(tmp_path, "ladder")
+    assert "No arm reaches the 8\u2009% to 10\u2009%" in numbers.values(view)["text-ladder"]
+    rungs = ladder.rungs(view.plan, view.arms)
+    order = ladder.order(view.plan, view.arms)
+    assert order[:2] == ["native-a", "native-b"] and order[2 : 2 + len(rungs)] == rungs
+    figure = figures.draw(view, SPECS["ladder"])
+    assert "tinted: 8\u2009% to 10\u2009%, Medeiros et al. 2024" in texts(figure)
+
+
+def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "hpcg", 2)
+    assert "no arm of the ladder" in texts(figures.draw(view, SPECS["ladder"]))
+    assert view.form(SPECS["hpcg"]) is Form.PANELS
+
+
+def test_link_sets_of_a_runtime_look_alike_and_differ() -> None:
+    arms = ("docker", "docker-shared-tree", "docker-host-mpi", "podman")
+    plan = {"arms": arms, "arm_runtimes": {arm: arm.partition("-")[0] for arm in arms}}
+    looks = style.arm_styles(plan)
+    of_docker = [looks[arm] for arm in arms[:3]]
+    assert len({look.marker for look in of_docker}) == 1
+    assert len({(look.colour, look.hollow) for look in of_docker}) == 3
+    assert looks["docker"] == style.arm_styles(synthetic.plan(1))["docker"]
+
+
+def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Path) -> None:
+    plan = synthetic.hpcg_plan(3)
+    for block in plan["blocks"]:
+        block["runs"] = [r for r in block["runs"] if (r["case"], r["arm"]) != ("stream", "docker")]
+    plan["comparisons"] = [
+        c for c in plan["comparisons"] if (c["case"], c["arm"]) != ("stream", "docker")
+    ]
+    view = synthetic.view(tmp_path, plan, synthetic.records(plan))
+    assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))
+    assert view.absence("stream", "docker") == "not planned"
+    assert "docker" not in view.comparisons("stream", "copy")
+
+
+def test_a_dataset_is_a_section_of_another_one_s_paper(tmp_path: Path) -> None:
+    written = section.of_dataset(view_of(tmp_path, "libaio", 3))
+    assert r"\includegraphics{machine-libaio/libaio.pdf}" in written
+    assert written.count(r"\begin{figure*}") == written.count(r"\point{") == 2
+    together = section.together(["machine-libaio"], ["hpcg", "ladder"])
+    assert r"\input{machine-libaio/section}" in together
+    assert "The studies hpcg and ladder of this system are not in the archive." in together
+    assert section.together([], []).strip() == ""
+
+
+def test_archives_say_their_system_and_study_with_old_and_new_names(tmp_path: Path) -> None:
+    names = ("machine-2026-11-20", "machine-hpcg-2026-11-22", "my-cluster-hpcg-2026-11-22")
+    for name in names:
+        folder = tmp_path / name
+        folder.mkdir()
+        study = "torrez2019" if name == names[0] else "hpcg"
+        (folder / "plan.json").write_text(f'{{"study": "{study}"}}')
+    assert archived(tmp_path) == {
+        names[0]: ("machine", "torrez2019"),
+        names[1]: ("machine", "hpcg"),
+        names[2]: ("my-cluster", "hpcg"),
+    }

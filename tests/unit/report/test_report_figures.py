@@ -1,0 +1,140 @@
+"""Figures: the same bytes twice, and one for every dataset, however empty."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+import synthetic
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from parity.report.figures import figures, forest, specs, style
+from parity.report.view import View
+
+ROOT = Path(__file__).parents[3]
+ARMS = ("native-a", "native-b", "docker", "lxc")
+
+
+def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: Any) -> View:
+    """A view of a synthetic dataset."""
+    plan = synthetic.plan(blocks, arms)
+    return synthetic.view(folder, plan, synthetic.records(plan, **plants))
+
+
+def texts(figure: plt.Figure) -> str:
+    """All words in a figure."""
+    return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
+
+
+@pytest.fixture(autouse=True)
+def house_style():
+    """The house style, and no figure left open."""
+    style.use()
+    yield
+    plt.close("all")
+
+
+def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
+    """Every run of every block fails."""
+    runs = synthetic.plan(1, ARMS)["blocks"][0]["runs"]
+    return {(n + 1, run["run"]): ("ran", "exit-status") for n in range(blocks) for run in runs}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "arms", "plants"),
+    [
+        (2, ("native-a", "native-b"), {}),
+        (1, ARMS, {}),
+        (2, ARMS, {"failures": failing(2)}),
+        (14, ARMS, {"effects": {("sysbench", "docker"): 5.0}}),
+    ],
+    ids=["native alone", "one block", "no valid run", "far apart"],
+)
+def test_any_dataset_can_be_drawn(
+    tmp_path: Path, blocks: int, arms: tuple[str, ...], plants: dict[str, Any]
+) -> None:
+    view = view_of(tmp_path, blocks, arms, **plants)
+    for spec in specs.FIGURES:
+        figures.draw(view, spec).canvas.draw()
+    forest.draw(view).canvas.draw()
+
+
+def boxes(texts: Iterable[Text]) -> list[Bbox]:
+    """Where words stand, in pixels; without those that are empty or hidden."""
+    return [t.get_window_extent() for t in texts if t.get_text() and t.get_visible()]
+
+
+def drawn(view: View) -> dict[str, Figure]:
+    """All figures, laid out."""
+    made = {s.name: figures.draw(view, s) for s in specs.FIGURES if view.shown(s)}
+    made[specs.OVERVIEW] = forest.draw(view)
+    for figure in made.values():
+        figure.canvas.draw()
+    return made
+
+
+def words_apart(figure: Figure) -> bool:
+    """Whether no word is cut and no tick label covers another."""
+    ticks = {axes: axes.get_xticklabels() for axes in figure.axes}
+    page = figure.bbox.padded(1)
+    # A tick beyond the axis keeps its label and is not drawn.
+    beyond = {
+        label
+        for axes in figure.axes
+        for label in axes.get_yticklabels()
+        if not min(axes.get_ylim()) <= label.get_position()[1] <= max(axes.get_ylim())
+    }
+    for box in boxes(set(figure.findobj(Text)).difference(beyond, *ticks.values())):
+        if not (page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1)):
+            return False
+    for axes, labels in ticks.items():
+        shown = [b for b in boxes(labels) if axes.bbox.padded(1).containsx((b.x0 + b.x1) / 2)]
+        shown.sort(key=lambda box: box.x0)
+        if any(one.x1 >= two.x0 for one, two in pairwise(shown)):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("blocks", [3, 30])
+def test_no_word_is_cut_and_no_tick_label_covers_another(tmp_path: Path, blocks: int) -> None:
+    view = view_of(tmp_path, blocks, tuple(synthetic.RUNTIMES), absent={"lxc": "needs root"})
+    for name, figure in drawn(view).items():
+        assert words_apart(figure), name
+
+
+def test_an_arm_that_is_only_declared_is_a_line_at_the_foot(tmp_path: Path) -> None:
+    for figure in drawn(view_of(tmp_path, 3)).values():
+        assert "not tested: Shifter (appendix)" in texts(figure)
+        assert texts(figure).count("Shifter") == 1
+
+
+def test_an_absent_arm_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    view = view_of(tmp_path, 3, absent={"lxc": "needs root"})
+    assert "not tested: needs root" in texts(figures.draw(view, specs.FIGURES[0]))
+
+
+def test_a_benchmark_outside_of_the_study_is_said_to_be_so(tmp_path: Path) -> None:
+    spec = specs.FigureSpec("x", "hpcg", specs.FIGURES[0].quantities, "HPCG", "")
+    found = texts(figures.draw(view_of(tmp_path, 2), spec))
+    assert "not tested: comes with a later study" in found
+
+
+def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:
+    view = view_of(tmp_path / "data", 3)
+    for folder in ("one", "two"):
+        style.save(figures.draw(view, specs.FIGURES[0]), tmp_path / folder, "x")
+        style.save(forest.draw(view), tmp_path / folder, "y")
+    for name in ("x.pdf", "x.png", "y.pdf", "y.png"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_runtime_looks_the_same_whatever_else_is_there() -> None:
+    few = style.arm_styles(synthetic.plan(1, ("native-a", "docker")))
+    many = style.arm_styles(synthetic.plan(1))
+    assert few["docker"] == many["docker"]
+    looks = [(look.colour, look.marker, look.hollow) for look in many.values()]
+    assert len(set(looks)) == len(looks)

@@ -1,0 +1,266 @@
+"""A study over several nodes: its curves, its labels, and its paper."""
+
+import csv
+import json
+import re
+import shutil
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import synthetic
+from matplotlib.axis import Tick
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from test_report_figures import ROOT, drawn, house_style, texts, words_apart  # noqa: F401
+
+from parity.core.errors import UserError
+from parity.report import system_kind, write
+from parity.report.figures import curves, figures, specs
+from parity.report.figures.figure_spec import Form
+from parity.report.text import formatting, noise_audit, numbers, paper
+from parity.report.text.summary import summary
+from parity.report.view import View
+
+SPEC = next(spec for spec in specs.FIGURES if spec.form is Form.NODES)
+ARMS = ("native-a", "native-b", "apptainer", "docker", "lxc", "podman")
+ONE_HOST = "All nodes are network namespaces on one host."
+# Docker costs a tenth more on four nodes, LXC is not there, and Podman fails in one case.
+PLANTS = {
+    "effects": {("hpcc-4x4", "docker"): 1.1, ("hpcc-4x8", "docker"): 1.1},
+    "absent": {"lxc": "needs root"},
+    "failures": {(n, "hpcc-2x4.podman"): ("ran", "timeout") for n in range(1, 13)},
+}
+
+
+def view_of(
+    folder: Path,
+    label: str = "virtual-cluster",
+    node_counts: tuple[int, ...] = (1, 2, 4),
+    **plants: Any,
+) -> View:
+    """A view of a synthetic study over nodes, twelve blocks for each number of them."""
+    plan = synthetic.scaling_plan(12, ARMS, node_counts)
+    return synthetic.view(folder, plan, synthetic.records(plan, **plants), label)
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory) -> View:
+    """The study with everything planted, on virtual nodes."""
+    return view_of(tmp_path_factory.mktemp("data") / "live/scaling-synthetic", **PLANTS)
+
+
+@pytest.fixture(scope="module")
+def written(view: View, tmp_path_factory) -> Path:
+    """All that the study is presented with, in a folder."""
+    folder = tmp_path_factory.mktemp("written")
+    write.write(view, [], folder)
+    return folder
+
+
+def curve(view: View, each: int, arm: str) -> dict[int, curves.Point]:
+    """The points of an arm by number of nodes, for one number of ranks per node."""
+    found = {s.title: s for s in curves.series(view, SPEC)}[
+        f"{formatting.counted(each, 'rank')} per node"
+    ]
+    return {p.nodes: p for p in curves.curve(view, found, SPEC.quantities[0], arm)}
+
+
+def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
+    found = curves.series(view, SPEC)
+    assert [each.title for each in found] == ["1 rank per node", "2 ranks per node"]
+    assert found[1].cases == {1: "hpcc-1x2", 2: "hpcc-2x4", 4: "hpcc-4x8"}
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> None:
+    docker = curve(view, each, "docker")
+    assert [point.symbol for point in docker.values()] == ["=", "=", "≠"]
+    assert docker[4].summary[1] == pytest.approx(100 / 1.1, rel=0.02)
+    assert docker[2].summary[1] == pytest.approx(100, rel=0.02)
+    assert len(docker[4].values) == 12
+
+
+def test_performance_is_relative_to_the_reference_at_the_same_case(view: View) -> None:
+    reference = view.values("hpcc-4x8", "hpl")["native-a"]
+    values = np.array(view.values("hpcc-4x8", "hpl")["docker"])
+    expected = 100 * values / np.median(reference)
+    assert curve(view, 2, "docker")[4].values == pytest.approx(expected)
+    assert curve(view, 1, "native-a")[1].summary[1] == pytest.approx(100)
+
+
+def test_of_a_time_less_is_faster(view: View) -> None:
+    latency = specs.Quantity("latency", "latency", "µs", 1e6, "s")
+    cases = curves.Series("", {2: "netpipe-2x2-tcp"})
+    (point,) = curves.curve(view, cases, latency, "docker")
+    reference = view.median("netpipe-2x2-tcp", "latency", "native-a")
+    values = np.array(view.values("netpipe-2x2-tcp", "latency")["docker"])
+    assert reference and point.values == pytest.approx(100 * reference / values)
+
+
+def test_what_is_missing_is_said_in_its_place(view: View) -> None:
+    assert curve(view, 1, "lxc")[4].absence == "not tested: needs root"
+    podman = curve(view, 2, "podman")
+    assert [len(point.values) for point in podman.values()] == [12, 0, 12]
+    said = texts(figures.draw(view, SPEC))
+    assert "not tested: needs root" in said
+    assert "no valid run:\ntimeout" in said and "n=0" in said
+
+
+def test_a_point_without_neighbours_shows_its_range(view: View) -> None:
+    row = 2 * (len(ARMS) - 1 + 1) - 1  # the last panel of the second column is Podman's
+    axes = figures.draw(view, SPEC).axes[row]
+    ranges = {
+        float(line.get_xdata()[0]): tuple(line.get_ydata())
+        for line in axes.get_lines()
+        if len(set(line.get_xdata())) == 1
+    }
+    low, _, high = curve(view, 2, "podman")[4].summary
+    assert ranges[4.0] == pytest.approx((low, high))
+    assert np.isnan(ranges[2.0]).all()
+
+
+def test_the_noise_is_that_of_both_native_arms(view: View) -> None:
+    cases = curves.series(view, SPEC)[0]
+    points = curves.control(view, cases, SPEC.quantities[0])
+    assert [len(point.values) for point in points] == [24, 24, 24]
+
+
+def drawn_texts(figure: Figure) -> list[Text]:
+    """All words of a figure but the labels of its ticks."""
+    labels = {text for tick in figure.findobj(Tick) for text in tick.findobj(Text)}
+    return [text for text in figure.findobj(Text) if text.get_text() and text not in labels]
+
+
+def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
+    for name, figure in drawn(view).items():
+        assert words_apart(figure), name
+        assert ONE_HOST in texts(figure), name
+        found = [
+            (t.get_text(), t.get_window_extent().shrunk(0.95, 0.8)) for t in drawn_texts(figure)
+        ]
+        assert [(a, b) for (a, x), (b, y) in combinations(found, 2) if x.overlaps(y)] == [], name
+
+
+def test_the_figure_says_n_unit_margin_and_noise(view: View) -> None:
+    said = texts(figures.draw(view, SPEC))
+    asked = ["n=12 =", "n=12 ≠", "of 12 planned", "HPL rate in % of the median of Native"]
+    asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
+    assert [part for part in asked if part not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("node_counts", "plants"),
+    [
+        ((1,), {}),
+        ((2, 4), {}),
+        ((1, 2), {"absent": dict.fromkeys(ARMS[2:], "not installed")}),
+        ((1, 2), {"absent": dict.fromkeys(ARMS, "no second host")}),
+    ],
+    ids=["one node", "no single node", "native alone", "nothing ran"],
+)
+def test_any_study_over_nodes_can_be_drawn(
+    tmp_path: Path, node_counts: tuple[int, ...], plants: dict[str, Any]
+) -> None:
+    view = view_of(tmp_path, "slurm", node_counts, **plants)
+    figure = figures.draw(view, SPEC)
+    figure.canvas.draw()
+    assert words_apart(figure)
+    plt.close(figure)
+
+
+def test_a_metric_of_two_benchmarks_keeps_its_own_unit(view: View) -> None:
+    assert formatting.quantity("bandwidth", "Gbit/s").unit == "Gbit/s"
+    assert formatting.quantity("bandwidth", "GB/s").unit == "GB/s"
+    assert formatting.quantity("latency", "s").factor == 1e6
+    assert formatting.quantity("ring_latency", "us").unit == "us"
+
+
+def test_cases_are_called_by_nodes_and_ranks(view: View) -> None:
+    assert formatting.case_title(view.plan, "hpcc-2x4") == "HPC Challenge: 2 nodes, 4 ranks"
+    # NetPIPE has two ranks everywhere, so they set nothing apart.
+    assert formatting.case_title(view.plan, "netpipe-1x2-mpi") == "NetPIPE: 1 node, MPI"
+
+
+def test_the_plan_of_blocks_is_told(view: View) -> None:
+    said = numbers.values(view)["design"].replace("\u00a0", " ")
+    assert "36 blocks, 12 for each number of nodes (1, 2 and 4), and 10 cases" in said
+    assert numbers.values(view)["few-blocks"] == ""
+
+
+def test_every_table_and_the_summary_say_one_host(view: View, written: Path) -> None:
+    for name in specs.TABLE_NAMES:
+        assert ONE_HOST in (written / f"tables/{name}.tex").read_text(), name
+        rows = list(csv.DictReader((written / f"tables/{name}.csv").open(encoding="utf-8")))
+        assert all(row["note"] == ONE_HOST for row in rows), name
+    assert ONE_HOST in (written / "summary.txt").read_text()
+    assert ONE_HOST in numbers.values(view)["abstract"]
+    assert ONE_HOST in numbers.values(view)["scale-threat"]
+
+
+def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "slurm", (1,))
+    assert view.origin.note == ""
+    assert ONE_HOST not in summary(view) + "".join(numbers.values(view).values())
+
+
+def test_every_kind_of_system_has_its_sentence() -> None:
+    kinds = re.search(
+        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/schemas/system.schema.yaml").read_text()
+    )
+    assert kinds and set(kinds[1].split(", ")) == set(system_kind.SCALES)
+
+
+AUDIT = {
+    "program": "hpcc", "pairs": 20, "ratio": 1.0018, "low95": 0.9964, "high95": 1.0071,
+    "system": "slurm", "scale_label": "virtual-cluster", "measured": "2026-11-21T02:00:00+00:00",
+}  # fmt: skip
+
+
+def test_what_the_harness_costs_is_said_with_all_it_rests_on() -> None:
+    assert noise_audit.sentence(AUDIT) == (
+        "1.002 [0.996, 1.007] for hpcc over 20 pairs, measured 2026-11-21 on slurm "
+        f"(virtual-cluster); {ONE_HOST[0].lower()}{ONE_HOST[1:-1]}"
+    )
+    assert noise_audit.sentence(AUDIT | {"scale_label": "slurm"}).endswith("on slurm (slurm)")
+    assert noise_audit.sentence(None) == "not measured on this system"
+
+
+def test_the_audit_is_read_beside_the_plan(tmp_path: Path) -> None:
+    assert noise_audit.load(tmp_path) is None
+    path = tmp_path / noise_audit.FILE
+    path.write_text(json.dumps(AUDIT))
+    assert noise_audit.load(tmp_path) == AUDIT
+    path.write_text(json.dumps({"ratio": 1}))
+    with pytest.raises(UserError, match="program, pairs"):
+        noise_audit.load(tmp_path)
+    path.write_text("{")
+    with pytest.raises(UserError, match="not JSON"):
+        noise_audit.load(tmp_path)
+
+
+def test_a_study_gets_its_own_text_or_the_default() -> None:
+    files = sorted((ROOT / "paper/studies").glob("*.tex"))
+    assert paper.of_study(files, "scaling").name == "scaling.tex"
+    assert paper.of_study(files, "my-own").name == "default.tex"
+
+
+@pytest.mark.skipif(not shutil.which("latexmk"), reason="LaTeX is not installed")
+@pytest.mark.parametrize("study", ["scaling", "default"])
+def test_the_paper_holds_the_figures_of_its_study_alone(
+    written: Path, tmp_path: Path, study: str
+) -> None:
+    parts = [written / "numbers.tex", *(written / "tables").glob("*.tex")]
+    parts += (written / "figures").glob("*.pdf")
+    # What the claims add is the business of test_adjudication.
+    claims = ("claims.tex", "discussion.tex", "claims-register.tex", "defects.tex")
+    parts += [tmp_path / name for name in claims]
+    for name in claims:
+        (tmp_path / name).write_text("\\relax\n")
+    text = ROOT / f"paper/studies/{study}.tex"
+    log = paper.build(ROOT / "paper/main.tex", text, parts, tmp_path / "paper.pdf")
+    shown = {name for name in specs.FIGURE_NAMES if f"<./{name}.pdf>" in log}
+    assert shown == {"overview", "scaling", "network-latency", "network-bandwidth"}

@@ -1,0 +1,281 @@
+"""Words, tables, sentences and numbers."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+
+from parity.core.errors import UserError
+from parity.report import write
+from parity.report.figures import specs
+from parity.report.tables import provenance_tables, published, table, tables
+from parity.report.text import formatting, numbers, sentences
+from parity.report.text.summary import summary
+from parity.report.view import View
+
+ROOT = Path(__file__).parents[3]
+PAPER = [ROOT / "paper/main.tex", *sorted((ROOT / "paper/studies").glob("*.tex"))]
+MakeView = Callable[..., View]
+
+
+@pytest.fixture
+def make_view(tmp_path: Path) -> MakeView:
+    """A view of a synthetic dataset with the plants given."""
+
+    def make(
+        blocks: int = 3,
+        change: Callable[[dict[str, Any]], None] = lambda rows: None,
+        **plants: Any,
+    ) -> View:
+        plan, folder = synthetic.plan(blocks), tmp_path / "live/synthetic-smoke"
+        rows = synthetic.records(plan, **plants)
+        change(rows)
+        return synthetic.view(folder, plan, rows)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(1.23456, 3, "1.235"), (-0.5, 1, "−0.5"), (-0.0001, 2, "0.00"), (None, 2, "–")],
+)
+def test_numbers(value: float | None, digits: int, text: str) -> None:
+    assert formatting.number(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(0.01, "1 %"), (0.015, "1.5 %"), (0.0042, "0.42 %"), (0.123, "12 %")]
+)
+def test_percent(fraction: float, text: str) -> None:
+    assert formatting.percent(fraction).replace("\u2009", " ") == text
+
+
+def test_a_bound_is_rounded_upwards() -> None:
+    # 1.03 % would not pass at 1.0 %.
+    assert formatting.percent(0.0103, up=True) == "1.1\u2009%"
+    assert formatting.percent(0.02, up=True) == "2\u2009%"
+
+
+def test_latex_is_escaped() -> None:
+    assert formatting.latex(r"50 % of a_b & c\d ±1") == (
+        r"50 \% of a\_b \& c\textbackslash{}d $\pm$1"
+    )
+
+
+def test_arms_that_ended_differently_have_sentences_of_their_own(make_view: MakeView) -> None:
+    view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
+    said = sentences.of_comparison(view, "sysbench", "time")
+    assert said.startswith("SysBench CPU, computing time (margin ±1\u2009%). ")
+    assert re.search(r"Docker costs more than Native over 30 blocks; the ratio is 1\.0\d+ \[", said)
+    assert re.search(
+        r"Namespaces, .* and Podman are equivalent to Native over 30 blocks; "
+        r"the ratio ranges from [01]\.\d+ with .* to [01]\.\d+ with ",
+        said,
+    )
+    assert re.search(r"The A/A pair gives [01]\.\d+ \[.*\] over 30 blocks: equivalent\.", said)
+    figure = next(spec for spec in specs.FIGURES if spec.name == "bandwidth")
+    assert sentences.of_figure(view, figure).count("LXC (needs root)") == 1
+
+
+def test_arms_that_ended_alike_share_a_sentence(make_view: MakeView) -> None:
+    said = sentences.of_comparison(make_view(30), "memory", "process_private")
+    assert said.startswith("Process memory (margin")
+    assert "All 7 other arms are equivalent to Native over 30 blocks" in said
+    assert "the ratio is 1.000 in each." in said
+
+
+def test_a_difference_has_no_verdict(make_view: MakeView) -> None:
+    said = sentences.of_comparison(make_view(30), "startup-warm", "start_seconds")
+    assert said.startswith("Start-up time, warm (no margin was set). ")
+    assert re.search(r"ranges from .* ms with Namespaces to .* ms with Docker, over 30", said)
+
+
+def test_a_confounded_arm_is_named_so(make_view: MakeView) -> None:
+    view = make_view(30, confounded=(("sysbench", "docker"),))
+    said = sentences.of_comparison(view, "sysbench", "time")
+    assert "All 7 other arms (Docker confounded) are equivalent" in said
+    outcome = {row[1]: row[-1] for row in tables.results(view).rows if row[0].startswith("Sys")}
+    assert outcome["Docker"] == "equivalent; confounded: libraries differ"
+
+
+def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:
+    view = make_view(
+        30, effects={("sysbench", "docker"): 1.05}, confounded=(("sysbench", "podman"),)
+    )
+    said = sentences.abstract(view)
+    # Six cases have a margin; seven arms besides the A/A pair; Shifter is only declared.
+    assert said.startswith("Of 42 measured comparisons with Native over 30 blocks, ")
+    assert "1 is different beyond it" in said and "; 1 of them is confounded." in said
+    assert "7 of them compare numbers that did not vary at all." in said
+    assert said.endswith("6 more comparisons could not be tested.")
+
+
+def test_few_blocks_are_said_to_be_few(make_view: MakeView) -> None:
+    assert "the workflow works" in numbers.values(make_view(3))["few-blocks"]
+    assert numbers.values(make_view(10))["few-blocks"] == ""
+
+
+def test_what_is_only_declared_is_said_once(make_view: MakeView) -> None:
+    view = make_view(3)
+    said = numbers.values(view)
+    assert said["declared"] == "The study declares Shifter and HPCG and does not run them."
+    texts = [text for key, text in said.items() if key.startswith("text-")]
+    assert not [text for text in texts if "Shifter" in text]
+    assert "Shifter" not in {row[1] for row in tables.results(view).rows}
+    assert ("every benchmark", "Shifter", "not packaged for this system") in tables.not_tested(
+        view
+    ).rows
+
+
+# What a test that decides nothing must not be turned into.
+BANNED = re.compile(r"signific|no difference|identical|indistinguishable", re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    "plants",
+    [
+        {},
+        {"effects": {("sysbench", "docker"): 1.05, ("hpcc", "native-b"): 1.3}},
+        {"absent": {"lxc": "needs root"}, "confounded": (("hpcc", "docker"),)},
+    ],
+    ids=["nothing", "effects", "gaps"],
+)
+def test_absence_of_evidence_is_not_sold_as_evidence(
+    make_view: MakeView, plants: dict[str, Any]
+) -> None:
+    view = make_view(3, **plants)
+    texts = [*numbers.values(view).values(), summary(view)]
+    texts += [cell for each in write.all_tables(view, []) for row in each.rows for cell in row]
+    texts += [path.read_text() for path in PAPER]
+    assert not [text for text in texts if BANNED.search(text)]
+
+
+def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
+    view = make_view(3)
+    machine, environment = (
+        dict(provenance_tables.machine(view).rows),
+        dict(provenance_tables.environment(view).rows),
+    )
+    assert machine["System"] == "synthetic (vm)"
+    assert environment["measured"] == "2026-01-01 00:00 to 01:30 UTC"
+    assert environment["Docker"] == "version 1"
+    assert (
+        formatting.size(272629760) == "260 MiB" and formatting.size(24684092 * 1024) == "23.5 GiB"
+    )
+
+
+def test_the_paper_asks_only_for_values_that_exist(make_view: MakeView) -> None:
+    known = numbers.values(make_view(1))
+    names = {spec.name for spec in specs.FIGURES}
+    for path in PAPER:
+        source = path.read_text()
+        asked = set(re.findall(r"\\parityvalue\{([^}#]+)\}", source))
+        assert asked - {"key"} <= set(known)
+        figures = re.findall(r"\\fullfigure\{([^}#]+)\}", source)
+        findings = re.findall(r"\\finding\{[^}#]+\}\{([^}#]+)\}", source)
+        assert figures == findings and set(figures) <= names
+    for name in names:
+        assert {f"{part}-{name}" for part in ("shows", "caption", "text")} <= set(known)
+
+
+def test_a_study_without_a_file_of_its_own_may_show_every_figure() -> None:
+    source = (ROOT / "paper/studies/default.tex").read_text()
+    assert re.findall(r"\\fullfigure\{([^}]+)\}", source) == [s.name for s in specs.FIGURES]
+
+
+def test_every_study_file_says_the_same_kinds_of_things() -> None:
+    asked = set(re.findall(r"\\(study[a-z]+)", PAPER[0].read_text()))
+    for path in PAPER[1:]:
+        defined = re.findall(r"\\newcommand\{\\(study[a-z]+)\}", path.read_text())
+        assert sorted(defined) == sorted(asked), path
+
+
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_the_paper_types_no_result_by_hand(path: Path) -> None:
+    body = path.read_text().split(r"\begin{abstract}")[-1]
+    body = body.split(r"\begin{thebibliography}")[0]
+    # The levels of the tests and the definition of the margin are the method's own.
+    for known in ("90\\,\\%", "95\\,\\%", "5\\,\\%", "(1/(1+m),\\,1+m)", "torrez2019",
+                  "schuirmann1987", "holm1979", "hoefler2015", "kalibera2013",
+                  "\\tabcolsep}{3pt}"):  # fmt: skip
+        body = body.replace(known, "")
+    assert not re.findall(r"\d", body)
+
+
+def test_tables_have_the_names_that_the_rules_expect(make_view: MakeView, tmp_path: Path) -> None:
+    view = make_view(2)
+    made = write.all_tables(view, [])
+    assert sorted(each.name for each in made) == sorted(specs.TABLE_NAMES)
+    for each in made:
+        assert all(len(row) == len(each.head) for row in each.rows)
+        table.write(each, tmp_path)
+    assert (tmp_path / "ledger.csv").read_text().startswith("case,arm,planned,ran")
+
+
+PUBLISHED = ROOT / "config/published/values.csv"
+
+
+def published_rows(view: View) -> dict[str, tuple[str, ...]]:
+    """The table of published values by quantity."""
+    rows = published.table(view, published.load(PUBLISHED, "torrez2019")).rows
+    return {row[0]: row for row in rows}
+
+
+def test_a_spread_is_that_of_all_arms(make_view: MakeView) -> None:
+    view = make_view(3)
+    times = {arm: np.array(v) for arm, v in view.values("sysbench", "time").items()}
+    medians = [np.median(values) for values in times.values()]
+    runs = np.concatenate(list(times.values()))
+    rows = published_rows(view)
+    for quantity, numbers_of in (("spread of the environments' medians", medians),
+                                 ("spread of all runs", runs)):  # fmt: skip
+        expected = 100 * (max(numbers_of) / min(numbers_of) - 1)
+        here = rows[f"CPU time: {quantity}"][2]
+        assert here == f"{formatting.significant(expected, 2)} % (9 arms × 3)"
+    assert rows["CPU time: spread of all runs"][1] == "0.4 %"
+
+
+def test_added_memory_is_free_of_the_drift_between_blocks(make_view: MakeView) -> None:
+    def drift(rows: dict[str, Any]) -> None:
+        for row in rows["metrics"]:
+            if row["metric"] == "node_used_median":
+                added = 37.0 if row["arm"] == "apptainer" else 0.0
+                row["value"] = 3000.0 + 1024.0 * row["block_number"] + added
+
+    view = make_view(3, change=drift, failures={(1, "memory.native-a"): ("ran", "timeout")})
+    rows = published_rows(view)
+    ours = rows["Node memory over native, Singularity (ours: Apptainer)"]
+    assert ours[1:3] == ("37 MiB", "37 MiB (2 blocks)")
+    assert rows["Node memory over native, Shifter"][2] == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("s,q,b,time,mode,,1,s,p", "unknown statistic 'mode'"),
+        ("s,q,b,speed,spread-of-runs,,1,s,p", "unknown metric 'speed'"),
+        ("s,q,b,time,spread-of-runs,lxc,1,s,p", "do not belong together"),
+        ("s,q,b,time,median-of-paired-differences,,1,s,p", "do not belong together"),
+        ("s,q,b,time,spread-of-runs,,about one,s,p", "not a number"),
+        ("s,q,b,time,spread-of-runs", "not a number"),
+    ],
+)
+def test_a_published_value_that_cannot_be_read_is_refused(
+    tmp_path: Path, row: str, said: str
+) -> None:
+    path = tmp_path / "values.csv"
+    path.write_text(",".join(published.COLUMNS) + f"\n{row}\n")
+    with pytest.raises(UserError, match="line 2") as refused:
+        published.load(path, "s")
+    assert said in str(refused.value)
+
+
+def test_the_summary_holds_plan_ledger_and_control(make_view: MakeView) -> None:
+    text = summary(make_view(3, failures={(1, "sysbench.docker"): ("ran", "timeout")}))
+    assert "Plan synthetic-smoke" in text
+    assert "1 × timeout" in text
+    assert re.search(r"A/A pair: native-b against native-a", text)

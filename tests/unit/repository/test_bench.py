@@ -1,0 +1,42 @@
+"""Where the time of a block's job went, from what the block left; nothing is timed here."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[3] / "tools"))
+
+import bench_slurm
+
+
+def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
+    def at(second: float) -> str:
+        return f"1970-01-01T00:01:{second:06.3f}+00:00"
+
+    run = tmp_path / "runs/hpcc.native-a/attempt-1"
+    run.mkdir(parents=True)
+    (run / "record.json").write_text(json.dumps({"wall_seconds": 7.5}))
+    tally = {"started": at(2), "updated": at(12)}
+    (tmp_path / "progress.json").write_text(json.dumps(tally))
+    session = {"started": at(4), "arms": {"native-a": {}}, "other_nodes": [{}, {}, {}]}
+    (tmp_path / "session-1-start.json").write_text(json.dumps(session))
+    job = bench_slurm.job_of(tmp_path, started=60.0, ended=73.0)
+    assert (job.nodes, job.arms) == (4, 1)
+    assert (job.starting, job.looking, job.between, job.ending) == (2.0, 2.0, 0.5, 1.0)
+    assert job.overhead + job.programs == pytest.approx(13.0)
+
+
+def test_linear_growth_is_told_apart_from_the_start_of_snakemake() -> None:
+    linear = {blocks: 1.5 + blocks / 100 for blocks in bench_slurm.REPETITIONS}
+    first, second = bench_slurm.planning_lines(linear)
+    assert "2.0 s  (bound 10)" in first and "2.00 times" in second
+    quadratic = {blocks: 1.5 + blocks**2 / 10000 for blocks in bench_slurm.REPETITIONS}
+    assert "4.00 times" in bench_slurm.planning_lines(quadratic)[1]
+
+
+def test_without_slurm_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    (line,) = bench_slurm.lines(None)
+    assert "not measured" in line and "sbatch" in line

@@ -1,0 +1,36 @@
+"""Documentation that is generated is current; documentation that is written stays short."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def _tool(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_documents_are_current() -> None:
+    for path, text in _tool("docs").documents().items():
+        assert path.read_text(encoding="utf-8") == text, "run: make docs"
+
+
+def test_a_part_without_a_place_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no place for the part 'x'"):
+        _tool("docs").with_parts("<!-- begin y -->", {"x": ""})
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("*/*.md")), ids=str)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target

@@ -1,0 +1,242 @@
+"""The exact command line of every arm, and what the runtimes write for a run."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from parity import runtimes
+from parity.core.availability import Presence
+from parity.core.registry import modules_with
+from parity.runtimes import apptainer, arms, docker, ladder, lxc, podman
+from parity.runtimes.model import SCRATCH, Image, Launch
+from parity.runtimes.namespaces import ENTER
+
+INNER = ["/usr/bin/taskset", "-c", "0", "/bin/echo", "a b", "$HOME", ""]
+DIGEST = f"sha256:{'1' * 64}"
+
+
+def launch(state, image_format, location="/images/one"):
+    image = Image(image_format, location, DIGEST) if image_format else None
+    return Launch("campaign-b0001.sysbench", image, SCRATCH, state)
+
+
+def test_every_arm_of_every_module_is_found_by_its_name():
+    found = [arm for module in modules_with(runtimes, "ARMS") for arm in module]
+    assert [arm.name for arm in found] == list(arms())
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in arms())
+
+
+def test_native_is_the_program_itself(tmp_path):
+    for name in ("native-a", "native-b"):
+        assert arms()[name].command(launch(tmp_path, None), INNER) == INNER
+
+
+def test_namespaces_command(tmp_path):
+    argv = arms()["namespaces"].command(launch(tmp_path, "directory"), INNER)
+    unshare = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]
+    enter = ["/bin/sh", "-euc", ENTER, "namespaces", "/images/one", "/tmp/parity"]
+    assert argv == [*unshare, *enter, "--", *INNER]
+
+
+def test_charliecloud_commands(tmp_path):
+    bind = "--bind=/tmp/parity:/tmp/parity"
+    directory = arms()["charliecloud-dir"].command(launch(tmp_path, "directory"), INNER)
+    assert directory == ["ch-run", bind, "/images/one", "--", *INNER]
+    mount = f"--mount={tmp_path}/mount"
+    squashed = arms()["charliecloud-sqfs"].command(launch(tmp_path, "squashfs"), INNER)
+    assert squashed == ["ch-run", mount, bind, "/images/one", "--", *INNER]
+    assert (tmp_path / "mount").is_dir()
+
+
+def test_apptainer_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(apptainer.shutil, "which", lambda _name: None)
+    argv = arms()["apptainer"].command(launch(tmp_path, "sif"), INNER)
+    assert argv == [
+        "/opt/parity/apptainer/usr/bin/apptainer",
+        "--silent",
+        "exec",
+        "--userns",
+        "--cleanenv",
+        "--no-mount=home,tmp,cwd,bind-paths",
+        "--bind=/tmp/parity,/etc/hosts",
+        "/images/one",
+        *INNER,
+    ]
+
+
+def test_apptainer_of_the_site_comes_first(monkeypatch):
+    monkeypatch.setattr(apptainer.shutil, "which", lambda name: f"/site/bin/{name}")
+    assert apptainer.program() == "/site/bin/apptainer"
+
+
+def test_docker_command(tmp_path):
+    argv = arms()["docker"].command(launch(tmp_path, "docker", DIGEST), INNER)
+    assert argv == [
+        "docker",
+        "run",
+        "--rm",
+        "--name=campaign-b0001.sysbench",
+        "--pull=never",
+        "--log-driver=none",
+        "--network=host",
+        "--read-only",
+        f"--user={os.getuid()}:{os.getgid()}",
+        "--volume=/dev/shm:/dev/shm",
+        "--volume=/tmp/parity:/tmp/parity",
+        DIGEST,
+        *INNER,
+    ]
+
+
+def test_podman_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(podman, "ulimits", lambda: ["--ulimit=nofile=5:5"])
+    argv = arms()["podman"].command(launch(tmp_path, "podman", DIGEST), INNER)
+    assert argv == [
+        "podman",
+        "--runtime=runc",
+        "run",
+        "--rm",
+        "--name=campaign-b0001.sysbench",
+        "--pull=never",
+        "--log-driver=none",
+        "--network=host",
+        "--read-only",
+        "--read-only-tmpfs=false",
+        "--ulimit=nofile=5:5",
+        "--volume=/dev/shm:/dev/shm",
+        "--volume=/tmp/parity:/tmp/parity",
+        DIGEST,
+        *INNER,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("processes", "expected"), [(100, 100), (99999, 32768), (podman.resource.RLIM_INFINITY, 32768)]
+)
+def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, expected):
+    pid_max = tmp_path / "pid_max"
+    pid_max.write_text("32768\n")
+    limits = {
+        podman.resource.RLIMIT_NOFILE: (1024, 20000),
+        podman.resource.RLIMIT_NPROC: (50, processes),
+    }
+    monkeypatch.setattr(podman, "_MOST_PROCESSES", pid_max)
+    monkeypatch.setattr(podman.resource, "getrlimit", limits.__getitem__)
+    assert podman.ulimits() == [
+        "--ulimit=nofile=20000:20000",
+        f"--ulimit=nproc={expected}:{expected}",
+    ]
+
+
+def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share(tmp_path):
+    alone, shared = (arms()[name] for name in ("podman", "podman-shared"))
+    words = set(shared.command(launch(tmp_path, "podman"), INNER))
+    assert words - set(alone.command(launch(tmp_path, "podman"), INNER)) == {
+        "--ipc=host",
+        "--pid=host",
+    }
+    assert shared.isolates == ("mnt", "uts")
+    assert alone.isolates == ("ipc", "mnt", "pid", "uts")
+
+
+def test_lxc_command_and_configuration(tmp_path):
+    argv = arms()["lxc"].command(launch(tmp_path, "directory"), INNER)
+    file = tmp_path / "lxc.conf"
+    name = "--name=campaign-b0001.sysbench"
+    words = [name, f"--lxcpath={tmp_path}", f"--rcfile={file}"]
+    words.append(f"--define=lxc.uts.name={platform.node()}")
+    assert argv == ["lxc-execute", *words, "--", *INNER]
+    assert file.read_text().splitlines() == [
+        "lxc.rootfs.path = dir:/images/one",
+        "lxc.rootfs.options = ro",
+        "lxc.net.0.type = none",
+        "lxc.mount.auto = proc:rw sys:rw",
+        "lxc.mount.entry = /dev dev none rbind 0 0",
+        "lxc.mount.entry = /tmp/parity tmp/parity none bind,rw 0 0",
+        "lxc.mount.entry = /etc/hosts etc/hosts none bind,ro 0 0",
+    ]
+
+
+def test_lxc_mount_entries_survive_a_space(tmp_path):
+    spaced = Launch("x", Image("directory", "/i", DIGEST), Path("/tmp/a b"), tmp_path)
+    assert "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none" in lxc.configuration(spaced)
+
+
+@pytest.fixture
+def no_filter(monkeypatch):
+    """No filter of system calls is made: its list is a file of a package."""
+    monkeypatch.setattr(ladder, "write_filter", lambda file: file.write_bytes(b""))
+
+
+@pytest.mark.usefixtures("no_filter")
+@pytest.mark.parametrize("arm", arms().values(), ids=list(arms()))
+def test_the_inner_words_are_the_last_and_untouched(arm, tmp_path):
+    argv = arm.command(launch(tmp_path, arm.image_format), INNER)
+    assert argv[-len(INNER) :] == INNER
+    assert all(isinstance(word, str) for word in argv)
+
+
+@pytest.mark.parametrize("arm", arms().values(), ids=list(arms()))
+def test_a_bare_machine_is_a_reason_with_a_remedy(arm, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(apptainer, "PREFIX", tmp_path)
+    if not arm.packages:  # the machine itself
+        return
+    presence = arm.probe()
+    assert (presence.available, presence.reason) == (False, "not installed")
+    assert presence.remedy
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((False, "permission denied while trying to connect"), "no access to the daemon"),
+        ((False, "Cannot connect to the Docker daemon"), "daemon not running"),
+    ],
+)
+def test_docker_says_why_it_does_not_answer(monkeypatch, answer, reason):
+    monkeypatch.setattr(docker, "is_installed", lambda _program: True)
+    monkeypatch.setattr(docker, "answer_of", lambda _argv: answer)
+    assert arms()["docker"].probe().reason == reason
+
+
+@pytest.mark.parametrize(
+    ("content", "stays"), [("{own}", False), ("999999999", False), ("{daemon}", True)]
+)
+def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, content, stays):
+    monkeypatch.setattr(docker, "DAEMON_PID", tmp_path / "docker.pid")
+    sleeper = tmp_path / "dockerd"
+    sleeper.symlink_to(shutil.which("sleep"))
+    with subprocess.Popen([sleeper, "60"]) as daemon:
+        # The kernel names a process a moment after it lets its parent go on.
+        while Path(f"/proc/{daemon.pid}/comm").read_text() != "dockerd\n":
+            time.sleep(0.01)
+        text = content.format(own=os.getpid(), daemon=daemon.pid)
+        docker.DAEMON_PID.write_text(f"{text}\n")
+        docker._forget_dead_daemon()
+        daemon.kill()
+    assert docker.DAEMON_PID.exists() == stays
+    docker.DAEMON_PID.unlink(missing_ok=True)
+    docker._forget_dead_daemon()  # No file is no error.
+
+
+def test_docker_version_is_the_daemons(monkeypatch):
+    monkeypatch.setattr(docker, "is_installed", lambda _program: True)
+    monkeypatch.setattr(docker, "answer_of", lambda _argv: (True, "20.10.24"))
+    assert arms()["docker"].probe() == Presence(True, version="Docker 20.10.24")
+
+
+def test_lxc_needs_root(monkeypatch):
+    monkeypatch.setattr(lxc, "is_installed", lambda _program: True)
+    monkeypatch.setattr(lxc.os, "getuid", lambda: 1000)
+    assert arms()["lxc"].probe().reason == "needs root"
+
+
+def test_an_absent_image_has_no_digest(tmp_path):
+    assert arms()["namespaces"].digest(str(tmp_path / "gone")) == ""

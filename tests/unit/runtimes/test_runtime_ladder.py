@@ -1,0 +1,404 @@
+"""The namespace ladder: its command lines, and each step on the real kernel."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parity.core.errors import UserError
+from parity.runtimes import arms, ladder, ladder_seccomp
+from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS, MOUNTED
+from parity.runtimes.ladder_seccomp import Rule, rules
+from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
+
+INNER = ["/bin/echo", "a b", "$HOME", ""]
+DIGEST = f"sha256:{'1' * 64}"
+STEPS = [f"ladder-{each}" for each in MECHANISMS]
+WITHOUT_IMAGE = STEPS[:-1]
+GROUP = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", "ladder-run"]
+HOST = {name: Path(f"/proc/self/ns/{name}").stat().st_ino for name in NAMESPACES}
+
+
+def command(step, state, inner=INNER, name="ladder-run", **facts):
+    image = Image("squashfs", "/images/one", DIGEST) if arms()[step].image_format else None
+    return arms()[step].command(Launch(name, image, SCRATCH, state, **facts), inner)
+
+
+@pytest.fixture
+def no_filter(monkeypatch):
+    monkeypatch.setattr(ladder, "write_filter", lambda file: file.write_bytes(b""))
+
+
+def test_steps_come_in_their_order():
+    assert [arm for arm in arms() if arm.startswith("ladder-")] == STEPS
+    assert {arms()[step].runtime for step in STEPS} == {"ladder"}
+    assert [arms()[step].title for step in STEPS] == [f"+{each}" for each in MECHANISMS]
+    assert [arms()[step].image_format for step in STEPS] == [None] * 7 + ["squashfs"]
+    assert arms()["ladder-squashfs"].root_filesystem == "fuse"
+
+
+@pytest.mark.parametrize(
+    ("step", "isolates"),
+    [
+        ("cgroup", ()),
+        ("mount", ("mnt",)),
+        ("pid", ("mnt", "pid")),
+        ("ipc", ("mnt", "pid", "ipc")),
+        ("user", ("mnt", "pid", "ipc", "user")),
+        ("net", ("mnt", "pid", "ipc", "user", "net")),
+        ("seccomp", ("mnt", "pid", "ipc", "user", "net")),
+        ("squashfs", ("mnt", "pid", "ipc", "user", "net")),
+    ],
+)
+def test_each_step_says_what_it_isolates(step, isolates):
+    assert arms()[f"ladder-{step}"].isolates == isolates
+
+
+HOST_ROOT = ["bwrap", "--dev-bind", "/", "/"]
+PROCESSES = ["--unshare-pid", "--proc", "/proc"]
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("cgroup", []),
+        ("mount", HOST_ROOT),
+        ("pid", [*HOST_ROOT, *PROCESSES]),
+        ("ipc", [*HOST_ROOT, *PROCESSES, "--unshare-ipc"]),
+        ("user", [*HOST_ROOT, *PROCESSES, "--unshare-ipc", "--unshare-user"]),
+        ("net", [*HOST_ROOT, *PROCESSES, "--unshare-ipc", "--unshare-user", "--unshare-net"]),
+    ],
+)
+def test_each_step_adds_its_words(step, words, tmp_path):
+    assert command(f"ladder-{step}", tmp_path) == [*GROUP, *words, *INNER]
+
+
+ALL_FLAGS = ["--unshare-ipc", "--unshare-user", "--unshare-net", "--seccomp", "9"]
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_seccomp_command(tmp_path):
+    filtered = ["/bin/sh", "-euc", FILTERED, "filtered", f"{tmp_path}/seccomp.bpf"]
+    expected = [*GROUP, *filtered, *HOST_ROOT, *PROCESSES, *ALL_FLAGS, *INNER]
+    assert command("ladder-seccomp", tmp_path) == expected
+    assert (tmp_path / "seccomp.bpf").exists()
+
+
+@pytest.mark.usefixtures("no_filter")
+@pytest.mark.parametrize(("user", "rights"), [(0, []), (1000, ["--map-root-user"])])
+def test_squashfs_command(tmp_path, monkeypatch, user, rights):
+    monkeypatch.setattr(ladder.os, "getuid", lambda: user)
+    point, shown = f"{tmp_path}/mount", (Path("/opt/tree"), Path("/opt/view"))
+    assert command("ladder-squashfs", tmp_path, binds=shown) == [
+        *GROUP,
+        *("unshare", *rights, "--mount"),
+        *("/bin/sh", "-euc", MOUNTED, "mounted", "/images/one", point),
+        *("/bin/sh", "-euc", FILTERED, "filtered", f"{tmp_path}/seccomp.bpf"),
+        *("bwrap", "--ro-bind", point, "/", "--dev-bind", "/dev", "/dev"),
+        *("--ro-bind", "/sys", "/sys", "--bind", "/tmp/parity", "/tmp/parity"),
+        *("--ro-bind", "/etc/hosts", "/etc/hosts"),
+        *("--ro-bind", "/opt/tree", "/opt/tree", "--ro-bind", "/opt/view", "/opt/view"),
+        *PROCESSES,
+        *ALL_FLAGS,
+        *INNER,
+    ]
+    assert Path(point).is_dir()
+
+
+def test_an_ordinary_user_hears_what_needs_root(monkeypatch):
+    monkeypatch.setattr(ladder, "is_installed", lambda _program: True)
+    monkeypatch.setattr(ladder.os, "getuid", lambda: 1000)
+    for step in ("mount", "pid", "ipc"):
+        presence = arms()[f"ladder-{step}"].probe()
+        assert (presence.available, presence.reason) == (False, "needs root")
+        assert "user namespace" in presence.remedy
+
+
+def test_a_group_that_cannot_be_made_is_a_reason(monkeypatch):
+    monkeypatch.setattr(ladder, "answer_of", lambda _argv: (False, "mkdir: Permission denied"))
+    presence = arms()["ladder-cgroup"].probe()
+    assert presence.reason == "cannot start: mkdir: Permission denied"
+    assert "delegated" in presence.remedy
+
+
+def test_a_missing_profile_names_its_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(ladder_seccomp, "PROFILE", tmp_path / "gone.json")
+    monkeypatch.setattr(ladder, "is_installed", lambda _program: True)
+    monkeypatch.setattr(ladder, "no_user_namespaces", lambda: None)
+    presence = arms()["ladder-seccomp"].probe()
+    assert "golang-github-containers-common" in presence.remedy
+    with pytest.raises(UserError, match=r"gone\.json"):
+        ladder_seccomp.write_filter(tmp_path / "filter")
+
+
+def entry(action="SCMP_ACT_ALLOW", names=("read",), **more):
+    return {"names": list(names), "action": action} | more
+
+
+REFUSED = 0x0005_0001
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (entry(names=("read", "write")), [Rule("read", 0x7FFF0000), Rule("write", 0x7FFF0000)]),
+        (entry("SCMP_ACT_ERRNO", errnoRet=22), [Rule("read", 0x0005_0016)]),
+        (entry("SCMP_ACT_ERRNO"), [Rule("read", REFUSED)]),
+        (entry(includes={"arches": ["arm64"]}), []),
+        (entry(includes={"arches": ["amd64"]}), [Rule("read", 0x7FFF0000)]),
+        (entry(excludes={"arches": ["amd64"]}), []),
+        (entry(includes={"caps": ["CAP_SYS_ADMIN"]}), []),
+        (entry("SCMP_ACT_ERRNO", excludes={"caps": ["CAP_SYS_ADMIN"]}), [Rule("read", REFUSED)]),
+        (entry(includes={"caps": ["CAP_SYS_CHROOT"]}), [Rule("read", 0x7FFF0000)]),
+        (entry(excludes={"caps": ["CAP_SYS_CHROOT"]}), []),
+        (
+            entry(args=[{"index": 2, "value": 9, "valueTwo": 0, "op": "SCMP_CMP_NE"}]),
+            [Rule("read", 0x7FFF0000, ((2, 1, 9, 0),))],
+        ),
+    ],
+)
+def test_the_profile_is_read_for_a_container_on_this_machine(given, expected):
+    assert list(rules({"syscalls": [given]}, "amd64")) == expected
+
+
+def test_an_action_that_is_not_known_is_refused():
+    with pytest.raises(UserError, match="SCMP_ACT_TRACE"):
+        list(rules({"syscalls": [entry("SCMP_ACT_TRACE")]}, "amd64"))
+
+
+# What follows runs on the real kernel.
+
+FACTS = """
+for each in cgroup ipc mnt net pid user uts; do stat -L -c "$each=%i" "/proc/self/ns/$each"; done
+awk '/^(Seccomp|NoNewPrivs):/ {print $1 $2}' /proc/self/status | tr : =
+awk -F: '{print "group." $1 "=" $3}' /proc/self/cgroup
+echo "links=$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort | tr '\\n' ' ')"
+echo "processes=$(ls /proc | grep -c '^[0-9]')"
+"""
+
+
+def ready(step):
+    presence = arms()[step].probe()
+    if not presence.available:
+        pytest.skip(f"{step}: {presence.reason}")
+
+
+def run(words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=30)
+
+
+def facts(step, folder):
+    """What a process sees of itself in a step."""
+    done = run(command(step, folder, ["/bin/sh", "-c", FACTS], f"ladder-{os.getpid()}"))
+    assert done.returncode == 0, done.stderr
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def groups_left(name):
+    return [folder for folder, below, _ in os.walk("/sys/fs/cgroup") if name in below]
+
+
+def host_groups():
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    return {number: path for number, _, path in (line.split(":", 2) for line in lines)}
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("step", WITHOUT_IMAGE)
+def test_exactly_the_mechanisms_of_a_step_are_on(step, tmp_path):
+    ready(step)
+    seen, arm = facts(step, tmp_path), arms()[step]
+    other = {name for name in NAMESPACES if int(seen[name]) != HOST[name]}
+    assert other == set(arm.isolates)
+    assert seen["Seccomp"] == ("2" if "seccomp" in arm.mechanisms else "0")
+    # Bubblewrap's own, and the reason why its step is called by its name.
+    assert seen["NoNewPrivs"] == ("1" if "mount" in arm.mechanisms else "0")
+    assert (seen["links"].split() == ["lo"]) == ("net" in arm.mechanisms)
+    assert (int(seen["processes"]) < 10) == ("pid" in arm.mechanisms)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("step", WITHOUT_IMAGE)
+def test_every_control_group_is_the_run_s_own_and_gone_after_it(step, tmp_path):
+    ready(step)
+    name, seen, host = f"ladder-{os.getpid()}", facts(step, tmp_path), host_groups()
+    inside = {key.removeprefix("group."): path for key, path in seen.items() if "group." in key}
+    assert inside.keys() == host.keys()
+    for number, path in inside.items():
+        above = host[number] if number != "0" else host[number].rpartition("/")[0]
+        # Where no hierarchy of version 2 is mounted, nobody can make a group in it.
+        if number == "0" and path == host[number]:
+            assert not Path("/sys/fs/cgroup/cgroup.procs").exists()
+            assert not Path("/sys/fs/cgroup/unified").exists()
+        else:
+            assert path == f"{above.rstrip('/')}/{name}"
+    assert groups_left(name) == []
+
+
+@pytest.mark.system
+def test_version_2_alone_gets_a_group_beside_the_own_one(tmp_path):
+    ready("ladder-cgroup")
+    unified = Path("/sys/fs/cgroup/unified")
+    if not unified.is_dir():
+        pytest.skip("version 2 is not beside version 1 here")
+    name = f"ladder-{os.getpid()}"
+    (parent := unified / f"{name}-parent").mkdir()
+    lines = tmp_path / "cgroup"
+    # A process of /parent/own, on a machine that has nothing but version 2.
+    lines.write_text(f"0::/{parent.name}/own\n")
+    script = CONTROL_GROUP.replace("/proc/$$/cgroup", str(lines))
+    script = script.replace("mounted=/sys/fs/cgroup", f"mounted={unified}")
+    assert str(lines) in script and str(unified) in script
+    try:
+        group = ["/bin/sh", "-euc", script, "control-group", name]
+        done = run([*group, "grep", "^0:", "/proc/self/cgroup"])
+        assert done.stdout == f"0::/{parent.name}/{name}\n", done.stderr
+    finally:
+        parent.rmdir()
+
+
+@pytest.mark.system
+def test_a_machine_without_control_groups_is_refused(tmp_path):
+    script = CONTROL_GROUP.replace("mounted=/sys/fs/cgroup", f"mounted={tmp_path}")
+    script = script.replace("/proc/$$/cgroup", str(lines := tmp_path / "cgroup"))
+    lines.write_text("0::/\n")
+    done = run(["/bin/sh", "-euc", script, "control-group", "run", "/bin/echo", "ran"])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no control groups here" in done.stderr
+
+
+# Numbers of x86-64, with arguments that no kernel can serve.
+CALLS = {
+    "kexec_load": (246, 0, 0, 0, 0),
+    "bpf": (321, 0, 0, 0),
+    "vmsplice": (278, -1, 0, 0, 0),
+    "perf_event_open": (298, 0, 0, 0, 0, 0),
+    "getpid": (39,),
+    "unheard-of": (999,),
+}
+MAKE_CALLS = f"""
+import ctypes, errno
+library = ctypes.CDLL(None, use_errno=True)
+for name, words in {CALLS!r}.items():
+    ctypes.set_errno(0)
+    library.syscall(*words)
+    print(name, errno.errorcode.get(ctypes.get_errno(), "done"))
+"""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls are x86-64's")
+def test_the_filter_refuses_what_engines_refuse_and_the_step_before_does_not(tmp_path):
+    ready("ladder-seccomp")
+    words = [sys.executable, "-c", MAKE_CALLS]
+    seen = {}
+    for step in ("ladder-net", "ladder-seccomp"):
+        done = run(command(step, tmp_path, words))
+        seen[step] = dict(line.split() for line in done.stdout.splitlines())
+    assert seen["ladder-seccomp"] == {
+        **dict.fromkeys(("kexec_load", "bpf", "vmsplice", "perf_event_open"), "EPERM"),
+        "getpid": "done",
+        "unheard-of": "ENOSYS",
+    }
+    refused = [name for name, answer in seen["ladder-net"].items() if answer == "EPERM"]
+    assert "vmsplice" not in refused and "bpf" not in refused
+
+
+@pytest.mark.system
+def test_the_filter_is_a_program_of_the_kernel_s(tmp_path):
+    if missing := ladder_seccomp.no_profile():
+        pytest.skip(missing.reason)
+    ladder_seccomp.write_filter(file := tmp_path / "filter")
+    assert file.stat().st_size > 1000
+    assert file.stat().st_size % (2 + 1 + 1 + ctypes.sizeof(ctypes.c_uint32)) == 0
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("step", WITHOUT_IMAGE)
+def test_status_and_words_pass_through(step, tmp_path):
+    ready(step)
+    script = 'printf "<%s>" "$@"; exit 7'
+    done = run(command(step, tmp_path, ["/bin/sh", "-c", script, "script", *INNER]))
+    assert (done.returncode, done.stdout) == (7, "</bin/echo><a b><$HOME><>")
+    assert groups_left("ladder-run") == []
+
+
+@pytest.mark.system
+def test_a_killed_run_s_group_and_processes_end_with_cleanup(tmp_path):
+    ready("ladder-cgroup")
+    name = f"ladder-{os.getpid()}"
+    # A process in a session of its own, which nothing but the control group holds.
+    seconds = f"9876.{os.getpid()}"
+    inner = ["/usr/bin/setsid", "--fork", "/bin/sh", "-c", f"sleep {seconds} & wait"]
+    stay = ["/bin/sh", "-c", '"$@"; sleep 60', "stay", *inner]
+    words = command("ladder-cgroup", tmp_path, stay, name)
+    process = subprocess.Popen(words, start_new_session=True)
+    found = re.compile(rf"sleep\0{re.escape(seconds)}".encode())
+    wait_until(lambda: any_process(found))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert any_process(found) and groups_left(name)
+    arms()["ladder-cgroup"].cleanup(Launch(name, None, SCRATCH, tmp_path))
+    assert not any_process(found) and not groups_left(name)
+
+
+def any_process(pattern):
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if pattern.match((folder / "cmdline").read_bytes()):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def wait_until(holds, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def squashed(tmp_path):
+    """An image of nothing but names: its programs are the host's, which are shown in it."""
+    ready("ladder-squashfs")
+    if not shutil.which("mksquashfs") or not Path("/bin").is_symlink():
+        pytest.skip("no mksquashfs, or a host whose programs are not all in /usr")
+    root = tmp_path / "root"
+    for folder in ("dev", "proc", "sys", "etc", "usr", f"{SCRATCH}"[1:]):
+        (root / folder).mkdir(parents=True)
+    for name in ("bin", "lib", "lib64"):
+        (root / name).symlink_to(f"usr/{name}")
+    (root / "etc/hosts").touch()
+    SCRATCH.mkdir(exist_ok=True)
+    file = tmp_path / "image.squashfs"
+    subprocess.run(["mksquashfs", root, file, "-quiet"], check=True, capture_output=True)
+    (state := tmp_path / "state").mkdir()
+    image, name = Image("squashfs", str(file), DIGEST), f"ladder-{os.getpid()}"
+    return Launch(name, image, SCRATCH, state, binds=(Path("/usr"),))
+
+
+@pytest.mark.system
+def test_the_root_is_the_image_and_nothing_of_its_mount_stays(squashed):
+    script = """
+    grep -E '^[0-9]+ [0-9]+ [0-9:]+ [^ ]+ (/|/usr) ' /proc/self/mountinfo | cut -d' ' -f5,6,8
+    ls /; ( : > /new ) || ( : > /usr/new ) || ( : > /etc/hosts ) || exit 5
+    """
+    done = run(arms()["ladder-squashfs"].command(squashed, ["/bin/sh", "-c", script]))
+    root, shown, *names = done.stdout.splitlines()
+    assert re.fullmatch(r"/ ro,\S+ fuse.squashfuse_ll", root), done.stderr
+    assert shown.startswith("/usr ro,")
+    assert names == ["bin", "dev", "etc", "lib", "lib64", "proc", "sys", "tmp", "usr"]
+    assert done.returncode == 5 and done.stderr.count("Read-only file system") == 3
+    assert str(squashed.state) not in Path("/proc/mounts").read_text()
+    server = re.compile(rf"squashfuse_ll\0{re.escape(squashed.image.location)}".encode())
+    wait_until(lambda: not any_process(server))
+    assert groups_left(squashed.name) == []

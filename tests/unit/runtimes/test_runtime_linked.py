@@ -1,0 +1,115 @@
+"""Link sets: what of the host's an arm shows, in the words of each runtime."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parity.core.availability import Presence
+from parity.runtimes import arms, every_arm, linked
+from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
+
+DIGEST = f"sha256:{'1' * 64}"
+SHOWN = (Path("/opt/parity/tree"), Path("/opt/parity/debian12"))
+CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
+
+
+def _command(name: str, state: Path) -> list[str]:
+    arm = every_arm()[name]
+    image = Image(arm.image_format, "/images/one", DIGEST)
+    return arm.command(Launch("run", image, SCRATCH, state), ["/bin/true"])
+
+
+@pytest.fixture
+def tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_every_container_arm_comes_with_every_link_set(name: str) -> None:
+    own, tree, mpi = (every_arm()[f"{name}{end}"] for end in ("", "-shared-tree", "-host-mpi"))
+    assert (own.link_set, tree.link_set, mpi.link_set) == (OWN, SHARED, HOST_MPI) == LINK_SETS
+    for arm in (tree, mpi):
+        assert arm.runtime == own.runtime
+        assert arm.isolates == own.isolates
+        assert arm.image_format == own.image_format
+        assert not arm.is_native
+    assert tree.title == f"{own.title} (native tree)"
+
+
+def test_what_runs_outside_of_images_has_no_link_sets() -> None:
+    outside = [name for name, arm in arms().items() if not arm.image_format]
+    assert not [name for name in every_arm() for o in outside if name.startswith(f"{o}-shared")]
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        (
+            "apptainer",
+            ["--bind=/tmp/parity,/etc/hosts,/opt/parity/tree:/opt/parity/tree:ro,"
+             "/opt/parity/debian12:/opt/parity/debian12:ro"],
+        ),
+        (
+            "charliecloud-dir",
+            ["--bind=/tmp/parity:/tmp/parity", "--bind=/opt/parity/tree:/opt/parity/tree",
+             "--bind=/opt/parity/debian12:/opt/parity/debian12"],
+        ),
+        (
+            "docker",
+            ["--volume=/tmp/parity:/tmp/parity", "--volume=/opt/parity/tree:/opt/parity/tree:ro",
+             "--volume=/opt/parity/debian12:/opt/parity/debian12:ro"],
+        ),
+        (
+            "podman",
+            ["--volume=/tmp/parity:/tmp/parity", "--volume=/opt/parity/tree:/opt/parity/tree:ro",
+             "--volume=/opt/parity/debian12:/opt/parity/debian12:ro"],
+        ),
+        ("namespaces", ["/tmp/parity", "/opt/parity/tree", "/opt/parity/debian12", "--"]),
+    ],
+)  # fmt: skip
+def test_the_tree_is_shown_in_the_words_of_the_runtime(name, words, tmp_path: Path) -> None:
+    shared, own = _command(f"{name}-shared-tree", tmp_path), _command(name, tmp_path)
+    start = shared.index(words[0])
+    assert shared[start : start + len(words)] == words
+    assert own != shared
+
+
+@pytest.mark.usefixtures("tree")
+def test_the_tree_is_shown_by_the_configuration_of_lxc(tmp_path: Path) -> None:
+    _command("lxc-shared-tree", tmp_path)
+    lines = (tmp_path / "lxc.conf").read_text().splitlines()
+    assert lines[-2:] == [
+        "lxc.mount.entry = /opt/parity/tree opt/parity/tree none bind,ro 0 0",
+        "lxc.mount.entry = /opt/parity/debian12 opt/parity/debian12 none bind,ro 0 0",
+    ]
+
+
+def test_without_a_native_build_there_is_nothing_to_show(monkeypatch) -> None:
+    monkeypatch.setitem(linked._SHOWN, SHARED, tuple)
+    arm = every_arm()["charliecloud-dir-shared-tree"]
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Presence(True, version="1"))
+    presence = arm.probe()
+    assert (presence.available, presence.remedy) == (False, "snakemake native")
+    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+    assert arm.probe() == Presence(True, version="1")
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Presence(False, reason="gone"))
+    assert arm.probe().reason == "gone"
+
+
+def test_the_mpi_that_is_shown_has_no_symbolic_links(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "libmpi.so.40.30.4").touch()
+    (tmp_path / "libmpi.so.40").symlink_to("libmpi.so.40.30.4")
+    (tmp_path / "openmpi").mkdir()
+    monkeypatch.setattr(linked, "_MPI", ((tmp_path, ("openmpi", "libmpi*.so.*")),))
+    assert linked.host_mpi() == (tmp_path / "libmpi.so.40.30.4", tmp_path / "openmpi")
+
+
+def test_what_a_launch_shows_already_comes_first(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+    arm = every_arm()["docker-shared-tree"]
+    launch = Launch("run", Image("docker", DIGEST, DIGEST), SCRATCH, tmp_path)
+    argv = arm.command(replace(launch, binds=(Path("/etc/hosts"),)), [])
+    volumes = [word for word in argv if word.endswith(":ro")]
+    assert volumes[0] == "--volume=/etc/hosts:/etc/hosts:ro"

@@ -1,0 +1,241 @@
+"""What a builder is sent and told: command lines, folders and refusals; nothing is built."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from parity.core import digests
+from parity.core.errors import UserError
+from parity.core.settings import load_yaml
+from parity.software import sources
+from parity.software.build_context import Context, recipe_of, spack_context, system_context
+from parity.software.builders import BUILDERS, build_command, in_store
+from parity.software.native import programs_of
+from parity.software.spack import Spack, find_spack, spack_site
+from parity.software.toolchain import Toolchain
+
+ROOT = Path(__file__).parents[3]
+CONTAINERS = ROOT / "containers"
+COMMITTED = ROOT / "envs/spack"
+
+
+@pytest.fixture
+def toolchain(tmp_path: Path) -> Toolchain:
+    shutil.copytree(COMMITTED, tmp_path / "spack")
+    return Toolchain(tmp_path / "spack/debian12")
+
+
+@pytest.fixture
+def spack(tmp_path: Path) -> Spack:
+    """What `find_spack` would find, in a checkout that has nothing but a program."""
+    for part in ("bin", "etc", "lib/spack/__pycache__", "share", "var/spack/repos", "opt", ".git"):
+        (tmp_path / "checkout" / part).mkdir(parents=True)
+    program = tmp_path / "checkout/bin/spack"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "checkout/lib/spack/__pycache__/a.pyc").touch()
+    section = load_yaml(ROOT / "config/config.yaml")["spack"]
+    site = spack_site(section | {"prefix": str(tmp_path / "prefix")}, jobs=2)
+    return Spack(program, "0.22.1", "", tmp_path / "scope", site)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    (tmp_path / "mirror/_source-cache").mkdir(parents=True)
+    (tmp_path / "mirror/_source-cache/a.tar.gz").write_bytes(b"source")
+    (tmp_path / "mirror/a-1.tar.gz").symlink_to("_source-cache/a.tar.gz")
+    return tmp_path / "mirror"
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every package has version 1."""
+    for module in ("debian_packages", "toolchain"):
+        monkeypatch.setattr(
+            f"parity.software.{module}.installed_versions",
+            lambda names: sorted(f"{name}=1" for name in names),
+        )
+
+
+@pytest.fixture
+def made(
+    tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, installed: None
+) -> Context:
+    (tmp_path / "context").mkdir()
+    return spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, tmp_path / "context")
+
+
+@pytest.mark.parametrize(
+    ("program", "begin"),
+    [
+        ("docker", ["docker", "build", "--network=host"]),
+        ("podman", ["podman", "build", "--isolation=chroot", "--network=host"]),
+        ("buildah", ["buildah", "build", "--isolation=chroot", "--network=host"]),
+    ],
+)
+def test_the_command_line_of_each_builder(program: str, begin: list[str]) -> None:
+    (builder,) = [builder for builder in BUILDERS if builder.program == program]
+    context = Context(Path("/c"), "system", {"PACKAGES": "a=1 b=2"}, "FROM")
+    assert build_command(builder, context, "debian@sha256:1", "f00", Path("/t/id")) == [
+        *begin,
+        "--build-arg",
+        "BASE=debian@sha256:1",
+        "--build-arg",
+        "RECIPE=f00",
+        "--build-arg",
+        "PACKAGES=a=1 b=2",
+        "--target",
+        "system",
+        "--iidfile",
+        "/t/id",
+        "--file",
+        "/c/Dockerfile",
+        "/c",
+    ]
+
+
+def test_where_each_builder_leaves_its_image() -> None:
+    docker, podman, buildah = BUILDERS
+    assert in_store(docker, "sha256:1") == "docker-daemon:sha256:1"
+    assert in_store(podman, "sha256:1") == in_store(buildah, "1") == "containers-storage:@1"
+
+
+def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
+    context = system_context(CONTAINERS, ["b=2", "a=1"])
+    assert (context.folder, context.stage) == (CONTAINERS, "system")
+    assert context.arguments == {"PACKAGES": "b=2 a=1"}
+    assert sorted(path.name for path in CONTAINERS.iterdir()) == ["Dockerfile", "hosts"]
+
+
+def test_the_stages_of_the_dockerfile_are_those_that_are_asked_for() -> None:
+    lines = (CONTAINERS / "Dockerfile").read_text().splitlines()
+    stages = [line for line in lines if line.startswith("FROM ")]
+    # The classic builder of Docker makes every stage up to the one that is asked for.
+    assert stages == ["FROM ${BASE} AS system", "FROM system AS build", "FROM system AS spack"]
+
+
+def test_the_arguments_of_a_toolchain_s_image(made: Context, spack: Spack) -> None:
+    origin = json.loads((COMMITTED / "debian12/lock.json").read_text())
+    packages = load_yaml(COMMITTED / "debian12/debian.yaml")
+    assert made.stage == "spack"
+    assert made.arguments == {
+        "PACKAGES": " ".join(sorted(["sysbench=2", *(f"{name}=1" for name in packages["run"])])),
+        "BUILD_PACKAGES": " ".join(f"{name}=1" for name in packages["build"]),
+        "PREFIX": str(spack.site.prefix),
+        "TOOLCHAIN": "debian12",
+        "LOCK": origin["spack.lock"],
+        "RECIPES": origin["recipes"],
+    }
+
+
+def test_the_context_holds_all_that_is_copied(made: Context) -> None:
+    names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*")}
+    assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= names
+    toolchain = {"spack.yaml", "spack.lock", "lock.json", "debian.yaml", "recipes/repo.yaml"}
+    assert {f"toolchain/{name}" for name in toolchain} <= names
+    assert "toolchain/recipes/packages/netpipe/package.py" in names
+    assert os.access(made.folder / "spack/bin/spack", os.X_OK)
+    # The image's own lock is the very file that the label has the digest of.
+    assert digests.digest(made.folder / "toolchain/spack.lock") == made.arguments["LOCK"]
+    assert (made.folder / "sources/a-1.tar.gz").is_symlink()
+    assert (made.folder / "sources/a-1.tar.gz").read_bytes() == b"source"
+
+
+def test_the_context_has_neither_history_nor_what_was_compiled(made: Context) -> None:
+    names = [path.name for path in made.folder.rglob("*")]
+    assert not {"__pycache__", "a.pyc", ".git", "opt"} & set(names)
+
+
+def test_spack_is_told_the_same_place_in_the_image(made: Context, spack: Spack) -> None:
+    prefix = spack.site.prefix
+    scope = {path.stem: json.loads(path.read_text()) for path in (made.folder / "scope").iterdir()}
+    assert scope["config"]["config"]["install_tree"]["root"] == str(prefix / "tree")
+    assert scope["repos"]["repos"] == [str(prefix / "debian12/recipes")]
+    assert scope["mirrors"]["mirrors"] == {"sources": "file:///sources"}
+
+
+def test_the_image_s_recipe_follows_the_lock(
+    tmp_path: Path, made: Context, toolchain: Toolchain, spack: Spack, mirror: Path
+) -> None:
+    before = recipe_of(made, "sha256:1")
+    again = tmp_path / "again"
+    again.mkdir()
+    same = spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, again)
+    assert recipe_of(same, "sha256:1") == before
+    origin = json.loads(toolchain.origin.read_text())
+    toolchain.origin.write_text(json.dumps(origin | {"spack.yaml": "sha256:0"}))
+    other = tmp_path / "other"
+    other.mkdir()
+    changed = spack_context(CONTAINERS, ["sysbench=2"], toolchain, spack, mirror, other)
+    assert recipe_of(changed, "sha256:1") != before
+
+
+def test_a_failed_gathering_leaves_the_older_mirror(
+    tmp_path: Path,
+    toolchain: Toolchain,
+    spack: Spack,
+    mirror: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def run(_spack: Spack, *words: str | Path, log: Path) -> str:
+        asked.append([str(word) for word in words])
+        raise UserError("failed\n==> Warning: Error while fetching hpcc@1.5.0\n==> Error: none")
+
+    monkeypatch.setattr(Spack, "run", run)
+    with pytest.raises(UserError, match=r"cannot be fetched: hpcc@1\.5\.0\n") as caught:
+        sources.gather_sources(spack, toolchain, mirror, tmp_path / "log")
+    said = str(caught.value)
+    assert "spack.sources" in said and "spack mirror create" in said and "hpcc netpipe" in said
+    assert (mirror / "a-1.tar.gz").exists()
+    (words,) = asked
+    assert (words[0], words[2:]) == (
+        "--env-dir",
+        ["mirror", "create", "--all", "--directory", str(mirror.with_name(".mirror.part"))],
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        (
+            "==> Warning: Error while fetching b@1\n==> Warning: Error while fetching a@2",
+            "a@2, b@1",
+        ),
+        ("==> Error: no such mirror\nsee the log", "no such mirror"),
+        ("the last line", "the last line"),
+    ],
+)
+def test_what_spack_says_of_sources_in_one_line(said: str, what: str) -> None:
+    assert sources.unfetched(said) == what
+
+
+def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) -> None:
+    for name, data in {
+        "mpip/lib/libmpiP.so": b"\x7fELF",
+        "hpcc/bin/hpcc": b"\x7fELF",
+        "hpcc/bin/script": b"#!/bin/sh",
+        "mpip/share/other": b"\x7fELF",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    found = [str(path.relative_to(tmp_path)) for path in programs_of(tmp_path)]
+    assert found == ["hpcc/bin/hpcc", "mpip/lib/libmpiP.so"]
+
+
+def test_a_real_spack_gathers_a_mirror_for_the_committed_lock(tmp_path: Path) -> None:
+    """With a checkout in PARITY_SPACK and a mirror in PARITY_SOURCES."""
+    checkout, mirror = os.environ.get("PARITY_SPACK"), os.environ.get("PARITY_SOURCES")
+    if not checkout or not mirror:
+        pytest.skip("PARITY_SPACK and PARITY_SOURCES name no Spack and no source mirror")
+    section = load_yaml(ROOT / "config/config.yaml")["spack"]
+    named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
+    spack = find_spack(spack_site(section | named, jobs=1), COMMITTED / "repo", tmp_path / "log")
+    toolchain = Toolchain(COMMITTED / "debian12")
+    sources.gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
+    names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
+    assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

@@ -1,0 +1,358 @@
+"""Digests, the chain of image records, and what is refused before anything is built."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from parity.core import digests
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
+from parity.preview import install
+from parity.records.schema import IMAGES
+from parity.software import base, build, builders, debian_packages
+from parity.software.build_context import Context, recipe_of
+from parity.software.images import (
+    Converter,
+    ImageRecord,
+    config_digest,
+    forget_failures,
+    layer_digests,
+    line_of,
+    made_or_reason,
+    make_format,
+    manifest_digest,
+    read_record,
+    write_record,
+)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin/program").write_bytes(b"\x7fELF")
+    (root / "bin/program").chmod(0o755)
+    (root / "bin/link").symlink_to("program")
+    (root / "empty").mkdir()
+    return root
+
+
+def test_file_digest_is_its_sha256(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"abc")
+    assert digests.digest(file) == f"sha256:{hashlib.sha256(b'abc').hexdigest()}"
+
+
+def test_tree_digest_does_not_depend_on_place_or_time(tree, tmp_path):
+    before = digests.digest(tree)
+    os.utime(tree / "bin/program", (1, 1))
+    moved = tree.rename(tmp_path / "elsewhere")
+    assert digests.digest(moved) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: (root / "bin/program").write_bytes(b"\x7fELG"),
+        lambda root: (root / "bin/program").chmod(0o4755),
+        lambda root: (root / "bin").chmod(0o700),
+        lambda root: (root / "empty").rmdir(),
+        lambda root: (root / "bin/program").rename(root / "bin/other"),
+        lambda root: (root / "new").touch(),
+        lambda root: ((root / "bin/link").unlink(), (root / "bin/link").symlink_to("other")),
+        lambda root: ((root / "bin/link").unlink(), (root / "bin/link").write_text("program")),
+    ],
+    ids=["byte", "mode", "folder-mode", "gone", "renamed", "new", "link", "link-to-file"],
+)
+def test_tree_digest_sees_every_change(tree, change):
+    before = digests.digest(tree)
+    change(tree)
+    assert digests.digest(tree) != before
+
+
+def test_a_link_out_of_the_tree_is_not_followed(tree, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tree / "out").symlink_to(outside)
+    before = digests.digest(tree)
+    (outside / "file").touch()
+    assert digests.digest(tree) == before
+
+
+def test_size_counts_a_linked_file_once(tree):
+    (tree / "bin/program").write_bytes(b"x" * 100_000)
+    once = digests.size_on_disk(tree)
+    (tree / "bin/again").hardlink_to(tree / "bin/program")
+    assert digests.size_on_disk(tree) == once >= 100_000
+
+
+def test_a_base_by_digest_is_taken():
+    reference = f"docker.io/library/debian@sha256:{'a' * 64}"
+    record = base.registry_base(reference)
+    assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
+
+
+def context(**changes):
+    facts = {"folder": Path("c"), "stage": "system", "arguments": {"A": "1"}, "made_from": "FROM"}
+    return Context(**facts | changes)
+
+
+def test_the_recipe_changes_with_each_of_its_parts():
+    recipes = {
+        recipe_of(context(), "sha256:1"),
+        recipe_of(context(made_from="FROM b"), "sha256:1"),
+        recipe_of(context(), "sha256:2"),
+        recipe_of(context(stage="spack"), "sha256:1"),
+        recipe_of(context(arguments={"A": "2"}), "sha256:1"),
+        recipe_of(context(arguments={"A": "1", "B": "1"}), "sha256:1"),
+    }
+    assert len(recipes) == 6
+    assert recipe_of(context(folder=Path("elsewhere")), "sha256:1") in recipes
+
+
+def test_sources_are_apts_own_of_this_release_only(monkeypatch):
+    lines = [
+        "Debian\tbookworm\thttp://mirror.example/debian/\tmain",
+        "Debian\tbookworm\thttp://mirror.example/debian/\tmain",
+        "Debian\tbookworm-security\thttp://mirror.example/security/\tmain",
+        "Debian\tsid\thttp://mirror.example/debian/\tmain",
+        "Somebody\tbookworm\thttp://other.example/\tmain",
+        "$(ORIGIN)\t$(RELEASE)\thttp://unfetched.example/\tmain",
+    ]
+    monkeypatch.setattr(debian_packages, "is_installed", lambda _program: True)
+    monkeypatch.setattr(debian_packages, "output_of", lambda _argv: "\n".join(lines))
+    assert debian_packages.debian_sources("bookworm") == [
+        "deb http://mirror.example/debian/ bookworm main",
+        "deb http://mirror.example/security/ bookworm-security main",
+    ]
+
+
+def test_without_a_builder_the_record_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "is_installed", lambda _program: True)
+    monkeypatch.setattr(builders, "answer_of", lambda _argv: (False, ""))
+    base = ImageRecord("base", digest="sha256:1", location="/base.tar")
+    record = build.build_image(base, context(), tmp_path / "oci", tmp_path / "l")
+    assert record.reason == "no image builder: docker, podman or buildah"
+    directory = build.unpack_image(record, tmp_path / "d", rootless=True, log=tmp_path / "l")
+    assert directory.reason == record.reason
+    assert make_format(converter(), record, directory, tmp_path / "x").reason == record.reason
+
+
+def test_record_has_the_columns_of_the_images_table():
+    columns = {column.name for column in IMAGES.columns} - {"campaign"}
+    assert set(vars(ImageRecord("oci"))) == columns | {"location", "recipe"}
+
+
+def test_records_survive_being_written(tmp_path):
+    record = ImageRecord("sif", "sha256:1", "oci", "sha256:2", 5, 0.25, "tool 1", "", "/x", "r")
+    write_record(record, tmp_path / "sif.json")
+    assert read_record(tmp_path / "sif.json") == record
+    assert [file.name for file in tmp_path.iterdir()] == ["sif.json"]
+
+
+def layout(folder):
+    """A minimal OCI image layout; returns the digests of manifest and configuration."""
+
+    def blob(value):
+        data = json.dumps(value).encode()
+        digest = hashlib.sha256(data).hexdigest()
+        (folder / "blobs/sha256" / digest).write_bytes(data)
+        return f"sha256:{digest}"
+
+    (folder / "blobs/sha256").mkdir(parents=True)
+    config = blob({"rootfs": {"type": "layers", "diff_ids": ["sha256:base", "sha256:top"]}})
+    manifest = blob({"config": {"digest": config}})
+    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": manifest}]}))
+    return manifest, config
+
+
+def converter(convert=None, reason="", digest=None, image_format="squashfs"):
+    def write(_oci, _rootfs, destination):
+        destination.write_text("image")
+        return str(destination)
+
+    return Converter(
+        image_format,
+        "oci",
+        reason,
+        "tool 1",
+        convert or write,
+        digest or (lambda location: digests.digest(Path(location))),
+        lambda location: 5,
+    )
+
+
+@pytest.fixture
+def oci(tmp_path):
+    manifest, _ = layout(tmp_path / "oci")
+    return ImageRecord("oci", manifest, location=str(tmp_path / "oci"), recipe="r")
+
+
+def test_the_chain_is_read_from_the_layout(tmp_path):
+    manifest, config = layout(tmp_path)
+    assert (manifest_digest(tmp_path), config_digest(tmp_path)) == (manifest, config)
+    assert layer_digests(tmp_path) == ["sha256:base", "sha256:top"]
+
+
+def test_a_format_is_published_whole(tmp_path, oci):
+    final = tmp_path / "image.squashfs"
+    final.write_text("an older one")
+    record = make_format(converter(), oci, ImageRecord("directory"), final)
+    assert final.read_text() == "image"
+    assert record.digest == digests.digest(final)
+    assert (record.parent, record.parent_digest, record.recipe) == ("oci", oci.digest, "r")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failed_conversion_leaves_the_older_image(tmp_path, oci):
+    final = tmp_path / "image.squashfs"
+    final.write_text("an older one")
+
+    def fails(_oci, _rootfs, destination):
+        destination.write_text("half")
+        raise UserError("disk full")
+
+    with pytest.raises(UserError):
+        make_format(converter(fails), oci, ImageRecord("directory"), final)
+    assert final.read_text() == "an older one"
+
+
+def test_an_absent_runtime_is_a_reason(tmp_path, oci):
+    record = make_format(
+        converter(reason="not installed"), oci, ImageRecord("directory"), tmp_path / "x"
+    )
+    assert (record.reason, record.digest, record.location) == ("not installed", "", "")
+
+
+def test_a_store_must_hold_that_very_image(tmp_path, oci):
+    def stored(identity):
+        return converter(lambda *_: identity, "", lambda location: location, "docker")
+
+    same = config_digest(Path(oci.location))
+    assert make_format(stored(same), oci, ImageRecord("directory"), tmp_path / "x").digest == same
+    other = f"sha256:{'0' * 64}"
+    with pytest.raises(UserError, match=other) as error:
+        make_format(stored(other), oci, ImageRecord("directory"), tmp_path / "x")
+    assert same in str(error.value)
+
+
+def test_a_failed_command_shows_its_output():
+    with pytest.raises(UserError, match="status 3") as error:
+        output_of(["/bin/sh", "-c", "echo seen; echo heard >&2; exit 3"])
+    assert "seen" in str(error.value) and "heard" in str(error.value)
+
+
+def test_an_absent_program_is_an_answer_for_probes_and_an_error_for_work():
+    assert answer_of(["no-such-program"])[0] is False
+    with pytest.raises(UserError, match="not installed"):
+        output_of(["no-such-program"])
+
+
+def test_a_hanging_program_is_an_answer():
+    assert answer_of(["sleep", "5"], seconds=0.1)[0] is False
+
+
+def test_missing_packages_by_what_wants_them():
+    wanted = {"arm a": ("x", "y"), "arm b": ("y",), "paper": ("z",)}
+    assert install.missing_packages(wanted, frozenset({"y", "z"})) == {"arm a": ["x"]}
+
+
+def test_what_is_wanted_includes_every_arm_and_benchmark():
+    wanted = install.wanted_packages()
+    assert "podman" in wanted["arm podman"]
+    assert "sysbench" in wanted["benchmark sysbench"]
+    assert {"umoci", "skopeo", "mmdebstrap"} <= set(wanted["images"])
+
+
+def test_compilers_are_wanted_only_with_a_toolchain():
+    assert "toolchain debian12" not in install.wanted_packages()
+    assert {"gcc-12", "openmpi-bin"} <= set(
+        install.wanted_packages("debian12")["toolchain debian12"]
+    )
+
+
+def test_an_unknown_toolchain_installs_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
+    assert install.main(["--toolchain", "debian99"]) == 1
+    assert "unknown toolchain" in capsys.readouterr().out
+
+
+def test_one_failed_install_does_not_stop_the_others(monkeypatch):
+    asked = []
+
+    def apt(argv, **_):
+        names = [word for word in argv if word in ("good", "bad")]
+        asked.append(names)
+        if "bad" in names:
+            raise UserError("no package bad")
+        return ""
+
+    monkeypatch.setattr(install, "output_of", apt)
+    failures = install._apt_install({"arm a": ["bad"], "arm b": ["good"]})
+    assert failures == {"arm a": "no package bad"}
+    assert asked[-2:] == [["bad"], ["good"]]
+
+
+def test_a_user_gets_one_list_and_one_command(monkeypatch, capsys):
+    monkeypatch.setattr(install, "installed_packages", frozenset)
+    install.advise_user({"arm a": ("x",), "paper": ("x", "y")})
+    said = capsys.readouterr().out
+    assert "sudo apt-get install --no-install-recommends x y\n" in said
+
+
+def test_outdated_libraries_are_those_that_the_benchmarks_depend_on(monkeypatch):
+    answers = {
+        "apt-cache": "sysbench\n  Depends: libssl3\nlibssl3\n<virtual>\n",
+        "apt-get": "Inst libssl3 [1] (2 Debian)\nInst postgresql [1] (2 Debian)\nConf libssl3\n",
+    }
+    monkeypatch.setattr(install, "output_of", lambda argv, **_: answers[argv[0]])
+    monkeypatch.setattr(install, "installed_packages", lambda: frozenset({"sysbench"}))
+    monkeypatch.setattr(install, "is_installed", lambda _program: True)
+    assert install.outdated_libraries() == ["libssl3"]
+
+
+def test_libraries_are_only_named_unless_asked_for(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(install, "outdated_libraries", lambda: ["libssl3"])
+    monkeypatch.setattr(install, "output_of", lambda argv, **_: asked.append(argv))
+    install.level_libraries(upgrade=False)
+    assert not asked
+    assert "--only-upgrade libssl3" in capsys.readouterr().out
+    install.level_libraries(upgrade=True)
+    assert asked[0][-1] == "libssl3"
+
+
+def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):
+    def fail():
+        raise UserError("the tool failed\nwith much to say")
+
+    record = made_or_reason(fail, ImageRecord("sif", parent="oci"), tmp_path / "log")
+    assert (record.format, record.reason) == ("sif", "making it failed: the tool failed")
+    assert "much to say" in (tmp_path / "log").read_text()
+    assert "sif could not be made" in capsys.readouterr().err
+
+
+def test_a_registry_s_base_is_a_line_without_size():
+    record = base.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
+    assert line_of(record).startswith("base")
+
+
+def test_what_could_not_be_made_is_tried_again(tmp_path):
+    write_record(ImageRecord("sif", reason="not installed"), tmp_path / "sif.json")
+    write_record(ImageRecord("oci", digest="sha256:1"), tmp_path / "oci.json")
+    (tmp_path / "images.json").write_text("{}")
+    assert forget_failures(tmp_path) == ["sif"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]
+
+
+def test_a_tree_is_read_in_the_order_of_sorted_paths(tmp_path):
+    for name in ("a/b", "a-b", "a.b", "a/b.c/d", "A", "ä/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).is_dir() or (tmp_path / name).touch()
+    lines = list(digests._manifest_lines(tmp_path))
+    expected = sorted(tmp_path.rglob("*"))
+    names = [line.split(b"\0")[0].decode() for line in lines]
+    assert names == [".", *(str(path.relative_to(tmp_path)) for path in expected)]

@@ -1,0 +1,100 @@
+"""What the parity audit leaves: everything as JSON, and two tables that one can copy."""
+
+from __future__ import annotations
+
+import csv
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from parity.checks.parity_audit.comparison import Difference, Likeness, Mismatch, reference_of
+from parity.checks.parity_audit.side import Side
+from parity.core.code_identity import identity
+from parity.core.files import write_json
+from parity.measure import node
+from parity.plan.plan import provider_of
+
+VERSION = 1
+_PROGRAMS = (
+    "benchmark", "program", "arm", "link_set", "verdict", "confounded", "sha256",
+    "reference_sha256", "build_id", "libraries_that_differ", "reason",
+)  # fmt: skip
+_INTERFACE = ("fact", "arm", "value", "reference", "differs")
+
+
+def write(
+    folder: Path,
+    plan: Mapping[str, Any],
+    sides: Sequence[Side],
+    likenesses: Sequence[Likeness],
+    differences: Sequence[Difference],
+    mismatches: Sequence[Mismatch],
+) -> None:
+    """Write `<campaign>.json`, `<campaign>.csv` (programs) and `<campaign>-interface.csv`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    campaign = plan["campaign"]
+    document = {
+        "version": VERSION,
+        "campaign": campaign,
+        "provider": provider_of(plan),
+        "reference": plan["reference"],
+        "asked": datetime.now(UTC).isoformat(timespec="seconds"),
+        "node_name": platform.node(),
+        "node": node.facts(),
+        "program": identity(),
+        "sides": [asdict(side) for side in sides],
+        "likenesses": [asdict(row) | {"confounded": row.is_confounded} for row in likenesses],
+        "interface": [asdict(each) for each in differences],
+        "mismatches": [asdict(each) for each in mismatches],
+    }
+    write_json(folder / f"{campaign}.json", document)
+    _write_csv(folder / f"{campaign}.csv", _PROGRAMS, program_rows(likenesses))
+    rows = interface_rows(sides, plan["reference"])
+    _write_csv(folder / f"{campaign}-interface.csv", _INTERFACE, rows)
+
+
+def program_rows(likenesses: Sequence[Likeness]) -> list[tuple[str, ...]]:
+    """A row for each program of each benchmark in each arm but the reference."""
+    return [
+        (
+            row.benchmark,
+            program.path,
+            row.arm,
+            row.link_set,
+            program.verdict,
+            "yes" if row.is_confounded else "no",
+            program.sha256,
+            program.reference_sha256,
+            program.build_id,
+            " ".join(program.libraries),
+            row.reason,
+        )
+        for row in likenesses
+        for program in row.programs
+    ]
+
+
+def interface_rows(sides: Sequence[Side], reference: str) -> list[tuple[str, ...]]:
+    """A row for each fact of each arm that answered, by fact; empty where it cannot be seen."""
+    base = reference_of(sides, reference).interface
+    facts = dict.fromkeys(fact for side in sides for fact in side.interface)
+    return [
+        (
+            fact,
+            side.arm,
+            side.interface.get(fact, ""),
+            base.get(fact, ""),
+            "no" if side.interface.get(fact, "") == base.get(fact, "") else "yes",
+        )
+        for fact in facts
+        for side in sides
+        if not side.reason
+    ]
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])

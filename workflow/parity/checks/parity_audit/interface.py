@@ -1,0 +1,207 @@
+"""What the kernel and the runtime show a program, asked inside the arm as the program would be.
+
+Like the audit of binaries this is a constant shell script that needs dash, coreutils and
+sed. Every line of its answer begins with what it is about, so whatever a runtime says
+beside it is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from parity.benchmarks.model import Program
+from parity.measure.inner_command import namespaces, witnessed
+from parity.measure.node import selected
+from parity.software.binaries import audit_script
+
+_LAST_LINE = "answered everything"
+
+# The names of the variables that the shell was started with, from the kernel, because a
+# shell adds some of its own. The shell opens the file, so it is about the shell.
+_VARIABLES = r"""
+exec 3< /proc/self/environ
+sed -z 's/=.*//' <&3 | tr '\0' '\n' | sed "s/^/$0 /"
+exec 3<&-
+"""
+# What the runtime hands over, before `env -i` takes it away.
+_HANDED_OVER = rf"""{_VARIABLES}
+exec "$@"
+"""
+
+# A control group's limits are looked up from its own level to the highest that can be seen.
+_SCRIPT = rf"""{_VARIABLES}
+echo "kernel $(uname -r)"
+echo "glibc $(ldd --version 2>/dev/null | sed -n 1p)"
+for name in enabled defrag; do
+  file=/sys/kernel/mm/transparent_hugepage/$name
+  if [ -r $file ]; then echo "huge-pages-$name $(cat $file)"; fi
+done
+sed 's/^/status /' /proc/self/status
+sed 's/^/limit /' /proc/self/limits
+stat -f -c 'shm %T %S %b' /dev/shm 2>/dev/null
+echo "user $(id -u)"
+sed 's/^/user-map /' /proc/self/uid_map
+echo "group $(id -g)"
+sed 's/^/group-map /' /proc/self/gid_map
+while IFS=: read -r number controllers path; do
+  folder=/sys/fs/cgroup/$controllers
+  if [ "$number" = 0 ] && [ -d /sys/fs/cgroup/unified ]; then folder=/sys/fs/cgroup/unified; fi
+  if [ ! -d "$folder$path" ]; then path=; fi
+  while :; do
+    for file in memory.limit_in_bytes cpu.cfs_quota_us cpu.cfs_period_us cpu.shares cpuset.cpus \
+        memory.high memory.max cpu.max cpu.weight cpuset.cpus.effective pids.max; do
+      if [ -r "$folder$path/$file" ]; then echo "cgroup $file $(cat "$folder$path/$file")"; fi
+    done
+    if [ -z "${{path#/}}" ]; then break; fi
+    path=${{path%/*}}
+  done
+done < /proc/self/cgroup
+"$@"
+echo "{_LAST_LINE}"
+"""
+
+_STATUS = {
+    "THP_enabled": "huge pages of the process",
+    "Seccomp": "seccomp",
+    "Seccomp_filters": "seccomp filters",
+    "NoNewPrivs": "no new privileges",
+    "CapEff": "effective capabilities",
+    "Speculation_Store_Bypass": "speculative store bypass",
+    "SpeculationIndirectBranch": "speculative indirect branches",
+    "Mems_allowed_list": "memory nodes",
+}
+_SPELT = {
+    "huge pages of the process": {"0": "off", "1": "allowed"},
+    "seccomp": {"0": "off", "1": "strict", "2": "filter"},
+    "no new privileges": {"0": "no", "1": "yes"},
+}
+# Files in which a level without a limit says so, or gives a number beyond any memory.
+_LIMITS = ("memory.limit_in_bytes", "memory.high", "memory.max", "cpu.max", "pids.max")
+_NO_LIMIT = 2**60
+
+
+def question(paths: Sequence[str], cpus: Sequence[int]) -> list[str]:
+    """The inner command that asks an arm for its interface, and for the binaries at `paths`.
+
+    It takes the place of a timed program: bound to `cpus`, with the fixed environment.
+    """
+    argv = ("/bin/sh", "-c", _SCRIPT, "variable", *audit_script(paths))
+    return ["/bin/sh", "-c", _HANDED_OVER, "handed-over", *witnessed(Program(argv, tuple(cpus)))]
+
+
+def is_whole(text: str) -> bool:
+    """Whether an answer ends where the script does."""
+    return _LAST_LINE in text.splitlines()
+
+
+def parse_interface(
+    text: str, evidence: Mapping[str, str], ours: Mapping[str, str]
+) -> dict[str, str]:
+    """The facts of an answer by name, in a fixed order; what cannot be seen there is empty.
+
+    Args:
+        text: standard output of `question`.
+        evidence: what the witness said (`inner.evidence`).
+        ours: the runner's own namespaces, name to inode.
+    """
+    said = _by_kind(text)
+    status = dict(_pair(line, ":") for line in said.get("status", ()))
+    filesystem, _, options = evidence.get("root", "").partition(",")
+    inside = namespaces(evidence)
+    foreign = [name for name in sorted(ours) if inside.get(name, ours[name]) != ours[name]]
+    facts = {
+        "kernel": _first(said, "kernel"),
+        "glibc": _first(said, "glibc"),
+        "transparent huge pages": selected(_first(said, "huge-pages-enabled")),
+        "huge page defragmentation": selected(_first(said, "huge-pages-defrag")),
+        **{name: status.get(key, "") for key, name in _STATUS.items()},
+        "/dev/shm": _shared_memory(_first(said, "shm")),
+        "root file system": filesystem,
+        "root options": options,
+        "namespaces of its own": " ".join(foreign) or ("none" if inside else ""),
+        "user": _identity(said, "user"),
+        "group": _identity(said, "group"),
+        "variables of the program": _names(said, "variable"),
+        "variables of the runtime": _names(said, "handed-over"),
+        **dict(_limit(line) for line in said.get("limit", ())[1:]),
+        **_control_group(said.get("cgroup", ())),
+    }
+    return {name: _SPELT.get(name, {}).get(value, value) for name, value in facts.items()}
+
+
+def _by_kind(text: str) -> dict[str, list[str]]:
+    """The rest of each line by its first word."""
+    said: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        kind, rest = _pair(line, " ")
+        said.setdefault(kind, []).append(rest)
+    return said
+
+
+def _pair(line: str, separator: str) -> tuple[str, str]:
+    key, _, value = line.partition(separator)
+    return key.strip(), value.strip()
+
+
+def _first(said: Mapping[str, Sequence[str]], kind: str) -> str:
+    return next(iter(said.get(kind, ())), "")
+
+
+def _names(said: Mapping[str, Sequence[str]], kind: str) -> str:
+    return " ".join(sorted(said.get(kind, ()))) or ("none" if said else "")
+
+
+def _shared_memory(said: str) -> str:
+    """`tmpfs, 64 MiB` from type, block size and blocks; no blocks are no limit."""
+    words = said.split()
+    if len(words) < 3 or not all(word.isdecimal() for word in words[-2:]):
+        return ""
+    size = int(words[-2]) * int(words[-1])
+    return f"{' '.join(words[:-2])}, {f'{size / 2**20:.0f} MiB' if size else 'no limit'}"
+
+
+def _identity(said: Mapping[str, Sequence[str]], kind: str) -> str:
+    """`0, outside 1000`: an id, and which it is in the user namespace around it.
+
+    Lines of a map are first id inside, first id outside, how many (user_namespaces(7)).
+    """
+    number = _first(said, kind)
+    if not number.isdecimal():
+        return ""
+    for line in said.get(f"{kind}-map", ()):
+        words = line.split()
+        if len(words) == 3 and all(word.isdecimal() for word in words):
+            inside, outside, count = map(int, words)
+            if inside <= int(number) < inside + count:
+                return f"{number}, outside {int(number) - inside + outside}"
+    return f"{number}, outside nobody"
+
+
+def _limit(line: str) -> tuple[str, str]:
+    """Name and `soft/hard` of a line of /proc/self/limits, such as `Max open files 1024 …`.
+
+    The kernel sets the columns at 26 and 47 (fs/proc/base.c, proc_pid_limits).
+    """
+    name, soft, hard = line[:25].strip(), line[26:46].strip(), line[47:67].strip()
+    name = name.removeprefix("Max ")
+    return f"limit of {name}", soft if soft == hard else f"{soft}/{hard}"
+
+
+def _control_group(lines: Iterable[str]) -> dict[str, str]:
+    """For each file its nearest value that limits anything, else its nearest value."""
+    found: dict[str, str] = {}
+    for line in lines:
+        file, value = _pair(line, " ")
+        known = found.get(file)
+        if known is None or (file in _LIMITS and _is_open(known) and not _is_open(value)):
+            found[file] = value
+    return {
+        f"cgroup {file}": "no limit" if file in _LIMITS and _is_open(value) else value
+        for file, value in sorted(found.items())
+    }
+
+
+def _is_open(value: str) -> bool:
+    """Whether the value of a limit's file lets everything through."""
+    first = value.partition(" ")[0]
+    return first == "max" or (first.isdecimal() and int(first) >= _NO_LIMIT)

@@ -1,0 +1,209 @@
+"""The planted studies, and what is promised of the conclusions that are drawn from each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from parity.analysis.statistics.power import gated_blocks_needed
+from parity.checks.planted_truth import acceptance, measures
+from parity.checks.planted_truth.campaign import (
+    DOUBLE,
+    FIRST,
+    FOURTH,
+    MORE,
+    SAME,
+    SECOND,
+    THIRD,
+    Campaign,
+    Claimed,
+)
+from parity.checks.planted_truth.measures import LEVEL, Measure, cost
+from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
+from parity.checks.planted_truth.planted_effects import Misfortune, Noise, Truth
+from parity.claims.terms import CONTRADICTED, SUPPORTED
+
+CASES = 25
+MARGIN = 0.01
+QUIET = Noise(run=0.006)
+# What the arms of each scenario stand for: no effect, one at the margin to either side, and
+# one far beyond it.
+EQUAL, UPPER, FAR, LOWER = FIRST, SECOND, THIRD, FOURTH
+COSTLY, AT_UPPER, AT_LOWER = 1.05, 1 + MARGIN, 1 / (1 + MARGIN)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A planted study and its measures.
+
+    Attributes:
+        about: what is planted beside the arms' costs, in words.
+        replicates: cases of a full validation.
+    """
+
+    name: str
+    about: str
+    campaign: Campaign
+    replicates: int
+    measures: Sequence[Measure]
+
+
+def _campaign(
+    name: str,
+    noise: Noise,
+    blocks: int,
+    ratios: Mapping[str, float],
+    misfortune: Misfortune | None = None,
+    claims: Sequence[Claimed] = (),
+) -> Campaign:
+    """A campaign of a time and a margin of 1 %; each arm is claimed to be the same."""
+    arms = tuple(arm for arm in ratios if arm != DOUBLE)
+    same = [Claimed(SAME, (arm,)) for arm in arms]
+    truth = Truth(noise, ratios, misfortune or Misfortune())
+    return Campaign(name, PROCESSOR.name, CASES, blocks, arms, MARGIN, truth, (*same, *claims))
+
+
+def quiet() -> Scenario:
+    """Chance alone, in the design that the planner asks for at 80 % power."""
+    ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY, LOWER: AT_LOWER}
+    near = (EQUAL, UPPER, LOWER)
+    claims = [Claimed(SAME, near), Claimed(MORE, (EQUAL,)), Claimed(MORE, (FAR,))]
+    blocks = gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8)
+    campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
+    all_three = ", ".join(cost(ratios[arm]) for arm in near)
+    level = acceptance.at_most(LEVEL)
+    return Scenario(
+        "quiet",
+        f"a time; runs differ by {100 * QUIET.run:g} %, blocks by {100 * QUIET.block:g} %, nodes "
+        f"by {100 * QUIET.node:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
+        campaign,
+        3000,
+        [
+            *measures.power(campaign, EQUAL),
+            *measures.falsely_equivalent(UPPER, AT_UPPER),
+            *measures.falsely_equivalent(LOWER, AT_LOWER),
+            measures.judged(all_three, SAME, near, SUPPORTED, level),
+            measures.judged(all_three, SAME, near, CONTRADICTED, level),
+            measures.judged(
+                cost(AT_UPPER), SAME, (UPPER,), CONTRADICTED, acceptance.at_most(LEVEL / 2)
+            ),
+            measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
+            measures.judged("the same", MORE, (EQUAL,), SUPPORTED, level),
+            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
+            measures.covered(EQUAL, 1.0),
+            measures.covered(FAR, COSTLY),
+            measures.unbiased(FAR, COSTLY),
+            measures.consistent(UPPER, AT_UPPER),
+        ],
+    )
+
+
+def bandwidth() -> Scenario:
+    """More is better, more noise, another margin, and a design of half the power."""
+    noise, margin = Noise(run=0.012), 0.02
+    ratios = {EQUAL: 1.0, UPPER: 1 + margin}
+    arms = tuple(ratios)
+    campaign = Campaign(
+        name="bandwidth",
+        benchmark=BANDWIDTH.name,
+        cases=CASES,
+        blocks=gated_blocks_needed(noise.of_a_pair, margin, 0.5),
+        arms=arms,
+        margin=margin,
+        truth=Truth(noise, ratios),
+        claims=tuple(Claimed(SAME, (arm,)) for arm in arms),
+    )
+    return Scenario(
+        "bandwidth",
+        f"a bandwidth, of which more is better; as above, but runs differ by {100 * noise.run:g} %",
+        campaign,
+        2500,
+        [
+            *measures.power(campaign, EQUAL),
+            *measures.falsely_equivalent(UPPER, 1 + margin),
+            measures.covered(EQUAL, 1.0),
+        ],
+    )
+
+
+def disturbed() -> Scenario:
+    """Drift within blocks, an effect of the order, and outliers with a heavy tail."""
+    noise = Noise(
+        run=QUIET.run, block_drift=0.0005, first=0.004, outlier_share=0.1, outlier_size=0.03
+    )
+    ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
+    return Scenario(
+        "disturbed",
+        "as quiet; beside all that, each run of a block costs "
+        f"{100 * noise.block_drift:g} % more than the one before it, the first of a case "
+        f"{100 * noise.first:g} % more, and {100 * noise.outlier_share:g} % of the runs are "
+        f"disturbed by an exponential {100 * noise.outlier_size:g} %",
+        _campaign("disturbed", noise, 12, ratios),
+        2000,
+        [
+            *measures.falsely_equivalent(UPPER, AT_UPPER),
+            measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
+            measures.covered(EQUAL, 1.0, highest=1.0),
+            measures.unbiased(FAR, COSTLY, within=0.001),
+        ],
+    )
+
+
+def failures() -> Scenario:
+    """Failed, cut-off, invalid, interrupted and lost runs, with wrong numbers in all of them."""
+    misfortune = Misfortune(
+        failing=0.1, truncated=0.03, other_work=0.02, absent=0.1, killed=0.2, lost=0.05
+    )
+    ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
+    return Scenario(
+        "failures",
+        "as quiet; 10 % of the attempts fail, 3 % are cut off, 2 % do other work; in 10 % of the "
+        "blocks an arm is missing, in 20 % the runner is killed and resumes, 5 % are never made; "
+        "what must not count is 35 % off, against the containers",
+        _campaign("failures", QUIET, 10, ratios, misfortune),
+        2000,
+        [
+            measures.miscounted(),
+            *measures.falsely_equivalent(UPPER, AT_UPPER),
+            measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
+            measures.covered(EQUAL, 1.0),
+            measures.unbiased(FAR, COSTLY),
+        ],
+    )
+
+
+def spoiled_pair() -> Scenario:
+    """The reference's double is slower than the reference: the harness itself differs."""
+    ratios = {DOUBLE: 1.04, EQUAL: 1.0, FAR: COSTLY}
+    campaign = _campaign("spoiled", QUIET, 10, ratios, claims=[Claimed(MORE, (FAR,))])
+    return Scenario(
+        "spoiled pair",
+        f"as quiet, but the A/A pair differs from itself by {cost(ratios[DOUBLE])}",
+        campaign,
+        1000,
+        [
+            measures.never("the same", SAME, EQUAL, SUPPORTED),
+            measures.never("the same", SAME, EQUAL, CONTRADICTED),
+            measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
+            measures.never(cost(COSTLY), SAME, FAR, CONTRADICTED),
+            measures.never(cost(COSTLY), MORE, FAR, SUPPORTED),
+            measures.consistent(FAR, COSTLY),
+        ],
+    )
+
+
+def pair_at_margin() -> Scenario:
+    """The A/A pair differs by exactly the margin: equal arms must hardly ever be found equal."""
+    limit = acceptance.at_most(LEVEL)
+    return Scenario(
+        "pair at margin",
+        "as quiet, but the A/A pair differs from itself by exactly the margin",
+        _campaign("pair", QUIET, 10, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
+        2000,
+        [measures.judged("the same", SAME, (EQUAL,), SUPPORTED, limit)],
+    )
+
+
+def scenarios() -> list[Scenario]:
+    """All of them, in the order of the report."""
+    return [quiet(), bandwidth(), disturbed(), failures(), spoiled_pair(), pair_at_margin()]

@@ -1,0 +1,1 @@
+"""What every package stands on: errors, files, settings, commands, digests, code identity."""

@@ -1,0 +1,81 @@
+"""Runs the programs that we depend on, and shows what they said when they fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from parity.core.errors import UserError
+
+_LINES_SHOWN = 20
+
+
+def output_of(
+    argv: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> str:
+    """Run a command to its end and return its standard output.
+
+    Args:
+        argv: the command line; no shell reads it.
+        environment: variables on top of our own.
+        log: file that the command line and both streams are appended to.
+
+    Raises:
+        UserError: the program is not there or failed; the message ends with its output.
+    """
+    words = [str(word) for word in argv]
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, **(environment or {})},
+        )
+    except FileNotFoundError as error:
+        raise UserError(f"{words[0]} is not installed", action="make setup") from error
+    except OSError as error:
+        raise UserError(f"{words[0]} cannot be started: {error.strerror}") from error
+    if log:
+        with log.open("a") as file:
+            file.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-_LINES_SHOWN:])
+        raise UserError(f"this command failed with status {done.returncode}: {words}\n{said}")
+    return done.stdout
+
+
+def answer_of(argv: Sequence[str | Path], *, seconds: float = 5) -> tuple[bool, str]:
+    """Ask a program something: whether it succeeded, and the first line that it said.
+
+    For probes: a program that is absent, fails or hangs is an answer, not an error.
+    """
+    words = [str(word) for word in argv]
+    # ch-run refuses even to say its version without USER.
+    environment = {"USER": str(os.getuid()), **os.environ}
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            env=environment,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return False, str(error)
+    return done.returncode == 0, next(iter(done.stdout.strip().splitlines()), "")
+
+
+def is_installed(program: str) -> bool:
+    """Whether a program of that name is on PATH."""
+    return shutil.which(program) is not None

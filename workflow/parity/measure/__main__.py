@@ -1,0 +1,41 @@
+"""`python -m parity.measure`: run one block of a plan on this node."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json
+from parity.measure.block import run_block
+from parity.plan.system import load_system
+from parity.software.binaries import programs_expected
+
+
+def main() -> None:
+    """Run the block that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json of the campaign")
+    parser.add_argument("--block", required=True, help="id of the block")
+    parser.add_argument("--images", type=Path, required=True, help="images.json")
+    parser.add_argument("--native", type=Path, help="native.json of the programs Spack built")
+    parser.add_argument("--system", type=Path, required=True, help="the system's file")
+    parser.add_argument("--folder", type=Path, required=True, help="where the block is kept")
+    words = parser.parse_args()
+    # Ask to be stopped the same way as Ctrl-C does, so that the running program is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with shown_to_the_user():
+        run_block(
+            read_json(words.plan),
+            words.block,
+            read_json(words.images),
+            programs_expected(read_json(words.native)) if words.native else {},
+            load_system(words.system),
+            words.folder,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The allocation that a block runs in: which nodes, and what the batch system says of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from parity.core.commands import output_of
+from parity.core.errors import UserError
+from parity.plan.system import System
+
+# What of `scontrol show job` becomes a fact of the block; the rest names users and paths.
+_FACTS = (
+    "JobId",
+    "JobState",
+    "Partition",
+    "NodeList",
+    "BatchHost",
+    "NumNodes",
+    "NumCPUs",
+    "NumTasks",
+    "TRES",
+    "OverSubscribe",
+    "TimeLimit",
+    "SubmitTime",
+    "StartTime",
+    "Features",
+    "Reservation",
+)
+_QUEUE_FORMAT = "%i|%P|%T|%D|%N|%h"
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The nodes that a block has for itself.
+
+    Attributes:
+        hosts: their names, the one that the runner is on first.
+        job: the batch system's number of the job; empty without a batch system.
+        facts: what the batch system says of the job, for the records.
+    """
+
+    hosts: tuple[str, ...]
+    job: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def this_allocation(system: System, nodes: int) -> Allocation:
+    """The allocation we are in.
+
+    Raises:
+        UserError: the block needs other nodes than these, or there is no job around us.
+    """
+    allocation = _slurm_job() if system.batch_system else Allocation((platform.node(),))
+    if system.launcher and len(allocation.hosts) != nodes:
+        raise UserError(
+            f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
+            where=f"job {allocation.job}" if allocation.job else platform.node(),
+            action="let Snakemake submit it: snakemake --profile slurm all",
+        )
+    return allocation
+
+
+def _slurm_job() -> Allocation:
+    job = os.environ.get("SLURM_JOB_ID", "")
+    if not job.isdigit():
+        raise UserError(
+            "this is not a Slurm job, and the system's file says that blocks are",
+            where="SLURM_JOB_ID",
+            action="let Snakemake submit it: snakemake --profile slurm all",
+        )
+    said = output_of(["scontrol", "show", "job", "--oneliner", job])
+    facts = job_facts(said)
+    hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
+    if platform.node() in hosts:
+        hosts.remove(platform.node())
+        hosts.insert(0, platform.node())
+    queue = output_of(
+        ["squeue", "--noheader", f"--jobs={job}", f"--format={_QUEUE_FORMAT}"]
+    ).strip()
+    named = {f"allocation.{key}": value for key, value in facts.items()}
+    named |= {"allocation.squeue": queue, "allocation.hosts": ",".join(hosts)}
+    return Allocation(tuple(hosts), job, named)
+
+
+def job_facts(said: str) -> dict[str, str]:
+    """The facts that we keep of the line that `scontrol show job --oneliner` prints."""
+    pairs = (word.partition("=") for word in said.split())
+    return {key: value for key, _, value in pairs if key in _FACTS}

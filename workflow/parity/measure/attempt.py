@@ -1,0 +1,163 @@
+"""One attempt of one run: start it, sleep, keep what it left, judge the gates, write the record."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from parity.core.commands import answer_of
+from parity.core.files import write_json
+from parity.measure import inner_command, storage
+from parity.measure.cleanup import clean_up
+from parity.measure.idle_cpu import steal_fraction
+from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
+from parity.measure.record import Order, Seen, record
+from parity.measure.sampling import Sampler
+from parity.measure.timed_process import launch_environment, run_and_wait
+from parity.runtimes.model import SCRATCH, Launch
+
+# How long a launcher may take to end its ranks on all nodes, and each node to clean up.
+GRACE_SECONDS = 5.0
+SWEEP_SECONDS = 60.0
+
+
+class AllocationLost(Exception):
+    """The nodes are no longer ours, or one of them is gone: no fault of the run."""
+
+
+def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
+    """Make one attempt in its own, new folder; its record is written as the last act.
+
+    Args:
+        name: unique on this node; a container is called so.
+        folder: empty but for a folder `state`.
+
+    Returns:
+        The record; its `reason` is empty when the program ended well and all gates held.
+
+    Raises:
+        AllocationLost: the run failed because its nodes were taken away; no record is
+            written, so the attempt counts as interrupted.
+    """
+    launch = _launch(order, name, folder)
+    work = storage.emptied(inner_command.WORK)
+    for file, text in order.program.files.items():
+        (work / file).write_text(text, encoding="utf-8")
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    named = {"name": launch.name, "arm": order.arm.name, "ranks": order.program.ranks}
+    write_json(folder / storage.STARTED, named | {"started": started})
+    load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
+    try:
+        seen = _run(order, launch, folder)
+    except BaseException:
+        # The runner is being stopped: a container must not go on without it.
+        with suppress(AllocationLost):
+            _end_left_overs(order, launch)
+        raise
+    storage.refuse_when_full(folder)
+    steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
+    for file in sorted(file for pattern in order.program.collect for file in work.glob(pattern)):
+        if file.is_file():
+            (folder / "files").mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / "files" / file.name)
+    written = record(order, seen, _stderr(folder), steal, load, started)
+    if written["reason"]:
+        _end_left_overs(order, launch)
+    write_json(folder / storage.RECORD, written)
+    return written
+
+
+def _launch(order: Order, name: str, folder: Path) -> Launch:
+    """The facts of the command line; of a program with ranks with what each fills in."""
+    facts = Launch(name, order.image, SCRATCH, (folder / "state").resolve())
+    return replace(facts, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else facts
+
+
+def _end_left_overs(order: Order, launch: Launch) -> None:
+    """End whatever a failed run left, ranks in sessions of their own included.
+
+    Raises:
+        AllocationLost: not every node of the allocation answers any more.
+    """
+    program = order.program
+    clean_up(order.arm, launch, program.ranks)
+    storage.end_processes_in(inner_command.WORK)
+    if not program.ranks or not order.launcher:
+        return
+    sweep = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
+    sweep += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
+    nodes = len(order.hosts)
+    there = on_each_node(order.launcher, nodes, sweep)
+    answered, said = answer_of(there, seconds=SWEEP_SECONDS)
+    if not answered:
+        raise AllocationLost(said)
+
+
+def _run(order: Order, launch: Launch, folder: Path) -> Seen:
+    """All starts of the attempt, one after the other.
+
+    A program that is started once carries the witness. One that is started and timed
+    several times has a witnessed start first, which is not timed, and then its timed
+    starts consist of nothing but the runtime and the program's own words. The time
+    limit is that of all starts together.
+    """
+    seen = Seen([], [])
+    program, several = order.program, order.program.repetitions > 1
+    assert order.launcher or not program.ranks
+    starts = [inner_command.witnessed(program)]
+    starts += [inner_command.bare(program)] * program.repetitions if several else []
+    environment = launch_environment(os.environ)
+    deadline = time.monotonic() + order.timeout_seconds
+    sampler = (
+        Sampler(program.sample_seconds, program.sample_processes)
+        if program.sample_seconds
+        else None
+    )
+    for words in starts:
+        command = order.arm.command(launch, words)
+        if program.ranks and order.launcher:
+            command = launched(order.launcher, program, command)
+        if not seen.commands or seen.commands[-1] != command:
+            seen.commands.append(command)
+        if program.drop_caches:
+            drop_page_cache()
+        try:
+            finished = run_and_wait(
+                command,
+                stdout=folder / "stdout",
+                stderr=folder / "stderr",
+                environment=environment,
+                folder=inner_command.WORK,
+                timeout_seconds=max(0.001, deadline - time.monotonic()),
+                on_start=(lambda _pid: sampler.start()) if sampler else None,
+                grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
+            )
+        except OSError as error:
+            seen.error = f"cannot start {command[0]}: {error.strerror}"
+            break
+        seen.finished.append(finished)
+        if finished.exit_code != 0 or finished.timed_out:
+            break
+    if sampler:
+        sampler.stop_and_write(folder / "samples.jsonl")
+    return seen
+
+
+def drop_page_cache() -> None:
+    """Empty the page cache, so that the next start reads from the disk (root only)."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
+def _stderr(folder: Path) -> str:
+    path = folder / "stderr"
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -1,0 +1,156 @@
+"""Gates: what must hold before a run counts. Pure functions on what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from parity.benchmarks.model import Program
+from parity.measure.inner_command import cpu_list, namespaces
+from parity.runtimes.model import Arm
+
+Ranks = Mapping[int, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The outcome of one gate.
+
+    Attributes:
+        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`, `binary`; the reason
+            code of a failure is `gate-` and this name.
+        passed: whether it held.
+        detail: what was expected and what was seen, when it did not hold.
+    """
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """The gate as plain JSON."""
+        return asdict(self)
+
+
+# Namespaces in which an arm must be where the runner is, unless it says that it is not:
+# a container in another network would measure another network.
+OURS = ("mnt", "net", "pid")
+
+
+def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
+    """Whether the process ran where its arm says.
+
+    Args:
+        arm: the arm that was asked for.
+        found: the evidence of the run (`inner.evidence`).
+        host: the runner's own namespaces, name to inode.
+        recipe: the content of the image's marker file; empty outside of any container.
+    """
+    inside = namespaces(found)
+    if not {"mnt", "pid", *arm.isolates} <= inside.keys() or not {"marker", "root"} <= found.keys():
+        return Gate("where", False, "the run left no evidence of where it ran")
+    if found["marker"] != recipe:
+        seen = found["marker"] or "no marker"
+        return Gate("where", False, f"expected marker {recipe or 'none'}, saw {seen}")
+    shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
+    if shared:
+        return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
+    own = [name for name in OURS if inside.get(name, host[name]) != host[name]]
+    if foreign := sorted(set(own) - set(arm.isolates)):
+        return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
+    # `fuse.squashfuse_ll` is a kind of `fuse`.
+    filesystem = found["root"].partition(",")[0].partition(".")[0]
+    if arm.root_filesystem and filesystem != arm.root_filesystem:
+        expected = arm.root_filesystem
+        return Gate("where", False, f"expected a root file system {expected}, saw {filesystem}")
+    return Gate("where", True)
+
+
+def binding_gate(cpus: Sequence[int], found: Mapping[str, str]) -> Gate:
+    """Whether the process was bound to the CPUs that the program asks for."""
+    seen = found.get("cpus_allowed", "")
+    if cpu_list(seen) == tuple(sorted(cpus)):
+        return Gate("binding", True)
+    expected = ",".join(map(str, cpus))
+    return Gate("binding", False, f"expected CPUs {expected}, allowed were {seen or 'unknown'}")
+
+
+def ranks_gate(program: Program, hosts: Sequence[str], found: Ranks) -> Gate:
+    """Whether every rank was started once, on the node that it belongs to.
+
+    Args:
+        hosts: the allocation's nodes, in the order that ranks fill them.
+        found: the evidence of each rank (`inner.rank_evidence`).
+    """
+    if sorted(found) != list(range(program.ranks)):
+        seen = ", ".join(map(str, sorted(found))) or "none"
+        return Gate("ranks", False, f"expected ranks 0 to {program.ranks - 1}, saw {seen}")
+    each = program.ranks // program.nodes
+    for rank, evidence in found.items():
+        expected = hosts[rank // each]
+        if evidence["node"] != expected:
+            seen = evidence["node"]
+            return Gate("ranks", False, f"expected rank {rank} on {expected}, saw it on {seen}")
+    return Gate("ranks", True)
+
+
+def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], found: Ranks) -> Gate:
+    """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
+    judged = {rank: judge(rank, evidence) for rank, evidence in found.items()}
+    for rank, gate in judged.items():
+        if not gate.passed:
+            return replace(gate, detail=f"rank {rank}: {gate.detail}")
+    return next(iter(judged.values()))
+
+
+def steal_gate(steal_fraction: float, limit: float) -> Gate:
+    """Whether the hypervisor left the machine its CPU time during the run."""
+    if steal_fraction <= limit:
+        return Gate("steal", True)
+    return Gate("steal", False, f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}")
+
+
+def quiet_gate(busy_fraction: float, limit: float) -> Gate:
+    """Whether others left the node alone just before the block."""
+    if busy_fraction <= limit:
+        return Gate("quiet", True)
+    return Gate("quiet", False, f"others used {busy_fraction:.3f} of CPU time, allowed {limit:g}")
+
+
+def image_gate(location: str, expected: str, seen: str) -> Gate:
+    """Whether the image is the one that the digest chain ends in."""
+    if expected == seen:
+        return Gate("image", True)
+    return Gate("image", False, f"{location}: expected {expected}, found {seen}")
+
+
+def binary_gate(
+    expected: Mapping[str, str],
+    altered: Mapping[str, tuple[str, str]],
+    rows: Sequence[Mapping[str, Any]],
+) -> Gate:
+    """Whether the audited programs are those that were built, where their build recorded it.
+
+    Args:
+        expected: SHA-256 by path.
+        altered: programs that are not their package's: the sum it has and the one found.
+        rows: of the BINARIES table; a program that is not there has an empty hash.
+    """
+    for row in rows:
+        path, seen = row["path"], row["sha256"]
+        if path in expected and seen != expected[path]:
+            found = seen or "nothing"
+            return Gate("binary", False, f"{path}: expected {expected[path]}, found {found}")
+        if path in altered:
+            sums = "expected MD5 {}, found {}".format(*altered[path])
+            return Gate("binary", False, f"{path}: {sums}")
+    return Gate("binary", True)
+
+
+def first_failure(gates: Sequence[Gate]) -> tuple[str, str]:
+    """Reason code and detail of the first gate that did not hold; two empty texts if all did."""
+    for gate in gates:
+        if not gate.passed:
+            return f"gate-{gate.name}", gate.detail
+    return "", ""

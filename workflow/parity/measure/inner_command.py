@@ -1,0 +1,140 @@
+"""The inner command: the words that every arm runs alike, and what they tell of where they ran.
+
+Binding, environment and working directory are set by these words inside the arm, not
+by each runtime's own flags, so they are equal by construction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from parity.benchmarks.model import Program
+from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
+from parity.runtimes.model import MARKER, SCRATCH
+
+WORK = SCRATCH / "work"
+EVIDENCE = "parity-evidence "
+# One of several ranks says which it is, and on which node it was started.
+_OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
+
+# Runs inside the arm just before the program takes its place (`exec`), so the evidence
+# comes from the very process that is measured. One `stat` and two `awk`: about 3 ms.
+# Its name ($0) is how its lines begin.
+WITNESS = rf"""
+marker= hostname=
+if [ -r {MARKER} ]; then read -r marker < {MARKER}; fi
+read -r hostname < /proc/sys/kernel/hostname
+{{
+  echo "$0 marker=$marker"
+  echo "$0 hostname=$hostname"
+  stat -L -c "$0 namespace.%n=%i" /proc/self/ns/*
+  awk -v begin="$0" '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print begin, $1 "=" $2}}' \
+      /proc/self/status
+  awk -v begin="$0" '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
+       END {{print begin, "root=" found}}' /proc/self/mountinfo
+}} >&2
+exec "$@"
+"""
+
+
+def program_environment(program: Program) -> dict[str, str]:
+    """The whole environment of the program, the same in every arm."""
+    fixed = {
+        "HOME": str(WORK),
+        "LC_ALL": "C",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "TMPDIR": str(WORK),
+        "TZ": "UTC",
+    }
+    return dict(sorted((fixed | dict(program.environment)).items()))
+
+
+def environment_digest(program: Program) -> str:
+    """SHA-256 of the program's environment as `NAME=value` lines."""
+    lines = [f"{name}={value}\n" for name, value in program_environment(program).items()]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def witnessed(program: Program) -> list[str]:
+    """The inner command with the witness in front of the program.
+
+    What differs between ranks is filled in on the node (see mpi_launcher.py).
+    """
+    cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
+    if program.ranks:
+        cpus, begin, variables = CPU, f"{EVIDENCE}{RANK}@{HOST}", [VARIABLES]
+    assignments = [f"{name}={value}" for name, value in program_environment(program).items()]
+    return [
+        *("/usr/bin/taskset", "-c", cpus),
+        *("/bin/sh", "-c", WITNESS, begin),
+        *("/usr/bin/env", "-i", f"--chdir={WORK}", *assignments, *variables),
+        *program.argv,
+    ]
+
+
+def bare(program: Program) -> list[str]:
+    """The program's own words alone: what a start-up time is made of."""
+    return list(program.argv)
+
+
+def evidence(stderr: str) -> dict[str, str]:
+    """What the witness of a program without ranks said, from a run's standard error.
+
+    Returns:
+        marker, hostname, root (`fstype,options`), cpus_allowed, seccomp, no_new_privs, and
+        `namespace.<name>` with its inode; whatever is missing there is missing here.
+    """
+    return _facts(line for line in _said(stderr) if not _OF_A_RANK.match(line))
+
+
+def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
+    """What the witnesses of all ranks said, by rank, each with its `node` beside `evidence`."""
+    lines: dict[tuple[int, str], list[str]] = {}
+    for line in _said(stderr):
+        if match := _OF_A_RANK.match(line):
+            lines.setdefault((int(match[1]), match[2]), []).append(match[3])
+    return {rank: {"node": node} | _facts(said) for (rank, node), said in sorted(lines.items())}
+
+
+def _said(stderr: str) -> Iterator[str]:
+    lines = (line for line in stderr.splitlines() if line.startswith(EVIDENCE))
+    return (line.removeprefix(EVIDENCE) for line in lines)
+
+
+def _facts(lines: Iterable[str]) -> dict[str, str]:
+    names = {
+        "Cpus_allowed_list:": "cpus_allowed",
+        "Seccomp:": "seccomp",
+        "NoNewPrivs:": "no_new_privs",
+    }
+    found: dict[str, str] = {}
+    for line in lines:
+        key, separator, value = line.partition("=")
+        if separator:
+            found[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
+    return found
+
+
+def split_evidence(stderr: str) -> str:
+    """Standard error without the witness's lines."""
+    lines = stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(EVIDENCE))
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """The CPUs of a list like `0-2,5`; empty for text that is none."""
+    cpus: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            return ()
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def namespaces(found: Mapping[str, str]) -> dict[str, str]:
+    """The namespaces of an evidence by name."""
+    prefix = "namespace."
+    return {key.removeprefix(prefix): value for key, value in found.items() if prefix in key}

@@ -1,0 +1,144 @@
+"""The record of an attempt: what was ordered, what was seen, and whether the gates held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parity.benchmarks.model import Program
+from parity.measure import gates, inner_command
+from parity.measure.timed_process import Finished
+from parity.plan.system import Launcher
+from parity.runtimes.model import Arm, Image
+
+RECORD_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """What an attempt is to do.
+
+    Attributes:
+        recipe: what the marker file of the arm's image says; empty if native.
+        namespaces: node to the inodes of the runner's namespaces there.
+        hosts: the allocation's nodes, the one that we are on first.
+        launcher: how ranks are started; None where no program has any.
+        block_gates: gates of the block as a whole, judged once at its start.
+        max_steal_fraction: limit of the steal gate.
+        session: number of the runner's session in this block, from 1.
+    """
+
+    run: str
+    case: str
+    arm: Arm
+    image: Image | None
+    recipe: str
+    program: Program
+    parameters: Mapping[str, Any]
+    timeout_seconds: float
+    namespaces: Mapping[str, Mapping[str, str]]
+    hosts: tuple[str, ...]
+    launcher: Launcher | None
+    block_gates: tuple[gates.Gate, ...]
+    max_steal_fraction: float
+    session: int
+
+
+@dataclass
+class Seen:
+    """What is gathered on the way to the record."""
+
+    commands: list[list[str]]
+    finished: list[Finished]
+    error: str = ""
+
+
+def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[gates.Gate]:
+    """The gates of a program that was started once, here."""
+    host = order.namespaces[order.hosts[0]]
+    where = gates.where_gate(order.arm, evidence, host, order.recipe)
+    # Timed starts of several are the program's bare words, bound by nobody.
+    bound = order.program.repetitions == 1
+    return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
+
+
+def _gates_of_ranks(order: Order, found: gates.Ranks) -> list[gates.Gate]:
+    """The gates of a program with ranks; where one is missing, nothing else is judged."""
+    complete = gates.ranks_gate(order.program, order.hosts, found)
+    if not complete.passed:
+        return [complete]
+
+    def where(_rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+        host = order.namespaces[evidence["node"]]
+        return gates.where_gate(order.arm, evidence, host, order.recipe)
+
+    def binding(rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+        cpus = order.program.cpus
+        return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
+
+    return [complete, gates.of_ranks(where, found), gates.of_ranks(binding, found)]
+
+
+def record(
+    order: Order, seen: Seen, stderr: str, steal: float, load: float, started: str
+) -> dict[str, Any]:
+    """The attempt as one JSON document.
+
+    Args:
+        steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
+        load: one-minute load average just before.
+        started: time of the start, UTC, ISO 8601.
+    """
+    # Timed starts of several are the program's bare words: neither bound nor with an
+    # environment of ours, and the record does not say that they were.
+    several = order.program.repetitions > 1
+    ranks = inner_command.rank_evidence(stderr) if order.program.ranks else {}
+    evidence = ranks.get(0, {}) if order.program.ranks else inner_command.evidence(stderr)
+    inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
+    judged = [
+        *order.block_gates,
+        *(inside or _gates_of_one(order, evidence)),
+        gates.steal_gate(steal, order.max_steal_fraction),
+    ]
+    reason, detail = _reason(seen, judged)
+    timed = seen.finished[1:] if several else seen.finished
+    return {
+        "version": RECORD_VERSION,
+        "session": order.session,
+        "run": order.run,
+        "case": order.case,
+        "arm": order.arm.name,
+        "parameters": dict(order.parameters),
+        "reason": reason,
+        "detail": detail,
+        "exit_code": seen.finished[-1].exit_code if seen.finished else None,
+        "started": started,
+        "starts_wall_seconds": [start.wall_seconds for start in timed],
+        "wall_seconds": sum(start.wall_seconds for start in timed) if timed else None,
+        "user_seconds": sum(start.user_seconds for start in timed) if timed else None,
+        "system_seconds": sum(start.system_seconds for start in timed) if timed else None,
+        "steal_fraction": steal,
+        "load_before": load,
+        "commands": seen.commands,
+        "environment": {} if several else inner_command.program_environment(order.program),
+        "environment_sha256": "" if several else inner_command.environment_digest(order.program),
+        "evidence": dict(evidence),
+        "ranks": [dict(found) for found in ranks.values()],
+        "image_digest": order.image.digest if order.image else "",
+        "gates": [gate.as_record() for gate in judged],
+    }
+
+
+def _reason(seen: Seen, judged: list[gates.Gate]) -> tuple[str, str]:
+    """Reason code and detail of an attempt; how it ended comes before the gates."""
+    if seen.error:
+        return "not-started", seen.error
+    last = seen.finished[-1]
+    if last.timed_out:
+        return "timeout", f"stopped after {last.wall_seconds:.1f} s"
+    if last.exit_code < 0:
+        return "signal", f"ended by signal {-last.exit_code}"
+    if last.exit_code > 0:
+        return "exit-status", f"exit status {last.exit_code}"
+    return gates.first_failure(judged)

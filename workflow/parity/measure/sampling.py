@@ -1,0 +1,100 @@
+"""Samples memory while a program runs: only for the sampled cases, which are cases of their own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from parity.measure.node import free_per_cpu
+
+ZONES = Path("/proc/zoneinfo")
+_NOTHING = dict.fromkeys(
+    (
+        "node_used",
+        "node_available",
+        "node_cached",
+        "node_shmem",
+        "node_free_per_cpu",
+        "private_writable",
+        "private_dirty",
+    )
+)
+
+
+def node_sample(seconds: float) -> dict[str, Any]:
+    """The node's memory in bytes; `node_used` is MemTotal minus MemFree, as Torrez et al."""
+    memory = psutil.virtual_memory()
+    return {
+        **_NOTHING,
+        "seconds": seconds,
+        "process": "",
+        "pid": 0,
+        "node_used": memory.total - memory.free,
+        "node_available": memory.available,
+        "node_cached": memory.cached,
+        "node_shmem": memory.shared,
+        "node_free_per_cpu": free_per_cpu(ZONES.read_text()),
+    }
+
+
+def process_sample(process: psutil.Process, seconds: float) -> dict[str, Any]:
+    """Private memory of one process in bytes.
+
+    `private_writable` counts private writable mappings at their full size, which is
+    what `pmap -d` calls writeable/private; `private_dirty` counts what was touched.
+    """
+    maps = process.memory_maps(grouped=False)
+    return {
+        **_NOTHING,
+        "seconds": seconds,
+        "process": process.name(),
+        "pid": process.pid,
+        "private_writable": sum(m.size for m in maps if "w" in m.perms and "p" in m.perms),
+        "private_dirty": sum(m.private_dirty for m in maps),
+    }
+
+
+class Sampler:
+    """Takes one sample before the program starts, then one every interval until it is stopped.
+
+    Args:
+        interval: seconds between samples.
+        names: names of the processes to sample beside the node as a whole.
+    """
+
+    def __init__(self, interval: float, names: Sequence[str]) -> None:
+        self._interval, self._names = interval, frozenset(names)
+        self._stop = threading.Event()
+        self._rows: list[dict[str, Any]] = [node_sample(-interval)]
+        self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
+
+    def start(self) -> None:
+        """Begin; time zero of the samples is now."""
+        self._origin = time.monotonic()
+        self._thread.start()
+
+    def _sample_until_stopped(self) -> None:
+        while not self._stop.wait(self._interval):
+            seconds = time.monotonic() - self._origin
+            self._rows.append(node_sample(seconds))
+            for process in psutil.process_iter(["name"]):
+                if process.info["name"] in self._names:
+                    try:
+                        self._rows.append(process_sample(process, seconds))
+                    except (psutil.NoSuchProcess, psutil.AccessDenied):
+                        # Gone meanwhile, or not ours to look into: the parser sees
+                        # too few samples and says so.
+                        continue
+
+    def stop_and_write(self, path: Path) -> None:
+        """End, and write the samples as JSON lines."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        path.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in self._rows))

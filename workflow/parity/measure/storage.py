@@ -1,0 +1,128 @@
+"""Files of a block: written whole or not at all, and never written over."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from parity.core.errors import UserError
+
+RECORD = "record.json"
+STARTED = "started.json"
+LONGEST_END_SECONDS = 10
+LEAST_FREE_BYTES = 1 << 20
+
+
+def attempts(run_folder: Path) -> list[Path]:
+    """The folders of a run's attempts, first to last."""
+    folders = run_folder.glob("attempt-*")
+    return sorted(folders, key=lambda folder: int(folder.name.removeprefix("attempt-")))
+
+
+def new_attempt(run_folder: Path) -> Path:
+    """Make the folder of the next attempt; existing ones are never touched."""
+    folder = run_folder / f"attempt-{len(attempts(run_folder)) + 1}"
+    (folder / "state").mkdir(parents=True)
+    return folder
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder under a shared one such as /tmp, and be sure that it is ours.
+
+    Raises:
+        UserError: it is a link, or another user's.
+    """
+    folder.mkdir(mode=0o755, exist_ok=True)
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
+        raise UserError(
+            f"{folder} is a link or belongs to another user",
+            where="the working folder of measured programs",
+            action=f"ask its owner to remove {folder}, or measure on another node",
+        )
+    return folder
+
+
+def emptied(folder: Path) -> Path:
+    """The folder, existing and empty."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def only_one(folder: Path, other: str) -> Iterator[None]:
+    """Hold a folder's lock; it ends with us, however we end.
+
+    Args:
+        other: who may hold it, for the line that says that we wait.
+
+    Raises:
+        UserError: the file system cannot lock files.
+    """
+    with (folder / "lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for {other} to end", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise UserError(
+                f"files cannot be locked here: {error.strerror}",
+                where=str(folder),
+                action="use a file system with flock, or mount this one so that it has it",
+            ) from error
+        yield
+
+
+def refuse_when_full(folder: Path) -> None:
+    """Refuse to go on where a program's output may have been cut off by a full disk.
+
+    Raises:
+        UserError: hardly anything can be written any more.
+    """
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+        raise UserError(
+            "the file system is full",
+            where=str(folder),
+            action="make room and start Snakemake again: it goes on where it was",
+        )
+
+
+def end_processes_in(folder: Path) -> None:
+    """End every process that still works below a folder: what a killed runner left behind.
+
+    Runtimes are started there and programs work there, and nothing else does, so this
+    finds ranks and helpers, too, in sessions and namespaces of their own.
+    """
+    deadline = time.monotonic() + LONGEST_END_SECONDS
+    while left := list(processes_in(folder)):
+        for process in left:
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                process.kill()
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.01)
+
+
+def processes_in(folder: Path) -> Iterator[psutil.Process]:
+    """Processes that have their working directory below a folder, we ourselves excepted.
+
+    Nodes that share a machine and its process table have the folder under one name on
+    file systems of their own; only processes of this node's are meant.
+    """
+    device = folder.stat().st_dev if folder.exists() else None
+    for process in psutil.process_iter(["pid"]):
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
+            there = Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid()
+            if there and Path(f"/proc/{process.pid}/cwd").stat().st_dev == device:
+                yield process

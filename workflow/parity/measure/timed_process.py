@@ -1,0 +1,160 @@
+"""Starts a program and sleeps in `wait` until it ends: the timed section, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+# What a runtime itself may need to know of the session it is started from. The
+# program inside sees none of it: its environment is set by `env -i` (see inner_command.py).
+KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    # By these the launcher of a batch system finds its job and its daemons.
+    "SLURM_CONF",
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How one start ended.
+
+    Attributes:
+        exit_code: exit status, or minus the signal's number.
+        wall_seconds: monotonic clock from just before the start to the end.
+        user_seconds, system_seconds: CPU time of the process and of those it waited for.
+        timed_out: whether it was stopped because its time was over.
+    """
+
+    exit_code: int
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    timed_out: bool
+
+
+class _TimeIsOver(Exception):
+    """Raised out of `wait4` by the timer's signal."""
+
+
+def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment that runtimes are started with, equal for all arms of a block."""
+    kept = {name: environment[name] for name in KEPT_VARIABLES if name in environment}
+    # ch-run refuses to start without USER, and batch jobs may come without it.
+    return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def over(_signal: int, _frame: FrameType | None) -> None:
+        raise _TimeIsOver
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def kill_group(leader: int, grace_seconds: float = 0.0) -> None:
+    """Kill the process group of a session that we started; it may be gone already.
+
+    Args:
+        grace_seconds: how long it is first asked to end by itself. A launcher passes the
+            request on to its ranks on other nodes, which our own SIGKILL cannot reach.
+    """
+    try:
+        if grace_seconds:
+            os.killpg(leader, signal.SIGTERM)
+            deadline = time.monotonic() + grace_seconds
+            while time.monotonic() < deadline and not os.waitid(
+                os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT
+            ):
+                time.sleep(0.05)
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError, ChildProcessError):
+        return
+
+
+def run_and_wait(
+    argv: Sequence[str],
+    *,
+    stdout: Path,
+    stderr: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    folder: Path | None = None,
+    on_start: Callable[[int], None] | None = None,
+    grace_seconds: float = 0.0,
+) -> Finished:
+    """Run a command to its end, its output appended verbatim to two files.
+
+    Args:
+        argv: the command line; no shell reads it.
+        folder: working directory of the command; runs have one that tells them from
+            everything else on the node, so that left-overs can be found.
+        on_start: called with the process id right after the start; only sampled
+            runs use it, because whatever it does happens beside the program.
+        grace_seconds: how long a command that is stopped may take to end by itself.
+
+    Raises:
+        OSError: the command cannot be started at all.
+    """
+    with stdout.open("ab") as out, stderr.open("ab") as err:
+        start = time.monotonic_ns()
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=dict(environment),
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            if on_start:
+                on_start(process.pid)
+            with _alarm(timeout_seconds):
+                _, status, usage = os.wait4(process.pid, 0)
+            timed_out = False
+        except _TimeIsOver:
+            kill_group(process.pid, grace_seconds)
+            _, status, usage = os.wait4(process.pid, 0)
+            timed_out = True
+        except BaseException:
+            # The runner itself is being stopped: nothing of ours may stay behind.
+            kill_group(process.pid, grace_seconds)
+            process.wait()
+            raise
+        end = time.monotonic_ns()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    # Stragglers of the session (a runtime's helper, a rank) end with the run.
+    kill_group(process.pid)
+    return Finished(
+        exit_code=process.returncode,
+        wall_seconds=(end - start) / 1e9,
+        user_seconds=usage.ru_utime,
+        system_seconds=usage.ru_stime,
+        timed_out=timed_out,
+    )

@@ -1,0 +1,229 @@
+"""What the user configured, validated: the study at one scale."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark
+from parity.core.errors import UserError
+from parity.core.settings import check, load_checked
+from parity.runtimes import every_arm as known_arms
+
+DEFAULT_TIMEOUT_SECONDS = 300
+DEFAULT_ATTEMPTS = 2
+# Who provides the benchmarks if a study does not say: the distribution.
+SYSTEM = "system"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark at one level of each of its factors.
+
+    Attributes:
+        name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
+        parameters: parameters and factor levels together, as the benchmark takes them;
+            with `nodes` and `ranks` where it is placed on an allocation.
+        margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
+            where no equivalence is sought.
+    """
+
+    name: str
+    benchmark: str
+    parameters: Mapping[str, Any]
+    margin: float | None
+    timeout_seconds: int
+
+    @property
+    def nodes(self) -> int:
+        """Size of the allocation that it needs."""
+        return int(self.parameters.get("nodes", 1))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study at one scale."""
+
+    name: str
+    scale: str
+    title: str
+    reproduces: str
+    seed: int
+    reference: str
+    aa_pair: tuple[str, str]
+    arms: tuple[str, ...]
+    cases: tuple[Case, ...]
+    blocks: int
+    attempts: int
+    not_tested: tuple[Mapping[str, str], ...] = field(default=())
+    provider: str = SYSTEM
+
+    @property
+    def campaign(self) -> str:
+        """Study and scale: the name of a dataset."""
+        return f"{self.name}-{self.scale}"
+
+    @property
+    def node_counts(self) -> tuple[int, ...]:
+        """Sizes of the allocations that the cases need, ascending."""
+        return tuple(sorted({case.nodes for case in self.cases}))
+
+    @property
+    def places_ranks(self) -> bool:
+        """Whether any case is placed on an allocation."""
+        return any("nodes" in case.parameters for case in self.cases)
+
+
+def load_study(path: Path | str, scale: str) -> Study:
+    """The study file at `path`, at one of its scales.
+
+    Raises:
+        UserError: a misspelt key, an unknown arm, benchmark, factor, level or
+            parameter, a value out of range; with file, key and what is allowed.
+    """
+    document = load_checked(path, "study")
+    where = str(path)
+    if scale not in document["scales"]:
+        raise UserError(
+            f"the study has no scale {scale!r}",
+            where=f"{where}: scales",
+            allowed=", ".join(document["scales"]),
+            action="set `scale` in config/config.yaml or with --config scale=…",
+        )
+    size = document["scales"][scale]
+    _known(document["arms"], known_arms(), f"{where}: arms", "arm")
+    arms = size.get("arms", document["arms"])
+    _known(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
+    for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
+        _known(names, arms, f"{where}: {key}", "arm of this study at this scale")
+    if document["reference"] not in document["aa_pair"]:
+        raise UserError(
+            "the reference is not one of the A/A pair",
+            where=f"{where}: aa_pair",
+            allowed=f"{document['reference']} and its double",
+        )
+    _native(document["aa_pair"], f"{where}: aa_pair")
+    chosen = size.get("benchmarks", list(document["benchmarks"]))
+    _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
+    for label, document_scale in document["scales"].items():
+        for key in ("parameters", "allocations"):
+            place = f"{where}: scales.{label}.{key}"
+            _known(document_scale.get(key, {}), document["benchmarks"], place, "benchmark")
+    return Study(
+        name=document["study"],
+        scale=scale,
+        title=document["title"],
+        reproduces=document["reproduces"],
+        seed=document["seed"],
+        reference=document["reference"],
+        aa_pair=tuple(document["aa_pair"]),
+        arms=tuple(arms),
+        cases=tuple(case for name in chosen for case in _cases(name, document, scale, where)),
+        blocks=size["blocks"],
+        attempts=size.get("attempts", DEFAULT_ATTEMPTS),
+        not_tested=tuple(document.get("not_tested", ())),
+        provider=document.get("provider", SYSTEM),
+    )
+
+
+def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(known))
+
+
+def _native(pair: Sequence[str], where: str) -> None:
+    native = [name for name, arm in known_arms().items() if arm.is_native]
+    for name in pair:
+        if name not in native:
+            raise UserError(f"{name} is not native", where=where, allowed=", ".join(native))
+
+
+def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:
+    """All cases of one benchmark: allocations and levels crossed, in the order they are given."""
+    entries, size = document["benchmarks"], document["scales"][scale]
+    where = f"{path}: benchmarks.{name}"
+    _known([name], benchmarks(), where, "benchmark")
+    benchmark, entry = benchmarks()[name], entries[name]
+    factors = entry.get("factors", {})
+    _check_factors(benchmark, factors, f"{where}.factors")
+    given = size.get("allocations", {}).get(name, entry.get("allocations", ()))
+    allocations = _allocations(benchmark, given, where)
+    parameters = _parameters(benchmark, entry, size, scale, path)
+    margin = entry["margin_percent"]
+    return [
+        Case(
+            name="-".join([name, *([allocation] if allocation else []), *levels]),
+            benchmark=name,
+            parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
+            margin=None if margin is None else margin / 100,
+            timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
+        )
+        for allocation, placed in allocations.items()
+        for levels in itertools.product(*factors.values())
+    ]
+
+
+def _allocations(
+    benchmark: Benchmark, given: Sequence[str], where: str
+) -> dict[str, dict[str, int]]:
+    """Nodes and ranks by the allocation's name; one without a name where there is none."""
+    if given and not benchmark.allocations:
+        raise UserError(
+            f"{benchmark.name} is not placed on allocations",
+            where=f"{where}.allocations",
+            action="remove the key: the benchmark runs on one node",
+        )
+    if not given and benchmark.allocations == "required":
+        raise UserError(
+            f"{benchmark.name} needs the allocations it is placed on",
+            where=f"{where}.allocations",
+            allowed="a list of <nodes>x<ranks>, such as 2x2",
+        )
+    found: dict[str, dict[str, int]] = {}
+    for text in given:
+        nodes, ranks = map(int, text.split("x"))
+        if ranks % nodes:
+            raise UserError(
+                f"{ranks} ranks cannot be spread equally over {nodes} nodes",
+                where=f"{where}.allocations: {text}",
+                allowed=f"a multiple of {nodes} ranks",
+            )
+        found[text] = {"nodes": nodes, "ranks": ranks}
+    return found or {"": {}}
+
+
+def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
+    _known(factors, benchmark.factors, where, f"factor of {benchmark.name}")
+    for factor, allowed in benchmark.factors.items():
+        if factor not in factors:
+            raise UserError(
+                f"{benchmark.name} needs the levels of its factor {factor}",
+                where=where,
+                allowed=", ".join(allowed),
+            )
+        _known(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
+
+
+def _parameters(
+    benchmark: Benchmark,
+    entry: Mapping[str, Any],
+    size: Mapping[str, Any],
+    scale: str,
+    where: str,
+) -> dict[str, Any]:
+    """The benchmark's defaults, then the study's values, then those of the scale."""
+    rules = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
+    }
+    given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
+    check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
+    check(given[1], rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
+    defaults = {name: rule["default"] for name, rule in benchmark.parameters.items()}
+    return defaults | given[0] | given[1]

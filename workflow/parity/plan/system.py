@@ -1,0 +1,130 @@
+"""The machine or cluster that a study runs on: the site's own words, validated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity.core.commands import answer_of, is_installed
+from parity.core.errors import UserError
+from parity.core.settings import load_checked
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """How the site starts MPI ranks on the nodes of an allocation.
+
+    Attributes:
+        command: starts `{ranks}` processes in blocks over `{nodes}` nodes,
+            `{ranks_per_node}` on each.
+        each_node: starts one process on each of `{nodes}` nodes, without MPI.
+        rank: the variable in which a process finds its rank.
+        variables: beginnings of the names of those variables that a program needs to
+            find its peers; all others are kept from it.
+    """
+
+    command: tuple[str, ...]
+    each_node: tuple[str, ...]
+    rank: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class System:
+    """A machine or cluster.
+
+    Attributes:
+        batch_system: `slurm`, or empty where blocks run on the machine itself.
+        launcher: None where no program can be placed on several nodes.
+        modules: environment modules that are loaded before a block.
+        image_folder: where images go; None for the folder of their records.
+        images_on_node: whether images are made in a job of their own.
+    """
+
+    name: str
+    scale_label: str
+    base_image: str
+    max_busy_fraction: float
+    settle_seconds: float
+    max_steal_fraction: float
+    batch_system: str = ""
+    launcher: Launcher | None = None
+    modules: tuple[str, ...] = ()
+    image_folder: str | None = None
+    images_on_node: bool = False
+
+
+def load_system(path: Path | str) -> System:
+    """The system file at `path`; raises UserError."""
+    document = load_checked(path, "system")
+    base = document["base_image"]
+    if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
+        raise UserError(
+            f"{base!r} can change under its name",
+            where=f"{path}: base_image",
+            allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
+            action="give the image by its digest",
+        )
+    images = document.get("images", {})
+    return System(
+        name=document["system"],
+        scale_label=document["scale_label"],
+        base_image=base,
+        **document["quiet_node"],
+        batch_system=document.get("batch_system", ""),
+        launcher=_launcher(document["launcher"], str(path)) if "launcher" in document else None,
+        modules=tuple(document.get("modules", ())),
+        image_folder=images.get("folder"),
+        images_on_node=images.get("made_on", "login") == "node",
+    )
+
+
+def refuse_without_batch_system(system: System, *, now: bool) -> None:
+    """Refuse a system whose batch system is not on this machine; raises UserError.
+
+    Args:
+        now: whether it is to take jobs now, or its programs are enough.
+    """
+    programs = {"slurm": ("sbatch", "squeue", "scontrol", "srun")}.get(system.batch_system, ())
+    if missing := [program for program in programs if not is_installed(program)]:
+        raise UserError(
+            f"system {system.name} needs Slurm, and {', '.join(missing)} cannot be found on PATH:"
+            " start Snakemake on the cluster's login node, or try `make cluster-up` here"
+        )
+    if now and programs:
+        answered, said = answer_of(["squeue", "--noheader", "--me"], seconds=60)
+        if not answered:
+            raise UserError(
+                f"system {system.name} needs Slurm, and squeue does not answer: {said};"
+                " see whether slurmctld runs, or try `make cluster-up` here"
+            )
+
+
+def _launcher(entry: Mapping[str, Any], path: str) -> Launcher:
+    for key, names in (("command", ("nodes", "ranks")), ("each_node", ("nodes",))):
+        known = {"nodes": 1, "ranks": 1, "ranks_per_node": 1}
+        where = f"{path}: launcher.{key}"
+        try:
+            words = [word.format(**known) for word in entry[key]]
+        except (KeyError, IndexError, ValueError):
+            raise UserError(
+                "a word has braces that are none of the known ones",
+                where=where,
+                allowed=", ".join(f"{{{name}}}" for name in known),
+            ) from None
+        missing = [name for name in names if not any(f"{{{name}}}" in w for w in entry[key])]
+        if missing or not words[0]:
+            raise UserError(
+                f"the command does not say how many {' and '.join(missing)} there are",
+                where=where,
+                allowed=f"words with {', '.join(f'{{{name}}}' for name in names)}",
+            )
+    return Launcher(
+        command=tuple(entry["command"]),
+        each_node=tuple(entry["each_node"]),
+        rank=entry["rank"],
+        variables=tuple(entry["variables"]),
+    )

@@ -1,0 +1,221 @@
+"""Installs what the study can use on this machine: `python -m parity.preview.install`.
+
+As root on Debian it installs packages, Apptainer, and starts Docker's daemon where none
+answers. As an ordinary user it changes nothing and says in one list what is missing.
+One runtime that cannot be installed does not stop the others.
+
+The image has every library at the mirror's version. Where the host's own are older, the
+two sides differ by more than the container; so root brings the packages that the
+benchmarks depend on up to the mirror, unless told to `--keep-libraries`.
+
+The compilers of a toolchain are installed only when asked for: `--toolchain debian12`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from parity.benchmarks import benchmarks
+from parity.core.commands import is_installed, output_of
+from parity.core.errors import UserError
+from parity.preview.lines import probe_lines
+from parity.runtimes import arms
+from parity.software import build
+from parity.software.images import forget_failures
+from parity.software.toolchain import debian_packages, load_toolchain
+
+PAPER_PACKAGES = (
+    "latexmk",
+    "texlive-fonts-recommended",
+    "texlive-latex-base",
+    "texlive-latex-recommended",
+    "texlive-publishers",
+)
+# A real browser, in which the tests open the dashboard; Debian's, so that its driver
+# (Playwright, from PyPI) has nothing to download.
+BROWSER_PACKAGES = ("chromium-headless-shell",)
+IMAGES = Path("results/images")
+SPACK_IMAGES = Path("results/spack-images")
+_APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
+_UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
+
+
+def wanted_packages(toolchain: str | None = None) -> dict[str, tuple[str, ...]]:
+    """The Debian packages of everything that may be used, by what wants them.
+
+    Args:
+        toolchain: one whose compilers are wanted as well, as config/config.yaml names it.
+
+    Raises:
+        UserError: there is no such toolchain, or it does not say what it takes.
+    """
+    wanted: dict[str, tuple[str, ...]] = {
+        f"arm {arm.name}": arm.packages for arm in arms().values()
+    }
+    wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
+    wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
+    wanted |= {"tests of the dashboard": BROWSER_PACKAGES}
+    if toolchain:
+        named = debian_packages(load_toolchain(toolchain))
+        wanted[f"toolchain {toolchain}"] = (*named["build"], *named["run"])
+    return wanted
+
+
+def installed_packages() -> frozenset[str]:
+    """The names of all installed Debian packages; empty where there is no dpkg."""
+    if not is_installed("dpkg-query"):
+        return frozenset()
+    form = "--showformat=${db:Status-Abbrev}\t${Package}\n"
+    lines = [line.split("\t") for line in output_of(["dpkg-query", "--show", form]).splitlines()]
+    return frozenset(name for status, name in lines if status.strip() == "ii")
+
+
+def missing_packages(
+    wanted: Mapping[str, Iterable[str]], installed: frozenset[str]
+) -> dict[str, list[str]]:
+    """The packages that are not installed, by what wants them; complete ones are left out."""
+    lacking = {what: sorted(set(names) - installed) for what, names in wanted.items()}
+    return {what: names for what, names in lacking.items() if names}
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _names(missing: Mapping[str, Iterable[str]]) -> list[str]:
+    return sorted({name for names in missing.values() for name in names})
+
+
+def _apt_install(missing: Mapping[str, list[str]]) -> dict[str, str]:
+    """Install packages all at once or, if that fails, group by group.
+
+    Returns:
+        What went wrong, by what wanted the packages; empty if nothing did.
+    """
+    names = _names(missing)
+    _say(f"installing {len(names)} Debian packages: {' '.join(names)}")
+    install = [*_APT, "install", "--no-install-recommends"]
+    try:
+        output_of([*_APT, "update"], environment=_UNATTENDED)
+        output_of([*install, *names], environment=_UNATTENDED)
+        return {}
+    except UserError as error:
+        _say(f"{error}\nnow one by one")
+    failures = {}
+    for what, group in missing.items():
+        try:
+            output_of([*install, *group], environment=_UNATTENDED)
+        except UserError as error:
+            failures[what] = str(error)
+    return failures
+
+
+def _prepare_arms() -> dict[str, str]:
+    """What packages cannot do: programs that Debian lacks, and daemons."""
+    failures = {}
+    for arm in arms().values():
+        try:
+            arm.install()
+            arm.start_service()
+        except (UserError, OSError) as error:
+            failures[f"arm {arm.name}"] = str(error)
+    return failures
+
+
+def outdated_libraries() -> list[str]:
+    """Installed packages that the benchmarks depend on and that the mirror has newer."""
+    wanted = {name for each in benchmarks().values() for name in each.packages}
+    names = sorted(wanted & installed_packages())
+    if not names or not is_installed("apt-cache"):
+        return []
+    hard = [f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks")]
+    hard += ["--no-replaces", "--no-enhances", "--installed", "--recurse"]
+    lines = output_of(["apt-cache", "depends", *hard, *names]).splitlines()
+    needed = sorted({line for line in lines if line and not line.startswith((" ", "<", "|"))})
+    plan = output_of(["apt-get", "--simulate", "--only-upgrade", "install", *needed])
+    newer = {line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")}
+    return sorted(newer & {name.partition(":")[0] for name in needed})
+
+
+def level_libraries(upgrade: bool) -> None:
+    """Upgrade what the benchmarks depend on to the mirror's version, or name it."""
+    names = outdated_libraries()
+    if not names:
+        return
+    _say(f"older here than in the image: {' '.join(names)}")
+    if upgrade:
+        _say("upgrading them")
+        output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
+        # The images' bases have to come from the same day.
+        for folder in (IMAGES, SPACK_IMAGES):
+            (folder / "base.json").unlink(missing_ok=True)
+    else:
+        _say("comparisons that load them are marked as confounded; to level both sides:")
+        _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
+
+
+def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Install and start everything that can be; what failed, by what it was for."""
+    failures = {}
+    if not is_installed("apt-get"):
+        _say("this is no Debian: packages are left to the site, what is there is used")
+    elif missing := missing_packages(wanted, installed_packages()):
+        failures = _apt_install(missing)
+    return failures | _prepare_arms()
+
+
+def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
+    """Say what is missing and the one command that an administrator can run."""
+    missing = missing_packages(wanted, installed_packages())
+    if not missing:
+        return
+    _say("missing on this machine (the study goes on with what is there):")
+    for what, names in missing.items():
+        _say(f"  {what:<28} {' '.join(names)}")
+    _say("an administrator can install all of it:")
+    _say(f"  sudo apt-get install --no-install-recommends {' '.join(_names(missing))}")
+    _say("or, with Apptainer and a Docker daemon as well: sudo make setup")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Install, or advise; then say what can be used. Never fails for want of a runtime.
+
+    Returns:
+        0, or 1 if the toolchain that was asked for is not there.
+    """
+    parser = argparse.ArgumentParser(prog="python -m parity.preview.install")
+    said = "as root, leave the libraries of the benchmarks as old as they are"
+    parser.add_argument("--keep-libraries", action="store_true", help=said)
+    said = "also what building with this toolchain takes: a folder of envs/spack, or a path"
+    parser.add_argument("--toolchain", metavar="NAME", help=said)
+    chosen = parser.parse_args(words)
+    try:
+        wanted = wanted_packages(chosen.toolchain)
+    except UserError as error:
+        _say(f"parity: {error}")
+        return 1
+    root = os.getuid() == 0
+    failures: dict[str, str] = {}
+    if root:
+        failures = install_as_root(wanted)
+    else:
+        advise_user(wanted)
+    try:
+        level_libraries(upgrade=root and not chosen.keep_libraries)
+    except UserError as error:
+        failures["libraries"] = str(error)
+    for folder in (IMAGES, SPACK_IMAGES):
+        if again := forget_failures(folder):
+            _say(f"images of {folder} to be tried again: {', '.join(again)}")
+    _say("\n".join(probe_lines()))
+    for what, why in failures.items():
+        _say(f"could not install {what}: {why}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

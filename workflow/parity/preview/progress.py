@@ -1,0 +1,295 @@
+"""How far a campaign is: blocks, runs, and about how long the rest takes.
+
+`python -m parity.preview.progress [plan.json]` prints it from the files that the blocks keep, at
+any time and from any terminal; without an argument for the campaign that Snakemake last
+worked on here, or else for the configured one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from parity.core.errors import shown_to_the_user
+from parity.core.files import read_json
+from parity.core.settings import load_checked
+from parity.measure import block_progress
+from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, make_plan
+from parity.plan.study import load_study
+from parity.preview.lines import duration
+
+BLOCK_FOLDERS = Path("results/blocks")
+LIVE = Path("results/live")
+REPORT = "progress.txt"
+MOST_BLOCKS_NAMED = 16
+
+
+@dataclass(frozen=True)
+class BlockState:
+    """How far a block is.
+
+    Attributes:
+        seconds: how long it has been measured so far, pauses left out; 0 if not begun.
+        updated: when its last run ended; None if it was never begun.
+        failed, not_started: number of runs by reason.
+    """
+
+    block: str
+    nodes: int
+    runs: int
+    finished: bool = False
+    ok: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    not_started: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    updated: datetime | None = None
+
+    @property
+    def done(self) -> int:
+        """Runs that need not be waited for any more."""
+        return self.ok + sum(self.failed.values()) + sum(self.not_started.values())
+
+
+def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
+    """The state of a planned block, from its folder."""
+    name, nodes, runs = block["block"], block["nodes"], len(block["runs"])
+    kept = block_progress.read(block, folder)
+    if kept is None:
+        return BlockState(name, nodes, runs)
+    return BlockState(
+        name,
+        nodes,
+        runs,
+        finished=(folder / "block.json").exists(),
+        ok=kept["ok"],
+        failed=kept["reasons"],
+        not_started=kept["not_started_reasons"],
+        seconds=kept["seconds"],
+        updated=datetime.fromisoformat(kept["updated"]),
+    )
+
+
+def states_of(plan: Mapping[str, Any], blocks: Path) -> list[BlockState]:
+    """The states of all blocks of a plan, in its order; `blocks` holds their folders."""
+    return [state_of(block, blocks / block["block"]) for block in plan["blocks"]]
+
+
+def at_once(blocks: Iterable[BlockState]) -> float:
+    """How many blocks were measured at the same time, on average over the time in use.
+
+    Each block is taken to have ended with its last run and to have lasted without pauses.
+    It is a figure that was seen, so it knows of queues, of nodes in short supply, and of
+    virtual nodes that measure one after the other.
+    """
+    spans = sorted(
+        (block.updated - timedelta(seconds=block.seconds), block.updated)
+        for block in blocks
+        if block.updated is not None and block.seconds > 0
+    )
+    in_use, end = 0.0, None
+    for start, stop in spans:
+        begin = start if end is None else max(start, end)
+        in_use += max(0.0, (stop - begin).total_seconds())
+        end = stop if end is None else max(end, stop)
+    total = sum((stop - start).total_seconds() for start, stop in spans)
+    return max(1.0, total / in_use) if in_use else 1.0
+
+
+def unseen_node_counts(blocks: Iterable[BlockState]) -> list[int]:
+    """Node counts of blocks to come of which none has finished yet."""
+    seen = {block.nodes for block in blocks if block.finished}
+    return sorted({block.nodes for block in blocks if not block.finished} - seen)
+
+
+def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
+    """Seconds until the last block is finished, the least and the most.
+
+    They hold if all blocks to come are like the shortest finished one of their node count,
+    and if all are like the longest. None before a block of each node count has finished:
+    nothing is known until then.
+    """
+    if unseen_node_counts(blocks):
+        return None
+    side_by_side = at_once(blocks)
+    bounds = []
+    for extreme in (min, max):
+        left = [
+            max(0.0, extreme(_durations(blocks, block.nodes)) - block.seconds)
+            for block in blocks
+            if not block.finished
+        ]
+        bounds.append(max(sum(left) / side_by_side, max(left, default=0.0)))
+    return bounds[0], bounds[1]
+
+
+def _durations(blocks: Iterable[BlockState], nodes: int) -> list[float]:
+    return [block.seconds for block in blocks if block.finished and block.nodes == nodes]
+
+
+def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
+    """The estimate in words; a block whose job failed is not waited for."""
+    blocks = [block for block in blocks if block.finished or block.block not in stopped]
+    if not any(block.finished for block in blocks):
+        return "time to the end: not known before a block is done"
+    found = estimate(blocks)
+    if found is None:
+        counts = unseen_node_counts(blocks)
+        nodes = f"{' and '.join(map(str, counts))} node{'' if counts == [1] else 's'}"
+        return f"time to the end: not known before a block on {nodes} is done"
+    if all(block.finished for block in blocks):
+        return "the other blocks are done" if stopped else "all blocks are done"
+    words = list(dict.fromkeys(duration(seconds) for seconds in found))
+    return f"about {' to '.join(words)} to the end of the last block"
+
+
+def one_line(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
+    """The whole campaign in one line."""
+    done = sum(block.finished for block in blocks)
+    failed = f", {len(stopped)} stopped" if stopped else ""
+    return f"{done}/{len(blocks)} blocks done{failed}; {_runs(blocks)}; {rest(blocks, stopped)}"
+
+
+def progress_lines(
+    plan: Mapping[str, Any],
+    blocks: Sequence[BlockState],
+    now: datetime,
+    stopped: Collection[str] = (),
+) -> list[str]:
+    """The whole picture.
+
+    Args:
+        stopped: blocks of which Snakemake said that their job failed.
+    """
+    done = sum(block.finished for block in blocks)
+    begun = [block for block in blocks if block.updated is not None and not block.finished]
+    waiting = len(blocks) - done - len(begun)
+    lines = [
+        f"{plan['campaign']}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
+        f" {waiting} waiting",
+        f"  {_runs(blocks)}",
+        f"  {rest(blocks, stopped)}",
+    ]
+    # A run is counted when it is settled, which its time limit and attempts bound.
+    longest = max(case["timeout"] for case in plan["cases"]) * plan["attempts"]
+    silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)
+    for block in begun[:MOST_BLOCKS_NAMED]:
+        assert block.updated is not None
+        age = now - block.updated
+        ended = f"{duration(max(0.0, age.total_seconds()))} ago"
+        if block.block in stopped:
+            said = f"stopped with an error {ended}"
+        elif age > silent:
+            said = f"no sign of life since {ended}: probably interrupted"
+        else:
+            said = f"last sign of life {ended}"
+        lines.append(f"  {block.block}  {block.done}/{block.runs} runs, {said}")
+    if more := begun[MOST_BLOCKS_NAMED:]:
+        lines.append(f"  … and {len(more)} more")
+    return lines
+
+
+def _runs(blocks: Iterable[BlockState]) -> str:
+    """Runs by what became of them, with reasons."""
+    blocks = list(blocks)
+    ok, planned = sum(block.ok for block in blocks), sum(block.runs for block in blocks)
+    parts = [f"{ok} ok"]
+    for word, kind in (("failed", "failed"), ("not started", "not_started")):
+        reasons: Counter[str] = sum((Counter(getattr(b, kind)) for b in blocks), Counter())
+        if reasons or word == "failed":
+            why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+            parts.append(f"{reasons.total()} {word}{f' ({why})' if why else ''}")
+    return f"{', '.join(parts)} of {planned} runs"
+
+
+class BlockLog(logging.Handler):
+    """Follows what Snakemake logs of its jobs: no polling, no thread of its own.
+
+    After each block it says one line, and leaves the whole picture in a file. Whatever
+    goes wrong here is said once and never reaches the jobs.
+
+    Args:
+        rule: name of the rule whose jobs are blocks.
+        report: the file.
+        say: shows a line to the user.
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        rule: str,
+        blocks: Path,
+        report: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        super().__init__(logging.INFO)
+        self._plan, self._rule, self._blocks = plan, rule, blocks
+        self._report, self._say = report, say
+        self._jobs: dict[int, str] = {}
+        self._stopped: set[str] = set()
+        self._is_broken = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take part of a job's start, end or error; ignore everything else."""
+        if self._is_broken:
+            return
+        try:
+            self._follow(record)
+        except Exception as error:
+            self._is_broken = True
+            self._say(f"progress is not shown any more: {type(error).__name__}: {error}")
+
+    def _follow(self, record: logging.LogRecord) -> None:
+        facts = vars(record)
+        event = str(facts.get("event", ""))
+        # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
+        if event == "job_info" and facts["rule_name"] == self._rule:
+            is_first = not self._jobs
+            block = facts["wildcards"]["block"]
+            self._jobs[facts["jobid"]] = block
+            self._stopped.discard(block)
+            if is_first:
+                self._show(aloud=False)
+        elif event == "job_error" and facts["jobid"] in self._jobs:
+            self._stopped.add(self._jobs[facts["jobid"]])
+            self._show()
+        elif event == "job_finished" and facts["job_id"] in self._jobs:
+            self._show()
+
+    def _show(self, aloud: bool = True) -> None:
+        states = states_of(self._plan, self._blocks)
+        lines = progress_lines(self._plan, states, datetime.now(UTC), self._stopped)
+        self._report.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._report.with_name(f".{self._report.name}")
+        temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        temporary.replace(self._report)
+        if aloud:
+            self._say(f"Progress: {one_line(states, self._stopped)}")
+
+
+def _plan_at_work() -> dict[str, Any]:
+    """The plan of the campaign that Snakemake last worked on here, or the configured one."""
+    reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name("plan.json").exists()]
+    if reports:
+        return read_json(max(reports, key=lambda path: path.stat().st_mtime).with_name("plan.json"))
+    config = load_checked("config/config.yaml", "config")
+    return make_plan(load_study(config["study"], config["scale"]))
+
+
+def main() -> None:
+    """Print how far a campaign is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plan", type=Path, nargs="?", help="plan.json of the campaign")
+    with shown_to_the_user():
+        given = parser.parse_args().plan
+        plan = read_json(given) if given else _plan_at_work()
+        print("\n".join(progress_lines(plan, states_of(plan, BLOCK_FOLDERS), datetime.now(UTC))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What the published studies could have proven with their own number of runs."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.analysis.statistics import power
+from parity.core.errors import UserError
+
+COLUMNS = ("study", "experiment", "runs", "cv_percent", "cv_source", "margin_percent", "place")
+POWER = 0.9
+
+
+@dataclass(frozen=True)
+class Design:
+    """One experiment of a paper: config/published/designs.csv.
+
+    Attributes:
+        runs: of each arm; None if the paper does not say.
+        cv: coefficient of variation between runs, a fraction; None if it cannot be had.
+        cv_source: where the CV is from: the paper, or an assumption.
+        margin: of the ratio, within which its statement is taken to have the arms; None
+            if it gives none.
+        place: where the paper describes it.
+    """
+
+    study: str
+    experiment: str
+    runs: int | None
+    cv: float | None
+    cv_source: str
+    margin: float | None
+    place: str
+
+    @property
+    def provable(self) -> float | None:
+        """Smallest margin that equal arms would have proven with 90 % power: a fraction.
+
+        Two independent samples of `runs` each, as these papers measured, normal logs and
+        the test that Parity uses. None if runs or CV are not known, or of a single run.
+        """
+        if self.runs is None or self.runs < 2 or self.cv is None:
+            return None
+        deviation = power.deviation_of_cv(self.cv)
+        return power.two_sample_provable_margin(deviation, self.runs, POWER)
+
+    @property
+    def could(self) -> bool | None:
+        """Whether its statement could have been proven; None if that cannot be said."""
+        if self.margin is None:
+            return None
+        if self.runs == 1:
+            return False
+        if self.provable is None:
+            return None
+        return self.provable <= self.margin
+
+
+def load(path: Path) -> list[Design]:
+    """The designs in a CSV file.
+
+    Raises:
+        UserError: the file is missing, lacks a column, or holds something that is no number.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or []
+    except OSError as error:
+        raise UserError(f"the file cannot be read: {error}", where=str(path)) from None
+    if missing := [name for name in COLUMNS if name not in columns]:
+        raise UserError(
+            f"missing columns: {', '.join(missing)}", where=str(path), allowed=", ".join(COLUMNS)
+        )
+    return [_design(row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
+
+
+def _design(row: dict[str, str], where: str) -> Design:
+    try:
+        runs = int(row["runs"]) if row["runs"] else None
+        cv, margin = (
+            float(row[name]) / 100 if row[name] else None
+            for name in ("cv_percent", "margin_percent")
+        )
+    except (TypeError, ValueError) as error:
+        raise UserError(f"not a number: {error}", where=where) from None
+    if any(value is not None and value <= 0 for value in (runs, cv, margin)):
+        raise UserError("a number is not above zero", where=where)
+    texts = (row[name] for name in ("study", "experiment", "cv_source", "place"))
+    study, experiment, source, place = texts
+    return Design(study, experiment, runs, cv, source, margin, place)

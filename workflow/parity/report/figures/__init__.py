@@ -1,0 +1,1 @@
+"""The figures: what each shows, and how it is drawn."""

@@ -1,0 +1,228 @@
+"""The figure of a fresh dataset beside an archived one: a forest of cost ratios.
+
+Only ratios are drawn, because seconds of two machines say nothing of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from parity.analysis import tables
+from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE, Agreement
+from parity.analysis.agreement_table import AGREEMENT
+from parity.report.figures import page_layout, style
+from parity.report.figures.forest import AXIS, DENSE, PAGE, WIDE, Grid
+from parity.report.figures.page_layout import LABELS, place
+from parity.report.figures.panels import beside, rows, tick_steps
+from parity.report.figures.style import ArmStyle
+from parity.report.text import formatting
+from parity.report.text.agreement_text import count_sentence
+
+NAME = "agreement"
+HEAD, FOOT = 0.3, 0.56  # inches
+NUMBERS = 1.36  # inches right of a panel for the ratio of ratios and whether it is inside
+BOX = 0.62  # height of a prediction interval, in rows
+MARKS = {OUTSIDE: ("out", "bold"), CONSTANT: ("same", "normal")}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One case and metric: its rows, the A/A pair first, and the plan that names them."""
+
+    plan: Mapping[str, Any]
+    case: str
+    metric: str
+    found: Sequence[Any]
+    several: bool
+
+    def head(self, wide: bool) -> tuple[str, str]:
+        """Two lines above it: what is compared; margin and numbers of blocks."""
+        plan, case = self.plan, self.case
+        mark = "*" if any(row.reason and row.reason != NO_SPREAD for row in self.found) else ""
+        quantity = formatting.quantity(self.metric, "").label if self.several else ""
+        facts = f"{formatting.margin(self.found[0].margin)}, n {self._blocks}"
+        if wide:
+            title = ", ".join(filter(None, (formatting.case_title(plan, case), quantity)))
+            return f"{title}{mark}", f"margin {facts}"
+        benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+        title = " ".join(filter(None, (formatting.benchmark_title(plan, benchmark), quantity)))
+        levels = formatting.case_levels(plan, case)
+        return f"{title}{mark}", ", ".join(filter(None, (levels, facts)))
+
+    @property
+    def _blocks(self) -> str:
+        """Numbers of blocks, fresh and archived; both ends where rows differ."""
+        both = (
+            [row.fresh_blocks for row in self.found],
+            [row.archive_blocks for row in self.found],
+        )
+        ends = (dict.fromkeys((min(blocks), max(blocks))) for blocks in both)
+        return "/".join("–".join(map(str, pair)) for pair in ends)
+
+
+def panels(found: Agreement, plan: Mapping[str, Any]) -> list[Panel]:
+    """One panel per case and metric that is compared, in the order of the fresh plan."""
+    table = found.table[found.table["outcome"] != NOT_COMPARED]
+    order = {arm: number for number, arm in enumerate(plan["arms"])}
+    made = []
+    for case in (entry["case"] for entry in plan["cases"]):
+        of_case = table[table["case"] == case]
+        for metric, group in of_case.groupby("metric", sort=True):
+            compared = list(group.itertuples(index=False))
+            compared.sort(key=lambda row: (not row.control, order[row.arm]))
+            several = of_case["metric"].nunique() > 1
+            made.append(Panel(plan, case, metric, compared, several))
+    return made
+
+
+def draw(found: Agreement, plan: Mapping[str, Any], note: str = "") -> Figure:
+    """The figure; if nothing can be compared, a line that says so.
+
+    Args:
+        plan: the fresh dataset's.
+        note: what must be said of the systems.
+    """
+    made = panels(found, plan)
+    if not made:
+        figure = page_layout.new_figure(0.8)
+        figure.text(0.5, 0.5, "the datasets have no ratio in common", ha="center")
+        return figure
+    most = max(len(panel.found) for panel in made)
+    wide = HEAD + WIDE.height(len(made), most) + FOOT
+    grid, numbers = (WIDE, NUMBERS) if wide <= PAGE else (DENSE, DENSE.beside)
+    figure = page_layout.new_figure(HEAD + -(-len(made) // grid.across) * grid.cell(most) + FOOT)
+    _small_print(figure, found, plan, note)
+    styles = style.arm_styles(plan)
+    for number, panel in enumerate(made):
+        axes = _axes(figure, grid, number, len(made), most, numbers)
+        labels = [formatting.arm_title(plan, row.arm) for row in panel.found]
+        rows(axes, labels, show=number % grid.across == 0)
+        _panel(axes, panel, styles, grid)
+    return figure
+
+
+def write(found: Agreement, plan: Mapping[str, Any], note: str, folder: Path) -> None:
+    """Write `agreement.pdf` and `.png`, and the table as `.parquet` and `.csv`."""
+    style.use()
+    style.save(draw(found, plan, note), folder, NAME)
+    tables.write(AGREEMENT, found.table, folder / f"{NAME}.parquet")
+    plain = found.table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    (folder / f"{NAME}.csv").write_text(plain, encoding="utf-8")
+
+
+def _axes(figure: Figure, grid: Grid, number: int, count: int, most: int, numbers: float) -> Axes:
+    """The place of a panel; those of a row share the names of the arms."""
+    down, right = divmod(number, grid.across)
+    tall = -(-count // grid.across)
+    width = (style.TWO_COLUMNS - LABELS) / grid.across - numbers
+    left = LABELS + right * (width + numbers)
+    bottom = FOOT + (tall - 1 - down) * grid.cell(most) + AXIS
+    return place(figure, left, bottom, width, grid.row * most)
+
+
+def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid) -> None:
+    """Prediction, fresh ratio and its interval in every row, on the band of the margin."""
+    limits = _limits(panel.found)
+    axes.set_xlim(limits)
+    margin = panel.found[0].margin
+    if np.isfinite(margin):
+        axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
+    axes.axvline(1.0, color=style.EDGE, linewidth=0.6, zorder=-1)
+    axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=[1, 2, 2.5, 5, 10]))
+    axes.ticklabel_format(axis="x", useOffset=False)
+    for number, row in enumerate(panel.found):
+        _row(axes, number, row, styles[row.arm], limits)
+        _verdict(axes, number, row, grid)
+    title, facts = panel.head(grid.numbers)
+    axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
+    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axes.annotate(facts, (0, 1), (0, 4), fontsize=grid.title - 0.9, color=style.GREY, **place)
+    if grid.numbers:
+        beside(axes, -1, "fresh/archived [95 %]")
+
+
+def _limits(found: Sequence[Any]) -> tuple[float, float]:
+    """Room for all predictions and ratios; very wide fresh intervals are cut and marked."""
+    needed = [
+        abs(value - 1)
+        for row in found
+        for value in (row.predicted_low95, row.predicted_high95, row.fresh_ratio)
+    ]
+    ends = [abs(value - 1) for row in found for value in (row.fresh_low95, row.fresh_high95)]
+    margin = found[0].margin if np.isfinite(found[0].margin) else 0.0
+    reach = max(*needed, 1.1 * margin)
+    reach = 1.12 * max(reach, min(max(ends), 1.8 * reach)) or 1.0
+    return 1 - reach, 1 + reach
+
+
+def _row(axes: Axes, number: int, row: Any, look: ArmStyle, limits: tuple[float, float]) -> None:
+    """A box where the archive predicts, a tick where it lay; marker and line are fresh."""
+    low, high = row.predicted_low95, row.predicted_high95
+    axes.add_patch(
+        Rectangle(
+            (low, number - BOX / 2), high - low, BOX, facecolor="white", edgecolor=style.GREY,
+            linewidth=0.7, zorder=1,
+        )
+    )  # fmt: skip
+    tick = [number - BOX / 2, number + BOX / 2]
+    axes.plot([row.archive_ratio] * 2, tick, color="black", linewidth=1.2, zorder=2)
+    ends = np.clip([row.fresh_low95, row.fresh_high95], *limits)
+    axes.plot(ends, [number, number], color=look.colour, linewidth=1.3, zorder=3)
+    axes.plot(
+        row.fresh_ratio, number, look.marker, color=look.colour, markerfacecolor=look.face,
+        markersize=0.8 * look.size, markeredgewidth=look.rim, zorder=4, clip_on=False,
+    )  # fmt: skip
+    cut = ((0.012, "<", row.fresh_low95 < limits[0]), (0.988, ">", row.fresh_high95 > limits[1]))
+    for edge, marker, is_cut in cut:
+        if is_cut:
+            where = axes.get_yaxis_transform()
+            axes.plot(edge, number, marker, color=look.colour, markersize=3.5, transform=where)
+
+
+def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
+    """Right of a row: the ratio of ratios with its interval, and whether it lies inside."""
+    word, weight = MARKS.get(row.outcome, ("in", "normal"))
+    mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
+    place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    offset = 2
+    if grid.numbers:
+        text = [formatting.number(value) for value in (row.ratio_of_ratios, row.low95, row.high95)]
+        axes.annotate(
+            f"{text[0]} [{text[1]}, {text[2]}]", (1.02, number), (0, 0), fontsize=7,
+            va="center", color=style.GREY, **place,
+        )  # fmt: skip
+        offset = 73
+    axes.annotate(
+        f"{word}{mark}", (1.02, number), (offset, 0), fontsize=7, va="center",
+        fontweight=weight, **place,
+    )  # fmt: skip
+
+
+def _small_print(figure: Figure, found: Agreement, plan: Mapping[str, Any], note: str) -> None:
+    """What is held against what, on top; what every mark means, at the foot."""
+    page_layout.head(
+        figure, f"{found.fresh} beside {found.archive}", 0.08, count_sentence(found.count)
+    )
+    reference = formatting.arm_title(plan, plan["reference"])
+    lines = [
+        f"axis: cost ratio to {reference}, above 1 costs more; grey band: margin; "
+        "n: blocks, fresh/archived",
+        "box: where the archive predicts the mean of so many fresh blocks (95 %); tick: "
+        "archived ratio; marker and line: fresh ratio and its 95 % interval",
+        "in, out: whether the fresh ratio lies in the box; same: it never varied; first rows: "
+        "A/A pair; *  other parameters; †  confounded",
+        note,
+    ]
+    figure.text(
+        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, lines)),
+        ha="center", va="bottom", fontsize=6.5, color=style.GREY,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""The page of a figure: its size, places on it, and the small print at its foot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from parity.report.figures import style
+from parity.report.figures.figure_spec import FigureSpec
+from parity.report.text import formatting
+from parity.report.view import View
+
+LABELS = 1.42  # inches left of the panels for the names of the arms
+KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure of the width of a page, that many inches high."""
+    return plt.figure(figsize=(style.TWO_COLUMNS, height))
+
+
+def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Axes at a place given in inches, so that every figure has the same rows."""
+    total_width, total_height = figure.get_size_inches()
+    return figure.add_axes(
+        (left / total_width, bottom / total_height, width / total_width, height / total_height)
+    )
+
+
+def head(figure: Figure, text: str, left: float = LABELS, more: str = "") -> None:
+    """The title of a figure of several panels, that many inches from the left; a line below it."""
+    width, height = figure.get_size_inches()
+    figure.text(left / width, 1 - 0.06 / height, text, va="top", fontweight="bold")
+    figure.text(left / width, 1 - 0.19 / height, more, va="top")
+
+
+def foot(figure: Figure, view: View, cases: Sequence[str], lines: Sequence[str]) -> None:
+    """Small print: the lines given, the arms that are only declared, the kind of system."""
+    titles = [formatting.arm_title(view.plan, arm) for arm in view.declared(cases)]
+    absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
+    last = "     ".join(filter(None, (absent, view.origin.note)))
+    figure.text(
+        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, (*lines, last))),
+        ha="center", va="bottom", fontsize=7, color=style.GREY,
+    )  # fmt: skip
+
+
+def blocks_that_count(view: View, cases: Sequence[str]) -> str:
+    """What `n` means in a figure of these cases."""
+    planned = sorted({view.blocks_of[case] for case in cases})
+    ends = " to ".join(map(str, dict.fromkeys((planned[0], planned[-1]))))
+    return f"n: blocks that count, of {ends} planned"
+
+
+def nothing(view: View, spec: FigureSpec) -> Figure:
+    """A figure of a benchmark that the study does not run."""
+    figure = new_figure(0.8)
+    declared = [
+        e["reason"] for e in view.plan["not_tested"] if e.get("benchmark") == spec.benchmark
+    ]
+    reason = declared[0] if declared else missing(view, spec)
+    figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
+    foot(figure, view, [], [])
+    return figure
+
+
+def missing(view: View, spec: FigureSpec) -> str:
+    """What a study lacks for a figure."""
+    if spec.runtime and view.cases(spec.benchmark):
+        return f"the study has no arm of the {spec.runtime}"
+    return f"the study has no such case of {spec.benchmark}"

@@ -1,0 +1,117 @@
+"""What both kinds of panels share: rows of arms, and words in and beside them.
+
+Arms are rows, from top to bottom in the order of the plan; every row holds a mark or
+words that say why there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from parity.report.figures import style
+from parity.report.figures.specs import Quantity
+from parity.report.figures.style import ArmStyle
+from parity.report.text import formatting
+from parity.report.view import View
+
+LETTER = 0.052  # inches that a letter of 7 pt italics takes
+LONG = 27  # letters from which an arm's name takes two lines
+NARROW = 1.5  # inches below which a panel has room for few ticks
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column of panels shows.
+
+    Attributes:
+        rows: what is compared, by arm, if not the arms with the plan's reference.
+        against: what each arm is compared with, in words, if not the plan's reference.
+        published: cost ratios of a publication to mark: one, or both ends of a range.
+    """
+
+    view: View
+    case: str
+    quantity: Quantity
+    arms: Sequence[str]
+    styles: dict[str, ArmStyle]
+    rows: Mapping[str, Any] | None = None
+    against: str = ""
+    published: tuple[float, ...] = ()
+
+    @property
+    def compared(self) -> Mapping[str, Any]:
+        """What is compared, by arm, as named tuples."""
+        if self.rows is not None:
+            return self.rows
+        return self.view.comparisons(self.case, self.quantity.metric)
+
+    @property
+    def reference(self) -> str:
+        """What each arm is compared with, in words."""
+        return self.against or formatting.arm_title(self.view.plan, self.view.plan["reference"])
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the arms."""
+        return [formatting.arm_title(self.view.plan, arm) for arm in self.arms]
+
+
+def rows(axes: Axes, labels: Sequence[str], show: bool = True) -> None:
+    """Prepare one row per label, the first on top."""
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), [_folded(each) if show else "" for each in labels])
+    for tick in axes.get_yticklabels():
+        if "\n" in tick.get_text():
+            tick.set(fontsize=5.8, linespacing=0.95)
+    for row in range(len(labels) - 1):
+        axes.axhline(row + 0.5, color="#f0f0f0", linewidth=0.5, zorder=0)
+
+
+def _folded(label: str) -> str:
+    """A name, in two lines if it is long; the second holds the last variant."""
+    name, bracket, variant = label.rpartition(" (")
+    return f"{name}\n({variant}" if bracket and len(label) > LONG else label
+
+
+def inches(axes: Axes) -> float:
+    """The width of a panel."""
+    return axes.get_position().width * axes.figure.get_size_inches()[0]
+
+
+def tick_steps(axes: Axes) -> int:
+    """Into how many steps the ticks may part a panel, so that their labels stay apart."""
+    return 3 if inches(axes) < NARROW else 4
+
+
+def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:
+    """Words in a row that has no mark, cut to the panel's width.
+
+    Args:
+        beyond: inches right of the panel that the words may take as well.
+    """
+    limit = int((inches(axes) + beyond) / LETTER)
+    if len(text) > limit:
+        text = text[: limit - 1].rstrip(" :") + "…"
+    place, side = (0.02, "left") if beyond else (0.5, "center")
+    axes.text(
+        place, row, text, transform=axes.get_yaxis_transform(), ha=side, va="center",
+        fontsize=7, style="italic", color=style.GREY,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+    )  # fmt: skip
+
+
+def beside(axes: Axes, row: float, text: str, **look: Any) -> None:
+    """Words right of a row; row -1 is the head of that column."""
+    axes.text(
+        1.02, row + (0.1 if row < 0 else 0), text, transform=axes.get_yaxis_transform(),
+        ha="left", va="center", **({"fontsize": 7, "color": style.GREY} | look),
+    )  # fmt: skip
+
+
+def plain_tick(value: float, _position: int) -> str:
+    """The label of a tick on a logarithmic axis, without powers of ten."""
+    return f"{value:g}"

@@ -1,0 +1,151 @@
+"""The one style of all figures: a runtime looks the same everywhere.
+
+Colours are those of Okabe and Ito (2008), which stay apart for colour-blind
+readers; each runtime has a marker as well, and every second variant of a runtime is
+hollow, so that a grey print says the same; more variants are lighter. Sizes are those of
+the printed page.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib import font_manager
+from matplotlib.figure import Figure
+
+from parity.analysis import outcomes
+from parity.report.figures.specs import LOOKS, OTHER_LOOKS
+
+ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
+ROW = 0.175  # inches that one arm takes
+BAND = "#dadada"
+EDGE = "#8a8a8a"
+PUBLISHED = "#f6dfc6"  # ground of a published range
+GREY = "#555555"
+
+SYMBOLS = {
+    outcomes.EQUIVALENT: "=",
+    outcomes.DIFFERENT: "≠",
+    outcomes.INCONCLUSIVE: "?",
+    outcomes.TOO_FEW_BLOCKS: "…",
+    outcomes.REPORTED: "",
+    outcomes.NOT_TESTED: "",
+}
+CONFOUNDED = "†"
+
+_SETTINGS = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": EDGE,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "xtick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "xtick.minor.width": 0.4,
+    "xtick.color": GREY,
+    "xtick.labelcolor": "black",
+    "ytick.major.size": 0,
+    "axes.axisbelow": True,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#b5b5b5",
+    "lines.linewidth": 1.0,
+    "pdf.fonttype": 42,
+    "path.simplify": False,
+    "savefig.dpi": 200,
+    "figure.dpi": 200,
+}
+
+
+@dataclass(frozen=True)
+class ArmStyle:
+    """How an arm is drawn: colour, marker, and whether it is hollow."""
+
+    colour: str
+    marker: str
+    hollow: bool
+
+    @property
+    def face(self) -> str:
+        """Fill of the marker."""
+        return "white" if self.hollow else self.colour
+
+    @property
+    def line(self) -> str:
+        """Style of a line: broken where the marker is hollow."""
+        return "--" if self.hollow else "-"
+
+    @property
+    def size(self) -> float:
+        """Diameter of the marker in points; a rim adds to it."""
+        return 4.8 if self.hollow else 5.8
+
+    @property
+    def rim(self) -> float:
+        """Width of the marker's rim in points."""
+        return 1.0 if self.hollow else 0.0
+
+    @property
+    def tint(self) -> tuple[float, ...]:
+        """Fill of a box: the colour, light enough for marks on it."""
+        return (*matplotlib.colors.to_rgb(self.colour), 0.12 if self.hollow else 0.35)
+
+
+def use() -> None:
+    """Set the style, and keep to the fonts that come with the plotting library.
+
+    The machine's own fonts could be another version, and then bytes would differ.
+    """
+    plt.rcdefaults()
+    plt.rcParams.update(_SETTINGS)
+    bundled = matplotlib.get_data_path()
+    fonts = font_manager.fontManager
+    fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
+
+
+def arm_styles(plan: Mapping[str, Any]) -> dict[str, ArmStyle]:
+    """The style of each arm of a plan, by its runtime and its place among that runtime's arms."""
+    seen: dict[str, int] = {}
+    styles = {}
+    for arm in plan["arms"]:
+        runtime = plan["arm_runtimes"][arm]
+        other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
+        colour, marker = LOOKS.get(runtime, other)
+        pairs, second = divmod(seen.get(runtime, 0), 2)
+        styles[arm] = ArmStyle(_lighter(colour, pairs), marker, hollow=second == 1)
+        seen[runtime] = seen.get(runtime, 0) + 1
+    return styles
+
+
+def _lighter(colour: str, times: int) -> str:
+    """A colour of the same hue, so many times a quarter nearer to white."""
+    if not times:
+        return colour
+    left = 0.75**times
+    parts = matplotlib.colors.to_rgb(colour)
+    return matplotlib.colors.to_hex([1 - left * (1 - part) for part in parts])
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    nothing = {"CreationDate": None, "Creator": None, "Producer": None}
+    figure.savefig(folder / f"{name}.pdf", metadata=nothing)
+    figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+    plt.close(figure)

@@ -1,0 +1,1 @@
+"""The tables, for the paper and as CSV."""

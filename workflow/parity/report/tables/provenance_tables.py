@@ -1,0 +1,114 @@
+"""Tables of what it was measured on and with: cases, machine, environment, images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from parity.report.figures.specs import MACHINE_FACTS
+from parity.report.tables.table import Table
+from parity.report.text import formatting
+from parity.report.view import View
+
+
+def of_setting(view: View) -> list[Table]:
+    """The tables of this module."""
+    return [cases(view), machine(view), environment(view), images(view)]
+
+
+def cases(view: View) -> Table:
+    """What each case ran with: parameters and factor levels, margin, time limit."""
+    rows = [
+        (
+            formatting.case_title(view.plan, case["case"]),
+            _parameters(case["parameters"]),
+            formatting.margin(case["margin"]),
+            f"{case['timeout']} s",
+        )
+        for case in view.plan["cases"]
+    ]
+    head = ("case", "parameters", "margin", "time limit")
+    return Table("cases", r"lL{9cm}rr", head, rows)
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(parameters.items())) or "none"
+
+
+def machine(view: View) -> Table:
+    """The facts of the node that bear on timings; a fact that changed between blocks says so."""
+    nodes = view.dataset.nodes
+    before = nodes[nodes["phase"] == "before"]
+    rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
+    rows += [
+        (label, _fact(before.loc[before["fact"] == fact, "value"]))
+        for fact, label in MACHINE_FACTS.items()
+    ]
+    return Table("machine", r"lL{12cm}", ("fact", "value"), rows)
+
+
+def _fact(values: pd.Series) -> str:
+    distinct = sorted({_readable(value) for value in values if value})
+    if not distinct:
+        return "not recorded"
+    return distinct[0] if len(distinct) == 1 else f"varied: {', '.join(distinct[:4])}"
+
+
+def _readable(value: str) -> str:
+    """A fact with sizes in a unit for people, and lists that can break after a comma."""
+    size = re.fullmatch(r"([0-9]+) (B|kB)", value)
+    if size:
+        return formatting.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
+    return re.sub(r",(?! )", ", ", value)
+
+
+def environment(view: View) -> Table:
+    """When it was measured, with which state of this program, and the runtimes' own versions."""
+    facts = view.origin.facts
+    rows = [
+        ("measured", formatting.period(facts["began"], facts["ended"])),
+        ("blocks", f"{facts['blocks']}, in {facts['sessions']} sessions of the runner"),
+    ]
+    for program in facts["programs"]:
+        changed = ", with changes that were not committed" if program["changed"] else ""
+        rows += [
+            ("commit", (program["commit"] or "outside of a clone") + changed),
+            ("sources, SHA-256", program["package_sha256"]),
+            ("lock file, SHA-256", program["lock_sha256"] or "none"),
+            ("Python", program["python"]),
+        ]
+    rows += [
+        (formatting.arm_title(view.plan, arm), _versions(facts["runtimes"].get(arm, [])))
+        for arm in view.arms
+    ]
+    return Table("environment", r"lL{12cm}", ("what", "value"), rows)
+
+
+def _versions(said: Sequence[str]) -> str:
+    """What a runtime said of itself in all sessions; it says nothing where it is absent."""
+    return ", ".join(filter(None, said)) or "not here"
+
+
+def images(view: View) -> Table:
+    """The digest chain from the base to each format; digests cut to sixteen digits."""
+    rows = [
+        (
+            row.format,
+            _digest(row.digest),
+            row.parent,
+            _digest(row.parent_digest),
+            "–" if pd.isna(row.bytes) else formatting.number(row.bytes / 2**20, 1),
+            "–" if pd.isna(row.seconds) else formatting.number(row.seconds, 1),
+            row.reason or row.tool,
+        )
+        for row in view.dataset.images.itertuples(index=False)
+    ]
+    head = ("format", "digest", "made from", "its digest", "MiB", "s", "made by, or why not")
+    return Table("images", r"llllrrL{4.4cm}", head, rows, "no image was used")
+
+
+def _digest(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:16] or "–"

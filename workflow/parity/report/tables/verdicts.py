@@ -1,0 +1,187 @@
+"""The verdicts as one table: for the terminal, as Markdown, LaTeX, HTML, CSV and Parquet."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parity.analysis import tables
+from parity.claims import terms
+from parity.claims.registration import AFTER, AMENDED, BEFORE
+from parity.claims.tables import VERDICTS
+from parity.report.tables.table import Table, to_latex
+from parity.report.text import formatting
+
+WIDTH = 120
+ORDER = ("supported", "order-ok", "contradicted", "differs", "inconclusive", "not-tested")
+HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason")
+REGISTERED = {
+    BEFORE: "registered before these data",
+    AFTER: "registered after these data and not changed since",
+    AMENDED: "amended (*): not the rule, margin or plan that was registered",
+}
+STYLE = (
+    "body{font:16px/1.4 system-ui,sans-serif;margin:2em;color-scheme:light dark}"
+    "table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;"
+    "padding:.25em .6em;border-bottom:1px solid}td:nth-child(6){text-align:right}"
+)
+
+
+def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes.
+
+    Args:
+        verdicts: `parity.claims.tables.VERDICTS`.
+
+    Returns:
+        The files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {kind: folder / f"claims.{kind}" for kind in ("parquet", "csv", "md", "tex", "html")}
+    tables.write(VERDICTS, verdicts, found["parquet"])
+    verdicts.to_csv(found["csv"], index=False, lineterminator="\n")
+    for kind, form in (("md", to_markdown), ("tex", to_latex_table), ("html", to_html)):
+        found[kind].write_text(form(verdicts), encoding="utf-8")
+    return list(found.values())
+
+
+def cells(row: Any) -> tuple[str, ...]:
+    """A verdict as text, in the columns of `HEAD`.
+
+    Args:
+        row: a named tuple of the verdicts.
+    """
+    margin = "" if _missing(row.margin) else _margin(row)
+    return (
+        row.claim,
+        row.kind,
+        row.verdict + ("*" if row.registration == AMENDED else ""),
+        estimate(row),
+        margin,
+        str(row.blocks) if row.blocks else "",
+        row.reason,
+    )
+
+
+def estimate(row: Any) -> str:
+    """Estimate, 95 % interval and unit of a verdict; empty without a number."""
+    if _missing(row.estimate):
+        return ""
+    if _missing(row.low95):
+        text = terms.number(row.estimate)
+    else:
+        digits = terms.decimals(row.low95, row.high95, row.unit)
+        ends = (terms.number(end, digits) for end in (row.low95, row.high95))
+        text = f"{terms.number(row.estimate, digits)} [{', '.join(ends)}]"
+    short = {terms.RATIO: "", "ratio of deviations": " sd", "% of node": " %"}
+    return text + short.get(row.unit, f" {row.unit}")
+
+
+def _margin(row: Any) -> str:
+    if row.unit == terms.RATIO:
+        return formatting.margin(row.margin).replace("\u2009", " ")
+    return f"{row.margin:g}"
+
+
+def _missing(value: Any) -> bool:
+    return value is None or not math.isfinite(value)
+
+
+def counts(verdicts: pd.DataFrame) -> str:
+    """How many claims ended how."""
+    found = Counter(verdicts["verdict"])
+    ended = ", ".join(f"{found[name]} {name}" for name in ORDER if found[name])
+    return f"{formatting.counted(len(verdicts), 'claim')}: {ended}"
+
+
+def registered(verdicts: pd.DataFrame) -> str:
+    """How many rules were fixed when."""
+    found = Counter(verdicts["registration"])
+    return ", ".join(f"{found[name]} {text}" for name, text in REGISTERED.items() if found[name])
+
+
+def title(verdicts: pd.DataFrame) -> str:
+    """Which dataset, on what kind of system."""
+    first = verdicts.iloc[0]
+    return f"Published claims, by {first['dataset']} ({first['scale']})"
+
+
+def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
+    """One line for each claim, cut to the width.
+
+    Where a claim has no number, its reason begins in that place.
+    """
+    rows = [cells(row) for row in verdicts.itertuples(index=False)]
+    numbers = [row for row in rows if row[3]]
+    widths = [
+        max(map(len, column)) for column in zip(HEAD[:3], *(r[:3] for r in rows), strict=True)
+    ]
+    widths += [
+        max(map(len, column))
+        for column in zip(HEAD[3:6], *(row[3:6] for row in numbers), strict=True)
+    ]
+    lines = [title(verdicts), _line(HEAD, widths, width)]
+    study = ""
+    for row, of in zip(rows, verdicts["study"], strict=True):
+        lines += [of] if of != study else []
+        lines.append(_line(row, widths, width))
+        study = of
+    return "\n".join([*lines, counts(verdicts), f"Rules: {registered(verdicts)}"])
+
+
+def _line(row: Sequence[str], widths: Sequence[int], width: int) -> str:
+    """A row in columns; one without a number has its reason in their place."""
+    shown = len(widths) if row[3] else 3
+    parts = [cell.ljust(size) for cell, size in zip(row[:shown], widths, strict=False)]
+    line = "  " + "  ".join([*parts, row[-1]])
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def to_markdown(verdicts: pd.DataFrame) -> str:
+    """A Markdown table of all claims, with its counts."""
+    lines = [f"# {title(verdicts)}", "", counts(verdicts) + ".", ""]
+    lines += [f"Rules: {registered(verdicts)}.", "", _markdown_row(HEAD)]
+    lines.append(_markdown_row(["---"] * len(HEAD)))
+    lines += [_markdown_row(cells(row)) for row in verdicts.itertuples(index=False)]
+    return "\n".join([*lines, ""])
+
+
+def _markdown_row(row: Sequence[str]) -> str:
+    plain = (" ".join(cell.split()) for cell in row)
+    escaped = (
+        html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
+        .replace("_", "\\_").replace("[", "\\[") for cell in plain
+    )  # fmt: skip
+    return f"| {' | '.join(escaped)} |"
+
+
+def to_latex_table(verdicts: pd.DataFrame) -> str:
+    """A LaTeX table that breaks over pages, with the columns of the paper's own tables."""
+    rows = [cells(row) for row in verdicts.itertuples(index=False)]
+    columns = "L{3cm}L{1.6cm}L{1.8cm}L{2.6cm}L{1cm}lL{4.8cm}"
+    return to_latex(Table("claims", columns, HEAD, rows), f"{counts(verdicts)}.")
+
+
+def to_html(verdicts: pd.DataFrame) -> str:
+    """One static page without a script, well-formed XML, every text escaped."""
+    heading, said = html.escape(title(verdicts)), html.escape(counts(verdicts))
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in HEAD)
+    body = "\n".join(_html_row(row) for row in verdicts.itertuples(index=False))
+    return (
+        '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n'
+        f'<head><meta charset="utf-8"/><title>{heading}</title><style>{STYLE}</style></head>\n'
+        f"<body><h1>{heading}</h1>\n<p>{said}. Rules: {html.escape(registered(verdicts))}.</p>\n"
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></body>\n</html>\n"
+    )
+
+
+def _html_row(row: Any) -> str:
+    texts = [html.escape(cell) for cell in cells(row)]
+    texts[0] = f'<span title="{html.escape(row.statement)}">{texts[0]}</span>'
+    return f'<tr id="{html.escape(row.claim)}">' + "".join(f"<td>{t}</td>" for t in texts) + "</tr>"

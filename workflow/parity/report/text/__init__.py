@@ -1,0 +1,1 @@
+"""Sentences, captions, numbers and the paper."""

@@ -1,0 +1,184 @@
+"""What the verdicts on published claims say, study by study, for the paper.
+
+Every sentence about a result is made from a row of the verdicts; a claim that was not
+tested is counted under its reason. The rows themselves stand in the paper's appendix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parity.claims.defects import Defect
+from parity.report.tables import defects as arithmetic
+from parity.report.tables import table
+from parity.report.tables.table import Table
+from parity.report.text import formatting
+from parity.report.text.sentences import listed
+
+NOT_TESTED = "not-tested"
+# What is said first is what says most; each for one claim and for several.
+ENDED = {
+    "contradicted": ("is contradicted", "are contradicted"),
+    "differs": ("differs", "differ"),
+    "supported": ("is supported", "are supported"),
+    "order-ok": ("is of the published order", "are of the published order"),
+    "inconclusive": ("is inconclusive", "are inconclusive"),
+    NOT_TESTED: ("was not tested", "were not tested"),
+}
+ORDER = tuple(ENDED)
+REGISTERED = {
+    "before-data": "The rules of all claims were registered before the data.",
+    "after-data": "The rules of these claims were registered after the data were measured; only "
+    "the margins that the study's own plan holds were fixed before.",
+    "amended": "Some rules were amended after they had been registered; the appendix marks them.",
+}
+
+
+def write(
+    verdicts: pd.DataFrame,
+    studies: Mapping[str, Mapping[str, Any]],
+    checked: Sequence[Defect],
+    folder: Path,
+) -> None:
+    """Write claims.tex, discussion.tex, and the tables claims-register and defects.
+
+    Args:
+        verdicts: `parity.claims.tables.VERDICTS`.
+        studies: title, authors, venue and year of each study, by its key.
+        checked: statements that arithmetic can check, of `parity.claims.defects`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "claims.tex").write_text(sections(verdicts, studies), encoding="utf-8")
+    (folder / "discussion.tex").write_text(discussion(checked, studies), encoding="utf-8")
+    table.write(register(verdicts), folder)
+    table.write(arithmetic.table(checked, titles(studies)), folder)
+
+
+def titles(studies: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """How the paper calls each study: first author and year."""
+    return {
+        study: f"{facts['authors'].split(',')[0]} et al. {facts['year']}"
+        for study, facts in studies.items()
+    }
+
+
+def sections(verdicts: pd.DataFrame, studies: Mapping[str, Mapping[str, Any]]) -> str:
+    """LaTeX: how the claims were registered, and one subsection for each study."""
+    kinds = [kind for kind in REGISTERED if kind in set(verdicts["registration"])]
+    said = [formatting.latex(" ".join([counts(verdicts), *(REGISTERED[kind] for kind in kinds)]))]
+    for study, facts in studies.items():
+        of_study = verdicts[verdicts["study"] == study]
+        if len(of_study):
+            said.append(_section(facts, of_study))
+    return "\n\n".join(said) + "\n"
+
+
+def counts(verdicts: pd.DataFrame) -> str:
+    """How many claims there are and how they ended, in a sentence."""
+    found = verdicts["verdict"].value_counts()
+    ended = [
+        f"{found[verdict]} {one if found[verdict] == 1 else many}"
+        for verdict, (one, many) in ENDED.items()
+        if verdict in found
+    ]
+    return f"Of {formatting.counted(len(verdicts), 'claim')} {listed(ended)}."
+
+
+def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
+    title = formatting.latex(f"{facts['authors']}, {facts['venue']} {facts['year']}")
+    tested = verdicts[verdicts["verdict"] != NOT_TESTED]
+    ranked = sorted(tested.itertuples(index=False), key=lambda row: ORDER.index(row.verdict))
+    lines = [rf"\subsection{{{title}}}", formatting.latex(counts(verdicts))]
+    lines += [_finding(row) for row in ranked]
+    if said := untested(verdicts):
+        lines.append(r"\point{Not tested.} " + formatting.latex(" ".join(said)))
+    return "\n".join(lines)
+
+
+def _finding(row: Any) -> str:
+    head = formatting.latex(f"{row.verdict[0].upper()}{row.verdict[1:]}.")
+    return rf"\point{{{head}}} " + formatting.latex(finding(row))
+
+
+def finding(row: Any) -> str:
+    """What one verdict says: the claim, our number, what it rests on, and why it ended so.
+
+    Args:
+        row: a named tuple of the verdicts.
+    """
+    claim = f"{_bare(row.statement)} ({row.where}; {_bare(row.published)})."
+    amended = "This rule was amended." if row.registration == "amended" else ""
+    said = (claim, f"Here: {measured(row)}.", _ended(row.reason), _ended(row.proxy), amended)
+    return " ".join(filter(None, said))
+
+
+def measured(row: Any) -> str:
+    """Estimate, interval, unit, margin, blocks and A/A pair of a verdict, as far as it has them."""
+    if row.estimate is None or pd.isna(row.estimate):
+        return "no number of its own"
+    ratio = row.unit == "ratio"
+    figures = [
+        formatting.number(value) if ratio else formatting.significant(value)
+        for value in (row.estimate, row.low95, row.high95)
+    ]
+    parts = [f"{figures[0]} [{figures[1]}, {figures[2]}]"]
+    parts[0] += "" if ratio else f" {row.unit}"
+    if ratio and not pd.isna(row.margin):
+        parts.append(f"margin {formatting.margin(row.margin)}")
+    parts.append(f"n = {row.blocks}")
+    if row.control != "none":
+        parts.append(f"A/A pair {row.control}")
+    return ", ".join(parts)
+
+
+def untested(verdicts: pd.DataFrame) -> list[str]:
+    """One sentence for each reason for which claims were not tested, the commonest first."""
+    rows = verdicts[verdicts["verdict"] == NOT_TESTED]
+    return [
+        f"{formatting.counted(int(count), 'claim')}: {_ended(reason)}"
+        for reason, count in rows["reason"].value_counts(sort=True).items()
+    ]
+
+
+def register(verdicts: pd.DataFrame) -> Table:
+    """The appendix: every claim with its verdict and reason."""
+    rows = [
+        (
+            row.claim,
+            row.kind,
+            row.verdict + (" (amended)" if row.registration == "amended" else ""),
+            "–" if pd.isna(row.estimate) else measured(row),
+            row.reason,
+        )
+        for row in verdicts.itertuples(index=False)
+    ]
+    head = ("claim", "kind", "verdict", "here", "reason")
+    return Table("claims-register", "L{3.4cm}lL{1.8cm}L{3.6cm}L{5.4cm}", head, rows)
+
+
+def discussion(checked: Iterable[Defect], studies: Mapping[str, Mapping[str, Any]]) -> str:
+    """LaTeX: the published statements that arithmetic does not bear out, study by study."""
+    by_study: dict[str, list[str]] = {}
+    for each in checked:
+        if not each.holds:
+            by_study.setdefault(each.study, []).append(f"{_bare(each.sentence)} ({each.place}).")
+    return "\n\n".join(
+        rf"\point{{{formatting.latex(title)}.}} " + formatting.latex(" ".join(by_study[study]))
+        for study, title in titles(studies).items()
+        if study in by_study
+    )
+
+
+def _bare(text: str) -> str:
+    """Text without the stop at its end."""
+    return text.strip().removesuffix(".")
+
+
+def _ended(text: str) -> str:
+    """Text as a sentence: with a capital and a stop; nothing stays nothing."""
+    text = _bare(text)
+    return text[:1].upper() + text[1:] + ("." if text else "")

@@ -1,0 +1,200 @@
+"""Names and numbers as people read them, in plain text and in LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from parity.analysis import outcomes
+from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.report.figures.specs import QUANTITIES, SPELT, Quantity
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "\u00a0": "~",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "≠": r"$\neq$",
+    "×": r"$\times$",
+    "µ": r"\textmu{}",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "†": r"\dag{}",
+    "–": "--",
+    "…": r"\dots{}",
+    "\u2009": r"\,",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def latex(text: str) -> str:
+    """Text with every character that LaTeX would take for a command escaped."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def arm_title(plan: Mapping[str, Any], arm: str) -> str:
+    """How figures and tables call an arm; one that the plan only declares, by its name."""
+    return plan["arm_titles"].get(arm, arm.capitalize())
+
+
+def benchmark_title(plan: Mapping[str, Any], benchmark: str) -> str:
+    """How figures and tables call a benchmark; one that the plan only declares, by its name."""
+    return plan["benchmark_titles"].get(benchmark, benchmark.upper())
+
+
+def case_levels(plan: Mapping[str, Any], case: str) -> str:
+    """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
+    entry = {entry["case"]: entry for entry in plan["cases"]}[case]
+    levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
+    if "nodes" in entry["parameters"]:
+        levels[:1] = _allocation(plan, entry)
+    return ", ".join(SPELT.get(level, level) for level in levels)
+
+
+def _allocation(plan: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
+    """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
+    others = (c for c in plan["cases"] if c["benchmark"] == case["benchmark"])
+    placed = {(c["parameters"]["nodes"], c["parameters"]["ranks"]) for c in others}
+    nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
+    follow = len({nodes for nodes, _ in placed}) == len(placed)
+    return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+
+
+def counted(count: int, what: str) -> str:
+    """A count of things: `1 node`, `2 nodes`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def case_title(plan: Mapping[str, Any], case: str) -> str:
+    """How figures and tables call a case: the benchmark's title and its levels."""
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+    title, levels = plan["benchmark_titles"][benchmark], case_levels(plan, case)
+    return f"{title}: {levels}" if levels else title
+
+
+def subject(plan: Mapping[str, Any], case: str, label: str) -> str:
+    """Case and quantity in one; the benchmark is left out where the quantity names it again."""
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+    if plan["benchmark_titles"][benchmark].lower() not in label.lower():
+        return f"{case_title(plan, case)}, {label}"
+    return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
+
+
+def quantity(metric: str, unit: str) -> Quantity:
+    """How a metric is called; one without an entry keeps its own name and unit.
+
+    Args:
+        unit: the recorded unit, because two benchmarks may call different things alike;
+            empty where no value was measured.
+    """
+    known = [q for q in QUANTITIES if q.metric == metric and unit in (q.recorded or q.unit, "")]
+    return known[0] if known else Quantity(metric, metric.replace("_", " "), unit)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with a fixed count of decimals and a true minus sign; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", "−")
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with that many significant digits, never in exponents; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    return number(value, max(0, digits - 1 - magnitude))
+
+
+def size(count: int) -> str:
+    """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
+    unit, divisor = next(
+        (pair for pair in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)) if count >= pair[1]),
+        ("B", 1),
+    )
+    return f"{significant(count / divisor)} {unit}"
+
+
+def period(began: str, ended: str) -> str:
+    """Two times in ISO 8601, UTC, to the minute; the day is said once if it is the same."""
+    first, last = began[:16].replace("T", " "), ended[:16].replace("T", " ")
+    return f"{first} to {last.removeprefix(first[:11])} UTC"
+
+
+def percent(fraction: float | None, up: bool = False) -> str:
+    """A fraction as per cent with about two significant digits: `1.5 %`.
+
+    Args:
+        up: round upwards, for a bound that must still hold as printed.
+    """
+    if fraction is None or not math.isfinite(fraction):
+        return "–"
+    value = 100 * fraction
+    digits = 0 if value >= 9.95 or math.isclose(value, round(value)) else 1 if value >= 0.95 else 2
+    if up:
+        value = math.ceil(round(value * 10**digits, 6)) / 10**digits
+    return f"{number(value, digits)}\u2009%"
+
+
+def margin(value: float | None) -> str:
+    """An equivalence margin: `±2 %`, or `–` where none is sought."""
+    return "–" if value is None or math.isnan(value) else f"±{percent(value)}"
+
+
+def estimate(row: Any) -> str:
+    """Estimate and 95 % interval of a comparison: a ratio, or a signed difference."""
+    if row.blocks == 0:
+        return "–"
+    if row.kind == "ratio":
+        figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
+    else:
+        factor = quantity(row.metric, row.unit).factor
+        scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
+        # As many decimals as the uncertainty deserves: two digits of its half width.
+        width = (scaled[2] - scaled[1]) / 2
+        size = width if math.isfinite(width) and width > 0 else abs(scaled[0]) or 1.0
+        digits = min(3, max(0, 1 - math.floor(math.log10(size))))
+        figures = [number(value, digits) for value in scaled]
+    return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
+
+
+def unit_of(row: Any) -> str:
+    """Unit of a comparison's estimate; empty for a ratio."""
+    return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
+
+
+def outcome(row: Any) -> str:
+    """The outcome of a comparison in words, with what qualifies it."""
+    text = {
+        outcomes.EQUIVALENT: "equivalent",
+        outcomes.DIFFERENT: "costs less" if (row.estimate or 1) < 1 else "costs more",
+        outcomes.INCONCLUSIVE: "inconclusive",
+        outcomes.TOO_FEW_BLOCKS: "too few blocks",
+        outcomes.REPORTED: "no margin",
+        outcomes.NOT_TESTED: "not tested",
+    }[row.outcome]
+    if row.reason:
+        return f"{text}: {row.reason}"
+    if row.outcome == outcomes.INCONCLUSIVE:
+        return f"{text}; ±{percent(row.smallest_margin, up=True)} would pass"
+    return text
+
+
+def is_confounded(row: Any) -> bool:
+    """Whether binary or libraries differ between the two sides of a comparison."""
+    return row.identity in CONFOUNDED
+
+
+def identity_note(row: Any) -> str:
+    """What must be said about the binaries of a comparison; empty if they are the same."""
+    if is_confounded(row):
+        return f"confounded: {row.identity}"
+    return "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""

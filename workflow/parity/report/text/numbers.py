@@ -1,0 +1,88 @@
+r"""Every value and sentence that the paper takes from the data, by key.
+
+The paper writes `\parityvalue{key}`; a key that does not exist stops LaTeX with an
+error, so a number can neither be typed nor go missing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parity.report import system_kind
+from parity.report.figures.specs import FIGURES, OVERVIEW
+from parity.report.text import captions, formatting, noise_audit, sentences
+from parity.report.view import View
+
+HEAD = r"""% Made from the data; not to be edited.
+\newcommand{\parityvalue}[1]{\ifcsname parity@#1\endcsname\csname parity@#1\endcsname
+\else\errmessage{The data give no value for `#1'}\fi}
+\newcommand{\paritydefine}[2]{\expandafter\def\csname parity@#1\endcsname{#2}}
+"""
+
+
+def values(view: View) -> dict[str, str]:
+    """Plain text by key."""
+    return {**_design(view), **_course(view), **_findings(view)}
+
+
+def _design(view: View) -> dict[str, str]:
+    """What the study planned."""
+    plan = view.plan
+    margins = sorted({case["margin"] for case in plan["cases"] if case["margin"] is not None})
+    notes = {
+        formatting.benchmark_title(plan, name): n for name, n in plan["benchmark_notes"].items()
+    }
+    return {
+        "title": plan["title"],
+        "campaign": plan["campaign"],
+        "seed": str(plan["seed"]),
+        "blocks": str(view.blocks),
+        "repetitions": str(view.repetitions),
+        "design": sentences.design(view),
+        "arms": str(len(plan["arms"])),
+        "arm-list": sentences.listed([formatting.arm_title(plan, arm) for arm in view.arms]),
+        "reference": formatting.arm_title(plan, plan["reference"]),
+        "control": formatting.arm_title(plan, view.dataset.double),
+        "margins": sentences.listed([formatting.margin(m) for m in margins]) or "none",
+        "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
+        "declared": sentences.declared(view),
+    }
+
+
+def _course(view: View) -> dict[str, str]:
+    """What became of the plan."""
+    ledger, facts = view.analysis.ledger, view.origin.facts
+    stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
+    return {
+        "measured": formatting.period(facts["began"], facts["ended"]),
+        "systems": sentences.listed(view.origin.systems) or "unknown",
+        "scale-note": view.origin.note,
+        "scale-threat": system_kind.threat(view.origin.scale_labels),
+        "harness": noise_audit.sentence(view.origin.harness),
+        "nodes": str(view.dataset.nodes["node"].nunique()),
+        "excluded": str(int(view.analysis.exclusions["applied"].sum())),
+        **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
+    }
+
+
+def _findings(view: View) -> dict[str, str]:
+    """Sentences on the outcomes, and for each figure whether it shows anything, and its caption."""
+    return {
+        "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
+        "few-blocks": sentences.few_blocks(view),
+        f"caption-{OVERVIEW}": captions.of_overview(view),
+        **{f"shows-{spec.name}": str(int(bool(view.shown(spec)))) for spec in FIGURES},
+        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in FIGURES},
+        **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in FIGURES},
+    }
+
+
+def to_latex(known: dict[str, str]) -> str:
+    r"""The definitions, one line each, and the command that looks them up."""
+    lines = [rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in known.items()]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def write(view: View, path: Path) -> None:
+    """Write numbers.tex."""
+    path.write_text(to_latex(values(view)), encoding="utf-8")

@@ -1,0 +1,107 @@
+"""Builds the paper of one dataset, the same bytes each time."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from parity.core.errors import UserError
+
+DEFAULT = "default"
+# That a test found nothing is no finding: these words never stand in a paper of ours.
+BANNED = re.compile(
+    r"\b(?:no|not|without)[\s~]+(?:an?[\s~]+|any[\s~]+|differ[\s~]+)?(?:statistical(?:ly)?[\s~]+)?"
+    r"significant(?:ly)?(?:[\s~]+differ\w*)?",
+    re.IGNORECASE,
+)
+# TeX reads its clock from here; the paper carries no date.
+FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
+
+
+def of_study(files: Iterable[Path], study: str) -> Path:
+    """The file that says what is particular to a study; one without such a file has a default."""
+    by_study = {path.stem: path for path in files}
+    return by_study.get(study, by_study[DEFAULT])
+
+
+def build(
+    main: Path,
+    study: Path,
+    parts: Iterable[Path],
+    output: Path,
+    others: str = "",
+    of_others: Mapping[str, Iterable[Path]] | None = None,
+) -> str:
+    """Typeset the paper with latexmk in a temporary directory; return TeX's log.
+
+    Args:
+        main: main.tex, which holds what all papers have in common.
+        study: what is particular to the study; it becomes study.tex.
+        parts: what the dataset gives to it: numbers.tex, tables and figures.
+        output: where the PDF goes.
+        others: what is said of other datasets; it becomes others.tex.
+        of_others: the parts of each of these, which go into a folder of its name.
+
+    Raises:
+        UserError: LaTeX is not installed, or it stops; with its first error.
+    """
+    if not shutil.which("latexmk"):
+        raise UserError(
+            "LaTeX is not installed: latexmk is missing",
+            action="install texlive-latex-recommended, texlive-publishers, "
+            "texlive-fonts-recommended and latexmk, or ask for `figures` instead of `paper`",
+        )
+    parts = list(parts)
+    folders = {name: list(given) for name, given in (of_others or {}).items()}
+    for path in (main, study, *parts, *(path for given in folders.values() for path in given)):
+        refuse_banned(path)
+    with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
+        folder = Path(name)
+        shutil.copy(study, folder / "study.tex")
+        (folder / "others.tex").write_text(others, encoding="utf-8")
+        for path in (main, *parts):
+            shutil.copy(path, folder / path.name)
+        for other, given in folders.items():
+            (folder / other).mkdir()
+            for path in given:
+                shutil.copy(path, folder / other / path.name)
+        log = _typeset(folder)
+        shutil.copy(folder / "main.pdf", output)
+    return log
+
+
+def refuse_banned(path: Path) -> None:
+    """Stop if a TeX file takes a test that found nothing for a finding.
+
+    Raises:
+        UserError: it holds such words; with the words and their line.
+    """
+    if path.suffix != ".tex":
+        return
+    text = path.read_text(encoding="utf-8")
+    if found := BANNED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise UserError(
+            f"the paper says {' '.join(found.group().split())!r}, which no test can show",
+            where=f"{path}: line {line}",
+            allowed="equivalent within a margin, or inconclusive",
+        )
+
+
+def _typeset(folder: Path) -> str:
+    command = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
+    environment = os.environ | FIXED_CLOCK | {"max_print_line": "1000"}
+    done = subprocess.run(
+        [*command, "main.tex"], cwd=folder, env=environment, capture_output=True, text=True,
+        errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = done.stdout.splitlines()
+        first = next((i for i, line in enumerate(lines) if line.startswith("! ")), -5)
+        raise UserError("LaTeX stops: " + " ".join(lines[first:][:4]), where="paper/main.tex")
+    return done.stdout

@@ -1,0 +1,288 @@
+"""Sentences about outcomes, made from the outcomes: what no test supports is never said.
+
+Every sentence about arms names the number of blocks it rests on, and every paragraph
+its margin, or that none was set. That a test found nothing is no finding and no
+sentence of this module. Arms that ended alike share a sentence; what each of them
+gave stands in the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from parity.analysis import outcomes
+from parity.report.figures.figure_spec import FigureSpec
+from parity.report.text import contrasts, formatting
+from parity.report.view import View
+
+Rows = Sequence[Any]
+ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def of_figure(view: View, spec: FigureSpec) -> str:
+    """What the comparisons of one figure say."""
+    shown = [
+        (case, quantity.metric)
+        for case in view.shown(spec)
+        for quantity in spec.quantities
+        if view.comparisons(case, quantity.metric)
+    ]
+    of_form = contrasts.OF_FORM.get(view.form(spec))
+    said = [of_form(view, spec)] if of_form else [of_comparison(view, *pair) for pair in shown]
+    text = " ".join(filter(None, (*said, _not_tested(view, shown))))
+    return text or f"This study holds no such case of {spec.benchmark}."
+
+
+def of_comparison(view: View, case: str, metric: str) -> str:
+    """What one case and metric say about every arm of the plan that was tested."""
+    found = view.comparisons(case, metric)
+    rows = [found[arm] for arm in view.arms if arm in found]
+    others = [row for row in rows if not row.control]
+    first = next(iter(found.values()))
+    ratio = first.kind == "ratio"
+    label = formatting.quantity(metric, first.unit).label
+    margin = f"margin {formatting.margin(first.margin)}" if ratio else "no margin was set"
+    said = [
+        f"{formatting.subject(view.plan, case, label)} ({margin}).",
+        *(_ratios(view, others) if ratio else _differences(view, others)),
+        *_too_few(view, others),
+        _control(rows),
+    ]
+    return " ".join(said)
+
+
+def _ratios(view: View, rows: Rows) -> list[str]:
+    """A sentence for all arms that ended alike."""
+    reference = _reference(view)
+    different = [row for row in rows if row.outcome == outcomes.DIFFERENT]
+    decided = (
+        ("is", "are", "equivalent to", [r for r in rows if r.outcome == outcomes.EQUIVALENT]),
+        ("costs", "cost", "more than", [row for row in different if row.estimate > 1]),
+        ("costs", "cost", "less than", [row for row in different if row.estimate < 1]),
+    )
+    said = [
+        f"{_who(view, group, rows)} {one if len(group) == 1 else many} {what} {reference} "
+        f"over {_blocks(group)}; {_ratio_of(view, group)}."
+        for one, many, what, group in decided
+        if group
+    ]
+    undecided = [row for row in rows if row.outcome == outcomes.INCONCLUSIVE]
+    for reason in sorted({row.reason for row in undecided}):
+        group = [row for row in undecided if row.reason == reason]
+        why = f" ({reason})" if reason else f", and {_would_pass(group)}"
+        said.append(
+            f"{_who(view, group, rows)} {_are(group)} inconclusive over {_blocks(group)}; "
+            f"{_ratio_of(view, group)}{why}."
+        )
+    return said
+
+
+def _who(view: View, group: Rows, rows: Rows) -> str:
+    """The arms of a group by name, or all that were tested at once with what qualifies some."""
+    tested = [row for row in rows if row.outcome != outcomes.NOT_TESTED]
+    if len(group) < len(tested) or len(group) < 3:
+        return _names(view, group)
+    odd = [row for row in group if formatting.is_confounded(row)]
+    names = "all" if len(odd) == len(group) else listed([_name(view, row) for row in odd])
+    which = "other arms" if len(tested) == len(rows) else "other arms that were tested"
+    return f"All {len(group)} {which}" + (f" ({names} confounded)" if odd else "")
+
+
+def _ratio_of(view: View, group: Rows) -> str:
+    """The ratio of one arm with its interval, or the smallest and largest of several."""
+    if len(group) == 1:
+        return f"the ratio is {formatting.estimate(group[0])}"
+    low, high = _ends(group, lambda row: row.estimate)
+    if formatting.number(low.estimate) == formatting.number(high.estimate):
+        return f"the ratio is {formatting.number(low.estimate)} in each"
+    return (
+        f"the ratio ranges from {formatting.number(low.estimate)} with {_name(view, low)} "
+        f"to {formatting.number(high.estimate)} with {_name(view, high)}"
+    )
+
+
+def _would_pass(group: Rows) -> str:
+    low, high = (
+        f"±{formatting.percent(row.smallest_margin, up=True)}"
+        for row in _ends(group, lambda row: row.smallest_margin)
+    )
+    return (
+        f"a margin of {low} would pass" if low == high else f"margins of {low} to {high} would pass"
+    )
+
+
+def _ends(group: Rows, key: Callable[[Any], float]) -> tuple[Any, Any]:
+    return min(group, key=key), max(group, key=key)
+
+
+def _differences(view: View, rows: Rows) -> list[str]:
+    """Smallest and largest difference; no claim is attached to either."""
+    found = [row for row in rows if row.blocks > 1]
+    if not found:
+        return []
+    said = [
+        f"{formatting.estimate(row)} {formatting.unit_of(row)} with {_names(view, [row])}"
+        for row in dict.fromkeys(_ends(found, lambda row: row.estimate))
+    ]
+    verb = "is" if len(said) == 1 else "ranges from"
+    between = " to ".join(said)
+    return [f"The mean difference to {_reference(view)} {verb} {between}, over {_blocks(found)}."]
+
+
+def _too_few(view: View, rows: Rows) -> list[str]:
+    """Arms with fewer than two pairs, by reason."""
+    few = [row for row in rows if row.outcome == outcomes.TOO_FEW_BLOCKS]
+    groups = [
+        (reason, [row for row in few if row.reason == reason])
+        for reason in sorted({row.reason for row in few})
+    ]
+    return [
+        f"{_names(view, group)} {'has' if len(group) == 1 else 'have'} too few blocks ({reason})."
+        for reason, group in groups
+    ]
+
+
+def _not_tested(view: View, shown: Sequence[tuple[str, str]]) -> str:
+    """Arms of the plan that were tested in none of these cases, each with its reason, once."""
+    rows = {
+        row.arm: row
+        for case, metric in shown
+        for row in view.comparisons(case, metric).values()
+        if row.outcome == outcomes.NOT_TESTED and row.arm in view.arms
+    }
+    said = [f"{_name(view, row)} ({row.reason})" for row in rows.values()]
+    return f"Not tested: {listed(said)}." if said else ""
+
+
+def _control(rows: Rows) -> str:
+    """What the A/A pair says, which qualifies everything before it."""
+    control = next((row for row in rows if row.control), None)
+    if control is None:
+        return "The plan has no A/A pair to judge this by."
+    if not control.blocks:
+        return f"The A/A pair gives no value ({control.reason})."
+    unit = formatting.unit_of(control)
+    value = f"{formatting.estimate(control)}{f' {unit}' if unit else ''} over {_blocks([control])}"
+    if control.kind == "difference":
+        return f"The A/A pair differs by {value}."
+    return f"The A/A pair gives {value}: {formatting.outcome(control).replace(':', ',')}."
+
+
+def _blocks(rows: Rows) -> str:
+    counts = sorted({row.blocks for row in rows})
+    span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"{span} block{'' if counts == [1] else 's'}"
+
+
+def _are(rows: Rows) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _name(view: View, row: Any) -> str:
+    return formatting.arm_title(view.plan, row.arm)
+
+
+def _names(view: View, rows: Rows) -> str:
+    return listed(
+        [_name(view, row) + " (confounded)" * formatting.is_confounded(row) for row in rows]
+    )
+
+
+def abstract(view: View) -> str:
+    """The study's answer in counts of outcomes over all planned ratios."""
+    found = view.analysis.comparisons
+    found = found[(found["kind"] == "ratio") & found["planned"] & ~found["control"]]
+    rows = list(found.itertuples(index=False))
+    measured = [row for row in rows if row.blocks]
+    untested = len(rows) - len(measured)
+    if not rows:
+        return "No comparison of this dataset has a margin."
+    if not measured:
+        return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
+    said = [_counts(view, measured), _fixed(view, measured)]
+    more = "comparison" if untested == 1 else "comparisons"
+    said += [f"{untested} more {more} could not be tested."] if untested else []
+    return " ".join(filter(None, said))
+
+
+def _counts(view: View, measured: Rows) -> str:
+    """Outcomes of what was measured, and how much of it is confounded."""
+    names = (
+        (outcomes.EQUIVALENT, "equivalent within the margin"),
+        (outcomes.DIFFERENT, "different beyond it"),
+        (outcomes.INCONCLUSIVE, "inconclusive"),
+        (outcomes.TOO_FEW_BLOCKS, "without enough blocks"),
+    )
+    groups = [(text, [r for r in measured if r.outcome == key]) for key, text in names]
+    said = [f"{len(group)} {_are(group)} {text}" for text, group in groups if group]
+    odd = [row for row in measured if formatting.is_confounded(row)]
+    confounded = f"{len(odd) or 'none'} of them {'are' if len(odd) > 1 else 'is'} confounded"
+    return (
+        f"Of {len(measured)} measured comparisons with {_reference(view)} over "
+        f"{_blocks(measured)}, {listed(said)}; {confounded}."
+    )
+
+
+def _fixed(view: View, measured: Rows) -> str:
+    """How many comparisons hold the same ratio in every block: their p is 0 by construction."""
+    pairs = view.analysis.pairs.groupby(["case", "metric", "arm"])["effect"]
+    fixed = {key for key, effects in pairs if len(effects) > 1 and effects.nunique() == 1}
+    count = sum((row.case, row.metric, row.arm) in fixed for row in measured)
+    if not count:
+        return ""
+    compare = "compares" if count == 1 else "compare"
+    return f"{count} of them {compare} numbers that did not vary at all."
+
+
+def design(view: View) -> str:
+    """How many blocks and cases the plan has, and which of them belong together."""
+    cases = view.plan["cases"]
+    nodes = sorted({case["parameters"].get("nodes", 1) for case in cases})
+    if len(nodes) == 1:
+        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
+    counts = listed([str(count) for count in nodes])
+    each = " to ".join(map(str, sorted(set(view.blocks_of.values()))))
+    return (
+        f"A block is one allocation of nodes and holds the cases of that number of nodes. The plan "
+        f"has {view.blocks}\u00a0blocks, {each} for each number of nodes ({counts}), and "
+        f"{len(cases)}\u00a0cases in all."
+    )
+
+
+def few_blocks(view: View) -> str:
+    """What must be said of a campaign that is too short to answer; empty if it is not."""
+    if view.repetitions >= ENOUGH:
+        return ""
+    return (
+        "Below ten blocks the intervals rest on normality alone; such a run shows that the "
+        "workflow works, not what a container costs."
+    )
+
+
+def declared(view: View) -> str:
+    """What the study declares and does not run; empty if there is nothing."""
+    plan = view.plan
+    names = [
+        formatting.arm_title(plan, entry["arm"])
+        if "arm" in entry
+        else formatting.benchmark_title(plan, entry["benchmark"])
+        for entry in plan["not_tested"]
+    ]
+    names = list(dict.fromkeys(names))
+    return f"The study declares {listed(names)} and does not run {_it(names)}." if names else ""
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _reference(view: View) -> str:
+    return formatting.arm_title(view.plan, view.plan["reference"])

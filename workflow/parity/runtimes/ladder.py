@@ -1,0 +1,252 @@
+"""The namespace ladder: the program under one more mechanism of a container at each step.
+
+A container engine is a sum of mechanisms of the kernel. Here they are added one by one, so
+that a cost can be laid at the door of one of them: a step is compared with the step before.
+Bubblewrap does most of it; the first step's difference to the bare program is a control
+group, the second one's is bubblewrap itself, which always makes a mount namespace and sets
+"no new privileges" (engines do so on request only). It keeps all capabilities of its caller.
+
+Control groups and namespaces without a user namespace belong to root. So an ordinary user
+has the steps from `+user` on, and those only where its control group is delegated to it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.core.availability import Presence
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.runtimes.charliecloud import no_fuse
+from parity.runtimes.ladder_seccomp import no_profile, write_filter
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch
+from parity.runtimes.namespaces import no_user_namespaces
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_LONGEST_END_SECONDS = 5
+
+# Runs the words in a control group of their own, in every hierarchy that there is, as an
+# engine does: below the caller's group in those of version 1 (where a new cpuset is
+# empty), beside it in version 2, where a group that has processes hands no controller
+# down. The outer shell ($$) stays where it is, and removes the groups after the program.
+CONTROL_GROUP = r"""
+name=$1 mounted=/sys/fs/cgroup
+shift
+for_each_group() {
+  while IFS=: read -r number controllers path; do
+    hierarchy=$mounted/${controllers#name=}
+    if [ "$number" = 0 ]; then
+      hierarchy=$mounted path=${path%/*}
+      if [ -d "$mounted/unified" ]; then hierarchy=$mounted/unified; fi
+      if [ ! -e "$hierarchy/cgroup.procs" ]; then continue; fi
+    fi
+    "$1" "$hierarchy${path%/}" "$name"
+  done < "/proc/$$/cgroup"
+}
+make() {
+  mkdir "$1/$2"
+  if [ "$number" != 0 ] && [ -e "$1/$2/cpuset.cpus" ]; then
+    cat "$1/cpuset.cpus" > "$1/$2/cpuset.cpus"
+    cat "$1/cpuset.mems" > "$1/$2/cpuset.mems"
+  fi
+}
+enter() { echo 0 > "$1/$2/cgroup.procs"; }
+remove() {
+  tries=0
+  until rmdir "$1/$2" 2> /dev/null || [ $((tries += 1)) = 50 ]; do sleep 0.02; done
+  [ $tries -lt 50 ] || rmdir "$1/$2"
+}
+for_each_group make
+set +e
+(
+  set -e
+  for_each_group enter
+  if ! grep -qF "/$name" /proc/self/cgroup; then echo "no control groups here" >&2; exit 1; fi
+  exec "$@"
+)
+status=$?
+set -e
+for_each_group remove
+exit $status
+"""
+
+# Mounts an image for the words alone. The server of its files ends when it is unmounted; if
+# the run is killed, it is found in the run's control group.
+MOUNTED = """
+image=$1 root=$2
+shift 2
+squashfuse_ll "$image" "$root"
+set +e
+"$@"
+status=$?
+set -e
+umount "$root"
+exit $status
+"""
+
+# Bubblewrap reads the filter from an open file.
+FILTERED = """
+filter=$1
+shift
+exec "$@" 9< "$filter"
+"""
+
+# The mechanisms in the order in which they are added, with the namespace that each makes.
+MECHANISMS = {
+    "cgroup": "",
+    "mount": "mnt",
+    "pid": "pid",
+    "ipc": "ipc",
+    "user": "user",
+    "net": "net",
+    "seccomp": "",
+    "squashfs": "",
+}
+_BUBBLEWRAP = {
+    # A network namespace's loopback, over which mpirun finds its ranks, bubblewrap brings up.
+    "pid": ("--unshare-pid", "--proc", "/proc"),
+    "ipc": ("--unshare-ipc",),
+    "user": ("--unshare-user",),
+    "net": ("--unshare-net",),
+    "seccomp": ("--seccomp", "9"),
+}
+
+
+@dataclass(frozen=True)
+class Step(Arm):
+    """The ladder up to one step.
+
+    Attributes:
+        mechanisms: what is on, in the order of `MECHANISMS`; the step is named after the last.
+    """
+
+    name: str
+    title: str
+    mechanisms: tuple[str, ...]
+    image_format: str | None = None
+    root_filesystem: str = ""
+    runtime: str = "ladder"
+    made_from = "directory"
+    converter = ("mksquashfs", "-version")
+
+    @property
+    def isolates(self) -> tuple[str, ...]:
+        return tuple(MECHANISMS[each] for each in self.mechanisms if MECHANISMS[each])
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        wanted = {
+            "mount": ("bubblewrap",),
+            "seccomp": ("golang-github-containers-common", "libseccomp2"),
+            "squashfs": ("squashfs-tools", "squashfuse", "umoci", "util-linux"),
+        }
+        return tuple(name for each in self.mechanisms for name in wanted.get(each, ()))
+
+    def probe(self) -> Presence:
+        if missing := _missing(self.mechanisms):
+            return missing
+        # The image is the run's own; everything else is tried.
+        tried = [each for each in self.mechanisms if each != "squashfs"]
+        with tempfile.TemporaryDirectory() as state:
+            launch = Launch(f"parity-probe-{os.getpid()}-{self.name}", None, SCRATCH, Path(state))
+            started, said = answer_of([*_words(tried, launch), "true"])
+            if not started:
+                self.cleanup(launch)
+                remedy = "as root on the node itself, or in a control group delegated to you"
+                return Presence(False, reason=f"cannot start: {said}", remedy=remedy)
+        if "mount" in self.mechanisms:
+            return Presence(True, version=answer_of(["bwrap", "--version"])[1])
+        return Presence(True, version=f"{platform.system()} {platform.release()}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        return [*_words(self.mechanisms, launch), *inner]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
+        return str(destination)
+
+    def cleanup(self, launch: Launch) -> None:
+        """End what is left in the run's control groups, and remove them."""
+        for folder, below, _ in os.walk(CONTROL_GROUPS):
+            if launch.name in below:
+                _remove(Path(folder, launch.name))
+
+
+def _missing(mechanisms: Sequence[str]) -> Presence | None:
+    """What of the mechanisms' programs, files or rights is not here; None if nothing is."""
+    if "mount" in mechanisms:
+        if not is_installed("bwrap"):
+            return Presence(False, reason="not installed", remedy="apt-get install bubblewrap")
+        if os.getuid() and "user" not in mechanisms:
+            remedy = "run the study as root: an ordinary user's needs a user namespace as well"
+            return Presence(False, reason="needs root", remedy=remedy)
+        if os.getuid() and (missing := no_user_namespaces()):
+            return missing
+    if "seccomp" in mechanisms and (missing := no_profile()):
+        return missing
+    if "squashfs" in mechanisms:
+        if not is_installed("squashfuse_ll"):
+            return Presence(False, reason="no squashfuse", remedy="apt-get install squashfuse")
+        return no_fuse()
+    return None
+
+
+def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
+    """The words in front of the program's own that turn the mechanisms on."""
+    words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name]
+    root = ["--dev-bind", "/", "/"]
+    if "squashfs" in mechanisms:
+        mounted, root = _mounted(launch)
+        words += mounted
+    if "seccomp" in mechanisms:
+        file = launch.state / "seccomp.bpf"
+        write_filter(file)
+        words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
+    if "mount" in mechanisms:
+        words += ["bwrap", *root]
+    return words + [word for each in mechanisms for word in _BUBBLEWRAP.get(each, ())]
+
+
+def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
+    """The words that mount the image, and bubblewrap's that make it the root."""
+    assert launch.image is not None
+    point = launch.state / "mount"
+    point.mkdir(exist_ok=True)
+    # Only root may mount without a user namespace to do it in.
+    rights = ["--map-root-user"] if os.getuid() else []
+    enter = ["/bin/sh", "-euc", MOUNTED, "mounted", launch.image.location, str(point)]
+    root = ["--ro-bind", str(point), "/", "--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"]
+    root += ["--bind", str(launch.scratch), str(launch.scratch)]
+    for path in (HOSTS, *launch.binds):
+        root += ["--ro-bind", str(path), str(path)]
+    return ["unshare", *rights, "--mount", *enter], root
+
+
+def _remove(group: Path) -> None:
+    """Kill a control group's processes, and remove it as soon as the kernel lets go of it."""
+    deadline = time.monotonic() + _LONGEST_END_SECONDS
+    while group.exists() and time.monotonic() < deadline:
+        with suppress(OSError):
+            # Number 0 is a process that we do not see, and would be ourselves to kill().
+            for number in set((group / "cgroup.procs").read_text().split()) - {"0"}:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(int(number), signal.SIGKILL)
+            group.rmdir()
+        time.sleep(0.01)
+
+
+def _step(last: int) -> Step:
+    mechanisms = tuple(MECHANISMS)[: last + 1]
+    name = mechanisms[-1]
+    image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
+    return Step(f"ladder-{name}", f"+{name}", mechanisms, *image)
+
+
+ARMS = tuple(_step(last) for last in range(len(MECHANISMS)))

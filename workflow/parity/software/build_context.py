@@ -1,0 +1,127 @@
+"""What a builder is sent: the Dockerfile, and all that the image's stage is built from.
+
+Everything is copied into one folder, since that is the one way to hand files to a build
+which docker, podman and buildah share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from parity.core.files import read_json
+from parity.software.spack import Spack, write_scope
+from parity.software.toolchain import Toolchain, installed_packages
+
+# The files in the folder of the Dockerfile that every image is made from.
+COMMON = ("Dockerfile", "hosts")
+# The parts of Spack that it runs from; the others are its history, tests and caches.
+SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
+# Where the build stage has the source mirror.
+_SOURCES = "file:///sources"
+
+
+@dataclass(frozen=True)
+class Context:
+    """A build's input.
+
+    Attributes:
+        folder: what is sent to the builder; the Dockerfile is in it.
+        stage: stage of the Dockerfile that is the image.
+        arguments: build arguments, apart from BASE and RECIPE.
+        made_from: text that changes with what the image is made from, apart from the base
+            and the arguments.
+    """
+
+    folder: Path
+    stage: str
+    arguments: Mapping[str, str]
+    made_from: str
+
+
+def recipe_of(context: Context, base_digest: str) -> str:
+    """SHA-256 (hexadecimal) over all that decides what the image is."""
+    arguments = [f"{key}={value}" for key, value in sorted(context.arguments.items())]
+    text = "\0".join([context.stage, context.made_from, base_digest, *arguments])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def system_context(containers: Path, packages: Sequence[str]) -> Context:
+    """The image of Debian's packages.
+
+    Args:
+        containers: folder of the Dockerfile.
+        packages: Debian packages, `name=version`.
+    """
+    return Context(containers, "system", {"PACKAGES": " ".join(packages)}, _texts(containers))
+
+
+def spack_context(
+    containers: Path,
+    packages: Sequence[str],
+    toolchain: Toolchain,
+    spack: Spack,
+    sources: Path,
+    folder: Path,
+) -> Context:
+    """The image that has, on top, what Spack builds from the toolchain's lock.
+
+    Args:
+        containers: folder of the Dockerfile.
+        packages: Debian packages of the benchmarks, `name=version`.
+        spack: the Spack that builds natively, too.
+        sources: source mirror that has all sources of the lock.
+        folder: an empty folder that becomes the context.
+
+    Raises:
+        UserError: a package that building or running takes is not installed natively.
+    """
+    # Natively the same versions compile, so the same bytes can come out.
+    debian = installed_packages(toolchain)
+    for name in COMMON:
+        shutil.copy(containers / name, folder / name)
+    _copy_spack(spack.program.parents[1], folder / "spack")
+    place = spack.site.prefix / toolchain.name
+    _copy_toolchain(toolchain, folder / "toolchain")
+    shutil.copytree(sources, folder / "sources", symlinks=True)
+    write_scope(replace(spack.site, sources=_SOURCES), place / "recipes", folder / "scope")
+    origin = read_json(toolchain.origin)
+    arguments = {
+        "PACKAGES": " ".join(sorted({*packages, *debian["run"]})),
+        "BUILD_PACKAGES": " ".join(debian["build"]),
+        "PREFIX": str(spack.site.prefix),
+        "TOOLCHAIN": toolchain.name,
+        "LOCK": origin["spack.lock"],
+        "RECIPES": origin["recipes"],
+    }
+    made_from = [
+        _texts(containers),
+        json.dumps(origin, sort_keys=True),
+        spack.version,
+        spack.commit,
+    ]
+    return Context(folder, "spack", arguments, "\0".join(made_from))
+
+
+def _texts(containers: Path) -> str:
+    return "\0".join(f"{name}\0{(containers / name).read_text()}" for name in COMMON)
+
+
+def _copy_spack(checkout: Path, destination: Path) -> None:
+    """Spack as it is used natively, without what it compiled of itself."""
+    without = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for part in SPACK_PARTS:
+        shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=without)
+
+
+def _copy_toolchain(toolchain: Toolchain, destination: Path) -> None:
+    """The toolchain's own files, and the recipes within: this is what the image shows of them."""
+    destination.mkdir()
+    for path in toolchain.files:
+        shutil.copy(path, destination / path.name)
+    without = shutil.ignore_patterns("__pycache__", "*.pyc")
+    shutil.copytree(toolchain.recipes, destination / "recipes", ignore=without)

@@ -1,0 +1,199 @@
+"""The digest chain: what each format of the one image is, and what it was made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from parity.core.errors import UserError
+from parity.core.files import read_json, write_json
+
+TAG = "parity"
+
+
+@dataclass(frozen=True)
+class ImageRecord:
+    """One format of the image: the columns of the images table, and where it is.
+
+    Attributes:
+        format: base, oci, directory, squashfs, sif, docker, podman.
+        digest: `sha256:…` of the content; empty if it could not be made.
+        parent: format that it was made from; empty for the base.
+        parent_digest: digest of that parent.
+        bytes: size on disk, or what the image store says.
+        seconds: time that making it took.
+        tool: program and version that made it.
+        reason: why it could not be made here; empty otherwise.
+        location: absolute path, or id in an image store; empty if it could not be made.
+        recipe: SHA-256 of Dockerfile, base and packages, as in the image's marker file.
+    """
+
+    format: str
+    digest: str = ""
+    parent: str = ""
+    parent_digest: str = ""
+    bytes: int | None = None
+    seconds: float | None = None
+    tool: str = ""
+    reason: str = ""
+    location: str = ""
+    recipe: str = ""
+
+
+def read_record(path: Path | str) -> ImageRecord:
+    """The record that `write_record` wrote."""
+    return ImageRecord(**read_json(Path(path)))
+
+
+def write_record(record: ImageRecord, path: Path | str) -> None:
+    """Write a record as JSON, whole or not at all."""
+    write_json(Path(path), asdict(record))
+
+
+def publish(part: Path, final: Path) -> None:
+    """Give a finished file or directory its name, in place of what had it before."""
+    remove(final)
+    part.rename(final)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or directory; it may be absent."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Converter:
+    """How one format is made and read; the functions are those of a runtime's arm.
+
+    Attributes:
+        format: the format.
+        made_from: `oci` or `directory`.
+        reason: why it cannot be made here; empty if it can.
+        tool: program and version.
+        convert: from OCI layout, unpacked image and destination to the location.
+        digest: from a location to `sha256:…` of what is there.
+        size: from a location to bytes.
+    """
+
+    format: str
+    made_from: str
+    reason: str
+    tool: str
+    convert: Callable[[Path, Path, Path], str]
+    digest: Callable[[str], str]
+    size: Callable[[str], int]
+
+
+def make_format(
+    converter: Converter, oci: ImageRecord, directory: ImageRecord, destination: Path
+) -> ImageRecord:
+    """Make one format from the image; where that is impossible the record says why.
+
+    Raises:
+        UserError: a program that is here failed, or the result is another image.
+    """
+    parent = directory if converter.made_from == "directory" else oci
+    if reason := parent.reason or converter.reason:
+        return ImageRecord(converter.format, parent=parent.format, reason=reason)
+    part = destination.with_name(f".{destination.name}.part")
+    remove(part)
+    start = time.monotonic()
+    location = converter.convert(Path(oci.location), Path(directory.location), part)
+    seconds = time.monotonic() - start
+    if location == str(part):
+        publish(part, destination)
+        location = str(destination)
+    record = ImageRecord(
+        format=converter.format,
+        digest=converter.digest(location),
+        parent=parent.format,
+        parent_digest=parent.digest,
+        bytes=converter.size(location),
+        seconds=round(seconds, 3),
+        tool=converter.tool,
+        location=location,
+        recipe=oci.recipe,
+    )
+    _check_store(record, oci)
+    return record
+
+
+def _check_store(record: ImageRecord, oci: ImageRecord) -> None:
+    """An image store's id is the digest of the image's configuration or of its manifest."""
+    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
+    in_store = record.location == record.digest
+    if in_store and record.digest not in expected:
+        raise UserError(
+            f"{record.format} holds another image than results/images/oci: "
+            f"its id is {record.digest}, expected {' or '.join(expected)}",
+            action="snakemake images --forcerun build_image",
+        )
+
+
+def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
+    """The record that `make` gives; if a program fails, the empty one with that as its reason.
+
+    One format that cannot be made keeps nobody from measuring the others. The whole
+    message goes to the log and to standard error.
+    """
+    try:
+        return make()
+    except UserError as error:
+        with log.open("a") as file:
+            file.write(f"{error}\n")
+        print(f"parity: {empty.format} could not be made: {error}", file=sys.stderr)
+        return replace(empty, reason=f"making it failed: {error.what.splitlines()[0]}")
+
+
+def place_of(record: str, folder: str | None, name: str) -> Path:
+    """Where the image of that name goes: into the site's folder, or beside its record."""
+    place = Path(folder) if folder else Path(record).parent
+    place.mkdir(parents=True, exist_ok=True)
+    return place.resolve() / name
+
+
+def line_of(record: ImageRecord) -> str:
+    """A record as a line for a terminal."""
+    size = "" if record.bytes is None else f"{record.bytes / 1e6:8.1f} MB"
+    took = "" if record.seconds is None else f"{record.seconds:6.1f} s"
+    what = record.reason or f"{size}  {took}"
+    return f"{record.format:<10} {record.digest[:19]:<19}  {what}".rstrip()
+
+
+def forget_failures(folder: Path) -> list[str]:
+    """Remove the records of what could not be made, so that it is tried again; their formats."""
+    again = []
+    for path in sorted(folder.glob("*.json")):
+        if path.stem != "images" and read_record(path).reason:
+            path.unlink()
+            again.append(path.stem)
+    return again
+
+
+def manifest_digest(oci: Path) -> str:
+    """Digest of the one manifest of an OCI image layout: the head of the chain."""
+    (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
+    return entry["digest"]
+
+
+def config_digest(oci: Path) -> str:
+    """Digest of the image's configuration, which image stores use as its id."""
+    return _blob(oci, manifest_digest(oci))["config"]["digest"]
+
+
+def layer_digests(oci: Path) -> list[str]:
+    """Digests of the uncompressed layers, lowest first."""
+    return _blob(oci, config_digest(oci))["rootfs"]["diff_ids"]
+
+
+def _blob(oci: Path, digest: str) -> dict:
+    return json.loads((oci / "blobs" / digest.replace(":", os.sep)).read_text())
