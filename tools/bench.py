@@ -19,8 +19,9 @@ import bench_slurm
 from parity.core.files import read_json
 from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
-from parity.plan.plan import make_plan
-from parity.plan.study import Case, Study
+from parity.plan.making import make_plan
+from parity.plan.plan import Case
+from parity.plan.study import Study
 from parity.plan.system import System
 from parity.runtimes import arms
 
@@ -52,7 +53,7 @@ def harness_seconds_per_run() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = System("bench", "vm", "bootstrap", 1.0, 0.0, 1.0)
-        run_block(plan, plan["blocks"][0]["block"], images, {}, system, folder)
+        run_block(plan, plan.blocks[0]["block"], images, {}, system, folder)
         records = [read_json(path) for path in folder.glob("runs/*/*/record.json")]
         ended = datetime.fromisoformat(read_json(folder / "session-1-end.json")["ended"])
     began = min(datetime.fromisoformat(record["started"]) for record in records)

@@ -26,7 +26,7 @@ import yaml
 from parity.core.commands import is_installed
 from parity.core.files import read_json
 from parity.measure import history
-from parity.plan.plan import make_plan
+from parity.plan.making import make_plan
 from parity.plan.study import load_study
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +117,7 @@ def block_jobs(clone: Path) -> list[BlockJob]:
     words += ["--allowed-rules", "write_plan", "run_block"]
     words += ["--config", f"study={STUDY}", f"scale={SCALE}"]
     plan = make_plan(load_study(clone / STUDY, SCALE))
-    blocks = [clone / "results/blocks" / block["block"] for block in plan["blocks"]]
+    blocks = [clone / "results/blocks" / block["block"] for block in plan.blocks]
     targets = [str(block.relative_to(clone) / "block.json") for block in blocks]
     with cluster_up():
         _run([*_SLURM, *words, "--", *targets], clone)

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from plans import plan_of
 
 from parity.analysis.analysis import Analysis, analyse
 from parity.analysis.dataset import Dataset
 from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
+from parity.core.documents import canonical, digest_of_json
+from parity.plan.plan import Plan
 from parity.records import schema
 
 STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}
@@ -68,7 +71,7 @@ def dataset(
     blocks = max((len(numbers) for numbers in values.values()), default=1)
     plan = _plan(cases, arms, metric, blocks, not_tested)
     runs, metrics = [], []
-    for block, (case, arm) in itertools.product(plan["blocks"], _pairs(plan)):
+    for block, (case, arm) in itertools.product(plan.blocks, _pairs(plan)):
         numbers = values.get((case["case"], arm), [])
         index = block["number"] - 1
         value = numbers[index] if index < len(numbers) else float("nan")
@@ -79,12 +82,13 @@ def dataset(
         if np.isfinite(value):
             metrics.append(_number(run, metric, float(value), unit, better))
     facts = [
-        {"campaign": plan["campaign"], "block": plan["blocks"][0]["block"], "node": "n",
+        {"campaign": plan.campaign, "block": plan.blocks[0]["block"], "node": "n",
          "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
     ]  # fmt: skip
     made = Dataset(
         name="live/planted-smoke",
         plan=plan,
+        plan_sha256=digest_of_json(canonical(plan)),
         runs=_frame(schema.RUNS, runs),
         metrics=_frame(schema.METRICS, metrics),
         nodes=_frame(schema.NODES, facts),
@@ -97,17 +101,17 @@ def _frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:
     return schema.to_table(table, rows).to_pandas()
 
 
-def _pairs(plan: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
-    return list(itertools.product(plan["cases"], plan["arms"]))
+def _pairs(plan: Plan) -> list[tuple[Mapping[str, Any], str]]:
+    return list(itertools.product(plan.cases, plan.arms))
 
 
-def _plan(cases, arms, metric, blocks, not_tested) -> dict[str, Any]:
+def _plan(cases, arms, metric, blocks, not_tested) -> Plan:
     cases = [{"margin": None, "primary": [metric], "timeout": 60, **case} for case in cases]
     runs = [
         {"run": f"{case['case']}.{arm}", "case": case["case"], "arm": arm}
         for case, arm in itertools.product(cases, arms)
     ]
-    return {
+    return plan_of({
         "campaign": "planted-smoke", "study": "planted", "reference": "native-a",
         "aa_pair": ["native-a", "native-b"], "arms": list(arms), "arm_runtimes": dict(arms),
         "cases": cases, "comparisons": [], "not_tested": list(not_tested),
@@ -115,7 +119,7 @@ def _plan(cases, arms, metric, blocks, not_tested) -> dict[str, Any]:
             {"block": f"planted-smoke-b{number:04d}-00000000", "number": number, "runs": runs}
             for number in range(1, blocks + 1)
         ],
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
     )
     return {
         **texts, **numbers,
-        "campaign": plan["campaign"], "block": block["block"], "block_number": block["number"],
+        "campaign": plan.campaign, "block": block["block"], "block_number": block["number"],
         "run": f"{case['case']}.{arm}", "attempt": 0 if absent else 1, "position": 1,
         "benchmark": case["benchmark"], "case": case["case"], "arm": arm, "final": True,
         "stage": "planned" if absent else "ran" if reason else "valid",

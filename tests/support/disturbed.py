@@ -204,7 +204,7 @@ class Study:
         assert {name: now.get(name) for name in evidence} == evidence
         plan = json.loads((self.dataset / "plan.json").read_text())
         rows = pq.read_table(self.dataset / "records/runs.parquet").to_pylist()
-        planned = Counter((b["block"], run["run"]) for b in plan["blocks"] for run in b["runs"])
+        planned = Counter((b["block"], run["run"]) for b in plan.blocks for run in b["runs"])
         final = Counter((row["block"], row["run"]) for row in rows if row["final"])
         for row in rows:
             assert row["final"] or row["reason"], row

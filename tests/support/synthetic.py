@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from plans import plan_of
 
 from parity.analysis import analysis, dataset
+from parity.plan.plan import Plan, write_plan
 from parity.records import schema
 from parity.records.dataset import PROVENANCE
 from parity.report import view as views
@@ -172,8 +174,13 @@ STARTUP = {
 Effects = Mapping[tuple[str, str], float]
 
 
-def plan(blocks: int = 3, arms: tuple[str, ...] = tuple(RUNTIMES)) -> dict[str, Any]:
+def plan(blocks: int = 3, arms: tuple[str, ...] = tuple(RUNTIMES)) -> Plan:
     """A plan of all cases and the arms, in fixed order."""
+    return plan_of(_content(blocks, arms))
+
+
+def _content(blocks: int, arms: tuple[str, ...] = tuple(RUNTIMES)) -> dict[str, Any]:
+    """The content of the plan's plan.json."""
     cases = [
         {
             "case": case,
@@ -243,13 +250,13 @@ def scaling_plan(
     blocks: int = 3,
     arms: tuple[str, ...] = tuple(RUNTIMES),
     node_counts: tuple[int, ...] = (1, 2, 4),
-) -> dict[str, Any]:
+) -> Plan:
     """A plan over several nodes: each block holds the cases of one number of nodes.
 
     Args:
         blocks: how many for each number of nodes.
     """
-    whole = plan(blocks, arms)
+    whole = _content(blocks, arms)
     placed = {case: place for case, place in PLACED.items() if place[0] in node_counts}
     cases = [
         {
@@ -262,53 +269,56 @@ def scaling_plan(
         }
         for case, (nodes, ranks) in placed.items()
     ]
-    return whole | {
-        "study": "scaling",
-        "campaign": "scaling-synthetic",
-        "title": "Synthetic numbers over several nodes",
-        "benchmark_titles": {"hpcc": "HPC Challenge", "netpipe": "NetPIPE"},
-        "benchmark_notes": {"hpcc": "The matrix is small.", "netpipe": ""},
-        "cases": cases,
-        "blocks": [
-            {
-                "block": f"scaling-synthetic-n{nodes}-b{number:04d}-00000000",
-                "number": number,
-                "nodes": nodes,
-                "runs": [
-                    {"run": f"{case}.{arm}", "case": case, "arm": arm}
-                    for case, place in placed.items()
-                    if place[0] == nodes
-                    for arm in arms
-                ],
-            }
-            for number in range(1, blocks + 1)
-            for nodes in node_counts
-        ],
-        "comparisons": [
-            {
-                "case": case["case"],
-                "metric": metric,
-                "arm": arm,
-                "reference": "native-a",
-                "margin": case["margin"],
-            }
-            for case in cases
-            for metric in case["primary"]
-            for arm in arms
-            if arm != "native-a"
-        ],
-    }
+    return plan_of(
+        whole
+        | {
+            "study": "scaling",
+            "campaign": "scaling-synthetic",
+            "title": "Synthetic numbers over several nodes",
+            "benchmark_titles": {"hpcc": "HPC Challenge", "netpipe": "NetPIPE"},
+            "benchmark_notes": {"hpcc": "The matrix is small.", "netpipe": ""},
+            "cases": cases,
+            "blocks": [
+                {
+                    "block": f"scaling-synthetic-n{nodes}-b{number:04d}-00000000",
+                    "number": number,
+                    "nodes": nodes,
+                    "runs": [
+                        {"run": f"{case}.{arm}", "case": case, "arm": arm}
+                        for case, place in placed.items()
+                        if place[0] == nodes
+                        for arm in arms
+                    ],
+                }
+                for number in range(1, blocks + 1)
+                for nodes in node_counts
+            ],
+            "comparisons": [
+                {
+                    "case": case["case"],
+                    "metric": metric,
+                    "arm": arm,
+                    "reference": "native-a",
+                    "margin": case["margin"],
+                }
+                for case in cases
+                for metric in case["primary"]
+                for arm in arms
+                if arm != "native-a"
+            ],
+        }
+    )
 
 
 def spack_plan(
     study: str, cases: tuple[str, ...], blocks: int = 3, more: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> Plan:
     """A plan of cases that Spack provides.
 
     Args:
         more: runtimes of arms beside the usual ones, which come before the containers.
     """
-    whole, more = plan(blocks), more or {}
+    whole, more = _content(blocks), more or {}
     arms = [*whole["aa_pair"], *more, *(a for a in whole["arms"] if a not in whole["aa_pair"])]
     entries = []
     for case in cases:
@@ -327,7 +337,7 @@ def spack_plan(
     titles = {"hpcg": "HPCG", "stream": "STREAM", "sysbench-libaio": "SysBench cpu, libaio",
               "npb": "NPB", "ior": "IOR", "mpip": "Time in MPI"}  # fmt: skip
     used = {entry["benchmark"]: titles[entry["benchmark"]] for entry in entries}
-    return whole | {
+    return plan_of(whole | {
         "study": study,
         "campaign": f"{study}-synthetic",
         "title": f"Synthetic numbers of {study}",
@@ -351,32 +361,32 @@ def spack_plan(
             if arm != "native-a"
         ],
         "not_tested": [{"arm": "shifter", "reason": "not packaged for this system"}],
-    }  # fmt: skip
+    })  # fmt: skip
 
 
-def libaio_plan(blocks: int = 3) -> dict[str, Any]:
+def libaio_plan(blocks: int = 3) -> Plan:
     """SysBench with and without libaio in every arm."""
     return spack_plan("libaio", ("sysbench-libaio-linked", "sysbench-libaio-absent"), blocks)
 
 
-def hpcg_plan(blocks: int = 3) -> dict[str, Any]:
+def hpcg_plan(blocks: int = 3) -> Plan:
     """HPCG on one and two ranks, and STREAM."""
     return spack_plan("hpcg", ("hpcg-1x1", "hpcg-1x2", "stream"), blocks)
 
 
-def ladder_plan(blocks: int = 3) -> dict[str, Any]:
+def ladder_plan(blocks: int = 3) -> Plan:
     """HPCG on one rank under every rung of the ladder and every runtime."""
     more = {f"ladder-{rung}": "ladder" for rung in RUNGS}
     return spack_plan("ladder", ("hpcg-1x1",), blocks, more)
 
 
 def run_row(
-    plan: Mapping[str, Any], block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
+    plan: Plan, block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
 ) -> dict[str, Any]:
     """A row of the runs table for a valid run, with any column changed."""
     native = run["arm"].startswith("native")
     row = {
-        "campaign": plan["campaign"],
+        "campaign": plan.campaign,
         "block": block["block"],
         "block_number": block["number"],
         "run": run["run"],
@@ -386,7 +396,7 @@ def run_row(
         "benchmark": ALL_CASES[run["case"]][0],
         "case": run["case"],
         "arm": run["arm"],
-        "runtime": plan["arm_runtimes"][run["arm"]],
+        "runtime": plan.arm_runtimes[run["arm"]],
         "parameters": "{}",
         "final": True,
         "stage": "valid",
@@ -435,7 +445,7 @@ def metric_rows(
 
 
 def records(
-    plan: Mapping[str, Any],
+    plan: Plan,
     effects: Effects | None = None,
     failures: Mapping[tuple[int, str], tuple[str, str]] | None = None,
     absent: Mapping[str, str] | None = None,
@@ -454,7 +464,7 @@ def records(
     effects, failures, absent = effects or {}, failures or {}, absent or {}
     random = np.random.default_rng(20260101)
     runs, metrics = [], []
-    for block in plan["blocks"]:
+    for block in plan.blocks:
         shared = np.random.default_rng(block["number"]).normal(0, block_spread)
         for run in block["runs"]:
             key = (run["case"], run["arm"])
@@ -493,13 +503,13 @@ def _value(run: Mapping[str, Any], metric: str, noise: float, effect: float) -> 
 
 def write(
     folder: Path,
-    plan: Mapping[str, Any],
+    plan: Plan,
     rows: Mapping[str, list[dict[str, Any]]],
     scale_label: str = "vm",
 ) -> Path:
     """Write plan.json, provenance and records; tables without rows are written empty."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
-    (folder / "plan.json").write_text(json.dumps(plan, indent=1, sort_keys=True))
+    write_plan(folder / "plan.json", plan)
     (folder / PROVENANCE).write_text(json.dumps(provenance(plan)))
     made = {
         "blocks": block_rows(plan, scale_label),
@@ -514,7 +524,7 @@ def write(
 
 def view(
     folder: Path,
-    plan: Mapping[str, Any],
+    plan: Plan,
     rows: Mapping[str, list[dict[str, Any]]],
     scale_label: str = "vm",
 ) -> View:
@@ -524,60 +534,60 @@ def view(
     return views.load(folder)
 
 
-def provenance(plan: Mapping[str, Any]) -> dict[str, Any]:
+def provenance(plan: Plan) -> dict[str, Any]:
     """Dates, a state of the program and versions that never were."""
     program = {"commit": "0" * 40, "changed": False, "package_sha256": "1" * 64,
                "lock_sha256": "2" * 64, "python": "3.11.0"}  # fmt: skip
     return {
         "began": "2026-01-01T00:00:00.000+00:00",
         "ended": "2026-01-01T01:30:00.000+00:00",
-        "blocks": len(plan["blocks"]),
-        "sessions": len(plan["blocks"]),
+        "blocks": len(plan.blocks),
+        "sessions": len(plan.blocks),
         "programs": [program],
-        "runtimes": {arm: ["version 1"] for arm in plan["arms"]},
+        "runtimes": {arm: ["version 1"] for arm in plan.arms},
     }
 
 
-def block_rows(plan: Mapping[str, Any], scale_label: str) -> list[dict[str, Any]]:
+def block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
     """The little of a block's record that the presentation reads."""
     record = {"sessions": [{"start": {"system": "synthetic", "scale_label": scale_label}}]}
     return [
         {
-            "campaign": plan["campaign"],
+            "campaign": plan.campaign,
             "block": block["block"],
             "block_number": block["number"],
             "record": json.dumps(record),
         }
-        for block in plan["blocks"]
+        for block in plan.blocks
     ]
 
 
-def node_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+def node_rows(plan: Plan) -> list[dict[str, Any]]:
     """A few facts of a node that does not exist."""
     facts = {"cpu_model": "Synthetic CPU", "kernel": "6.0.0-synthetic", "config_hz": "250"}
     return [
         {
-            "campaign": plan["campaign"],
+            "campaign": plan.campaign,
             "block": block["block"],
             "node": "synthetic",
             "phase": phase,
             "fact": fact,
             "value": value,
         }
-        for block in plan["blocks"]
+        for block in plan.blocks
         for phase in ("before", "after")
         for fact, value in facts.items()
     ]
 
 
-def image_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+def image_rows(plan: Plan) -> list[dict[str, Any]]:
     """A digest chain, one format of which could not be made."""
     chain = [("base", ""), ("oci", "base"), ("directory", "oci"), ("squashfs", "directory")]
     chain += [("sif", "oci"), ("docker", "oci"), ("podman", "oci")]
     digest = {name: f"sha256:{number:064x}" for number, (name, _) in enumerate(chain, 1)}
     return [
         {
-            "campaign": plan["campaign"],
+            "campaign": plan.campaign,
             "format": name,
             "digest": "" if name == "sif" else digest[name],
             "parent": parent,

@@ -18,8 +18,9 @@ from parity.measure.block import _end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.storage import new_attempt, private_folder, processes_in
-from parity.plan.plan import make_plan
-from parity.plan.study import Case, Study
+from parity.plan.making import make_plan
+from parity.plan.plan import Case
+from parity.plan.study import Study
 from parity.plan.system import System
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_all
@@ -63,7 +64,7 @@ def _case(name="sysbench", timeout=60, **parameters) -> Case:
 def _run(
     plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES, expected=None
 ) -> dict:
-    run_block(plan, plan["blocks"][0]["block"], images, expected or {}, system, folder)
+    run_block(plan, plan.blocks[0]["block"], images, expected or {}, system, folder)
     return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
 
 
@@ -194,7 +195,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     for word in ("plan", "images", "system"):
         suffix = "yaml" if word == "system" else "json"
         command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
-    command += ["--block", plan["blocks"][0]["block"], "--folder", str(folder)]
+    command += ["--block", plan.blocks[0]["block"], "--folder", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
 
     runner = subprocess.Popen(command, env=environment)
@@ -210,7 +211,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
     final = [row for row in tables["runs"] if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(
-        run["run"] for run in plan["blocks"][0]["runs"]
+        run["run"] for run in plan.blocks[0]["runs"]
     )
     assert {row["stage"] for row in final} == {"valid"}
     lost = [(row["run"], row["reason"]) for row in tables["runs"] if not row["final"]]

@@ -82,7 +82,7 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) ->
     dataset = study / "results/live/tiny-tiny"
     plan = json.loads((dataset / "plan.json").read_text())
     runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
-    planned = Counter((b["block"], run["run"]) for b in plan["blocks"] for run in b["runs"])
+    planned = Counter((b["block"], run["run"]) for b in plan.blocks for run in b["runs"])
     assert Counter((row["block"], row["run"]) for row in runs if row["final"]) == planned
     assert any(row["reason"] == "interrupted" and not row["final"] for row in runs)
 

@@ -43,7 +43,7 @@ def test_every_arm_of_the_study_has_an_answer_or_a_reason(asked) -> None:
 
 def document_arms(clone: Path) -> list[str]:
     plan = json.loads((clone / f"results/live/{CAMPAIGN}/plan.json").read_text())
-    return plan["arms"]
+    return plan.arms
 
 
 def test_the_a_a_pair_is_identical(asked) -> None:

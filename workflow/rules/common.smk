@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from parity.plan.plan import jobs_of, make_plan
+from parity.plan.making import make_plan
+from parity.plan.plan import jobs_of
 from parity.software.toolchain import check_place
 from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
@@ -22,7 +23,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 CAMPAIGN = STUDY.campaign
-BLOCKS = [block["block"] for block in PLAN["blocks"]]
+BLOCKS = [block.name for block in PLAN.blocks]
 # What each block asks of a batch system, and the modules that it loads there.
 JOBS = jobs_of(PLAN)
 MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""

@@ -20,7 +20,7 @@ rule harness:
         pairs=30,
     params:
         benchmark="sysbench",
-        seed=PLAN["seed"],
+        seed=PLAN.seed,
         system=config["system"],
         # The audit's blocks are started as Snakemake itself would start them.
         snakefile=workflow.main_snakefile,

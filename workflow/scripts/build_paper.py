@@ -1,16 +1,16 @@
 """Rule build_paper: the PDF, and TeX's own log beside it."""
 
-import json
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
+from parity.plan.plan import read_plan
 from parity.report.text import section
 from parity.report.text.paper import build, of_study
 
 
 def study_of(folder: Path) -> str:
     """The study of a dataset."""
-    return json.loads((folder / "plan.json").read_text(encoding="utf-8"))["study"]
+    return read_plan(folder / "plan.json").study
 
 
 if __name__ == "__main__":

@@ -10,5 +10,5 @@ if __name__ == "__main__":
     with shown_to_the_user():
         folder = Path(snakemake.input.plan).parent
         shown = view.load(folder)
-        values = published.load(Path(snakemake.input.published), shown.plan["study"])
+        values = published.load(Path(snakemake.input.published), shown.plan.study)
         write.write(shown, values, folder)

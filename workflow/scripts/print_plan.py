@@ -4,7 +4,7 @@ from pathlib import Path
 
 from parity.analysis import exclusions
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
+from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.preview import blocks_needed, pilots, proof_lines, published_designs
 from parity.preview.lines import duration, plan_lines, probe_lines
@@ -12,7 +12,7 @@ from parity.preview.surroundings import look_around, seconds_by_case, shortest_w
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        plan, archive = read_json(Path(snakemake.input.plan)), Path(snakemake.params.archive)
+        plan, archive = read_plan(Path(snakemake.input.plan)), Path(snakemake.params.archive)
         system, images = load_system(snakemake.params.system), Path(snakemake.params.images)
         here = look_around(plan, system, snakemake.params.jobs, archive, images)
         seconds = seconds_by_case(plan, here.seen)

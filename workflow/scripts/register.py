@@ -5,13 +5,12 @@ from pathlib import Path
 from parity.claims import registration
 from parity.claims.register import load_register
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, path = snakemake.input, Path(snakemake.params.registration)
         register = load_register(Path(given.claims), Path(given.published))
-        plans = [read_json(Path(plan)) for plan in given.plans]
+        plans = [Path(plan) for plan in given.plans]
         known = registration.load(path)
         current = registration.wanted(register, plans)
         rows = registration.missing(known, current, registration.now())

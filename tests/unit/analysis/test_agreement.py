@@ -89,7 +89,7 @@ def _measured(
 ) -> Measured:
     """A synthetic dataset with its own noise; `parameters` are those of sysbench."""
     plan = synthetic.plan(blocks, arms)
-    plan["cases"][0]["parameters"] = parameters or {}
+    plan.cases[0]["parameters"] = parameters or {}
     rows = synthetic.records(plan, effects=effects)
     random = np.random.default_rng(seed)
     for run in rows["runs"]:

@@ -11,7 +11,7 @@ import pytest
 from parity.checks.noise_audit import audit, script
 from parity.checks.noise_audit.audit import Sides
 from parity.core.errors import UserError
-from parity.plan.plan import make_plan
+from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 from parity.records.dataset import CHECKSUMS, archive_dataset, broken_files
@@ -38,7 +38,7 @@ def sides(pair: int, ratio: float) -> Sides:
 def test_each_block_is_one_side_of_a_pair_and_half_of_the_bare_sides_come_first(tmp_path) -> None:
     plan = plan_of(tmp_path, pairs=30)
     pairs = script.pairs_of(plan)
-    assert [pair.block for pair in pairs] == [block["block"] for block in plan["blocks"]]
+    assert [pair.block for pair in pairs] == [block["block"] for block in plan.blocks]
     assert sum(pair.bare_first for pair in pairs) == 15
     assert pairs == script.pairs_of(plan)
     assert pairs != script.pairs_of(plan_of(tmp_path, pairs=30, seed=2))

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from parity.plan.plan import block_of, canonical, case_of, jobs_of, make_plan
+from parity.core.documents import canonical
+from parity.plan.making import make_plan
+from parity.plan.plan import jobs_of
 from parity.plan.study import load_study
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
@@ -47,7 +49,7 @@ def test_every_arm_comes_first_about_equally_often(study) -> None:
     plan = make_plan(dataclasses.replace(study, blocks=300))
     width = len(study.arms)
     first = Counter(
-        block["runs"][i]["arm"] for block in plan["blocks"] for i in range(0, 8 * width, width)
+        block["runs"][i]["arm"] for block in plan.blocks for i in range(0, 8 * width, width)
     )
     expected = 300 * 8 / width
     assert all(abs(count - expected) < 5 * 15.4 for count in first.values())
@@ -74,11 +76,11 @@ def test_a_margin_is_not_part_of_what_a_block_does(study) -> None:
 
 def test_the_reference_is_compared_with_all_others_and_never_with_itself(study) -> None:
     plan = make_plan(study)
-    for case in plan["cases"]:
+    for case in plan.cases:
         for metric in case["primary"]:
             arms = [
                 c["arm"]
-                for c in plan["comparisons"]
+                for c in plan.comparisons
                 if (c["case"], c["metric"]) == (case["case"], metric)
             ]
             assert arms == [arm for arm in study.arms if arm != study.reference]
@@ -86,26 +88,26 @@ def test_the_reference_is_compared_with_all_others_and_never_with_itself(study) 
 
 def test_a_block_or_case_that_is_not_there_is_an_error(study) -> None:
     plan = make_plan(study)
-    assert block_of(plan, plan["blocks"][1]["block"])["number"] == 2
+    assert plan.block(plan.blocks[1]["block"])["number"] == 2
     with pytest.raises(KeyError, match="no block"):
-        block_of(plan, "torrez2019-smoke-b0001-00000000")
+        plan.block("torrez2019-smoke-b0001-00000000")
     with pytest.raises(KeyError):
-        case_of(plan, "linpack")
+        plan.case("linpack")
 
 
 def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
-    assert len(plan["blocks"]) == 9
-    for block in plan["blocks"]:
-        counts = {case_of(plan, run["case"])["parameters"]["nodes"] for run in block["runs"]}
+    assert len(plan.blocks) == 9
+    for block in plan.blocks:
+        counts = {plan.case(run["case"])["parameters"]["nodes"] for run in block["runs"]}
         assert counts == {block["nodes"]}
         assert f"-n{block['nodes']}-b{block['number']:04d}-" in block["block"]
-    assert len({block["block"] for block in plan["blocks"]}) == 9
+    assert len({block["block"] for block in plan.blocks}) == 9
 
 
 def test_a_job_asks_for_the_block_s_nodes_and_time_for_every_attempt() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
-    block = next(block for block in plan["blocks"] if block["nodes"] == 4)
+    block = next(block for block in plan.blocks if block["nodes"] == 4)
     job = jobs_of(plan)[block["block"]]
     # Four arms of one case of 300 s, two attempts each, and a quarter of an hour beside.
     assert job == {"nodes": 4, "tasks": 4, "minutes": 15 + 4 * 2 * 300 // 60}

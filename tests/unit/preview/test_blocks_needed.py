@@ -20,7 +20,7 @@ KEY = ("sysbench", "time")
 
 def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     plan = synthetic.plan(blocks, ARMS)
-    plan["cases"][0]["parameters"] = parameters or {}
+    plan.cases[0]["parameters"] = parameters or {}
     return measured(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 

@@ -7,8 +7,9 @@ import pandas
 import pytest
 
 from parity.core.availability import Presence
+from parity.core.documents import canonical
 from parity.core.files import write_json
-from parity.plan.plan import canonical, make_plan
+from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 from parity.preview.lines import duration, not_tested, plan_lines, probe_lines
@@ -48,11 +49,11 @@ def scaling() -> dict:
 def _here(plan: dict, system=MACHINE, **facts) -> Surroundings:
     known = {
         "jobs": 1,
-        "seen": {case["case"]: Seen(10.0, True) for case in plan["cases"]},
+        "seen": {case["case"]: Seen(10.0, True) for case in plan.cases},
         "done": set(),
         "run_bytes": 35e3,
         "images": {"oci": {"bytes": 1_000_000_000, "reason": ""}},
-        "probes": [Probe("arm", name, HERE) for name in plan["arms"]],
+        "probes": [Probe("arm", name, HERE) for name in plan.arms],
     }
     return Surroundings(system=system, **(known | facts))
 

@@ -12,7 +12,7 @@ import pytest
 
 from parity.core.files import read_json, write_json
 from parity.measure import block_progress
-from parity.plan.plan import make_plan
+from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.preview.progress import (
     REPORT,
@@ -43,7 +43,7 @@ def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **fac
 
 
 def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
-    block = plan["blocks"][0]
+    block = plan.blocks[0]
     assert states_of(plan, tmp_path)[0] == BlockState(block["block"], 1, 72)
     folder = tmp_path / block["block"]
     folder.mkdir()
@@ -60,7 +60,7 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
 
 
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
-    block = plan["blocks"][0]
+    block = plan.blocks[0]
     block_progress.begin(block, tmp_path)
     for entry in block["runs"][:20]:
         block_progress.count(entry["run"], "", True, tmp_path)
@@ -78,7 +78,7 @@ def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) 
 
 
 def test_a_block_without_a_tally_is_counted_from_its_records(plan, tmp_path) -> None:
-    block = plan["blocks"][0]
+    block = plan.blocks[0]
     first, second, *_ = [entry["run"] for entry in block["runs"]]
     for number, reason in ((1, "timeout"), (2, "")):
         attempt = tmp_path / "runs" / first / f"attempt-{number}"
@@ -170,7 +170,7 @@ include: "{rules}/progress.smk"
 
 rule all:
     input:
-        expand("results/blocks/{{block}}/block.json", block=[b["block"] for b in PLAN["blocks"]])
+        expand("results/blocks/{{block}}/block.json", block=[b["block"] for b in PLAN.blocks])
 
 rule run_block:
     output:
@@ -186,7 +186,6 @@ import sys
 from pathlib import Path
 from parity.measure import block_progress
 from parity.core.files import read_json, write_json
-from parity.plan.plan import block_of
 
 block = block_of(read_json(Path("plan.json")), sys.argv[1])
 folder = Path("results/blocks") / block["block"]

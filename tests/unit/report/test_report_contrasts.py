@@ -157,10 +157,10 @@ def test_link_sets_of_a_runtime_look_alike_and_differ() -> None:
 
 def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Path) -> None:
     plan = synthetic.hpcg_plan(3)
-    for block in plan["blocks"]:
+    for block in plan.blocks:
         block["runs"] = [r for r in block["runs"] if (r["case"], r["arm"]) != ("stream", "docker")]
-    plan["comparisons"] = [
-        c for c in plan["comparisons"] if (c["case"], c["arm"]) != ("stream", "docker")
+    plan.comparisons = [
+        c for c in plan.comparisons if (c["case"], c["arm"]) != ("stream", "docker")
     ]
     view = synthetic.view(tmp_path, plan, synthetic.records(plan))
     assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))

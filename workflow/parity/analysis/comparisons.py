@@ -25,9 +25,9 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[dict[str,
     and, as plain differences, every other number that the runs gave.
     """
     plan = dataset.plan
-    planned = {(c["case"], c["metric"]): c["margin"] for c in plan["comparisons"]}
+    planned = {(c["case"], c["metric"]): c["margin"] for c in plan.comparisons}
     measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
-    compared = {(c["case"], c["metric"], c["arm"]) for c in plan["comparisons"]}
+    compared = {(c["case"], c["metric"], c["arm"]) for c in plan.comparisons}
     for case, metric in planned:
         arms = [dataset.double, *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
@@ -38,12 +38,12 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[dict[str,
             "case": case,
             "metric": metric,
             "arm": arm,
-            "reference": plan["reference"],
+            "reference": plan.reference,
             "margin": planned.get((case, metric)),
             "planned": (case, metric) in planned,
         }
         for case, metric, arm in sorted(compared)
-        if arm != plan["reference"]
+        if arm != plan.reference
     ]
 
 
@@ -130,7 +130,7 @@ def _planned_blocks(dataset: Dataset, comparison: Mapping[str, Any]) -> int:
     both = {(comparison["case"], comparison[side]) for side in ("arm", "reference")}
     return sum(
         both <= {(run["case"], run["arm"]) for run in block["runs"]}
-        for block in dataset.plan["blocks"]
+        for block in dataset.plan.blocks
     )
 
 

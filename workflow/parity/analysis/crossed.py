@@ -24,6 +24,7 @@ from parity.analysis import comparisons, identity, outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.pairing import Numbers, numbers
 from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
+from parity.plan.plan import Plan
 
 LEVEL, LEVEL_OVERALL = "level", "level-overall"
 ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
@@ -50,12 +51,12 @@ class Crossing:
     margin: float
 
 
-def crossings(plan: Mapping[str, Any]) -> list[Crossing]:
+def crossings(plan: Plan) -> list[Crossing]:
     """The factors of two levels whose cases are compared by ratios, in the order of the plan."""
-    margins = {(c["case"], c["metric"]): c["margin"] for c in plan["comparisons"]}
+    margins = {(c["case"], c["metric"]): c["margin"] for c in plan.comparisons}
     found = []
-    for benchmark in dict.fromkeys(case["benchmark"] for case in plan["cases"]):
-        cases = [case for case in plan["cases"] if case["benchmark"] == benchmark]
+    for benchmark in dict.fromkeys(case["benchmark"] for case in plan.cases):
+        cases = [case for case in plan.cases if case["benchmark"] == benchmark]
         for factor in _factors(cases):
             for low, high in _matched(cases, factor):
                 found += [
@@ -118,9 +119,9 @@ def _of_crossing(
     and for a container's own effect, that the pair has none itself.
     """
     of_cases = [found.get((case, crossing.metric), Numbers()) for case in crossing.cases]
-    reference, rows = dataset.plan["reference"], []
+    reference, rows = dataset.plan.reference, []
     both = set(dataset.arms_of(crossing.cases[0])) & set(dataset.arms_of(crossing.cases[1]))
-    for arm in (arm for arm in dataset.plan["arms"] if arm in both):
+    for arm in (arm for arm in dataset.plan.arms if arm in both):
         rows.append(_row(crossing, arm, LEVEL, _level(of_cases, arm), ""))
         if arm != reference:
             rows += _crossed(crossing, of_cases, arm, reference, recorded)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from parity.analysis.outcomes import NOT_TESTED
 from parity.core.errors import UserError
+from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.records import schema
 from parity.records.dataset import broken_files
 
@@ -23,12 +21,14 @@ class Dataset:
 
     Attributes:
         name: its source and name, such as `live/torrez2019-machine`.
-        plan: the content of plan.json.
+        plan: what it was to measure.
+        plan_sha256: digest of plan.json as it is, by which it was registered.
         runs, metrics, nodes, images: the tables of that name in records/schema.py.
     """
 
     name: str
-    plan: Mapping[str, Any]
+    plan: Plan
+    plan_sha256: str
     runs: pd.DataFrame
     metrics: pd.DataFrame
     nodes: pd.DataFrame
@@ -39,7 +39,7 @@ class Dataset:
         """One row per planned run: block, run, case, arm."""
         rows = [
             {"block": block["block"], **{key: run[key] for key in ("run", "case", "arm")}}
-            for block in self.plan["blocks"]
+            for block in self.plan.blocks
             for run in block["runs"]
         ]
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
@@ -51,17 +51,17 @@ class Dataset:
     def arms_of(self, case: str) -> list[str]:
         """The arms that the plan runs a case in, in its order."""
         held = self._arms_by_case.get(case, set())
-        return [arm for arm in self.plan["arms"] if arm in held]
+        return [arm for arm in self.plan.arms if arm in held]
 
     @cached_property
     def benchmark_of(self) -> dict[str, str]:
         """The benchmark of each case."""
-        return {case["case"]: case["benchmark"] for case in self.plan["cases"]}
+        return {case["case"]: case["benchmark"] for case in self.plan.cases}
 
     @property
     def double(self) -> str:
         """The reference's double: the other arm of the A/A pair."""
-        return next(arm for arm in self.plan["aa_pair"] if arm != self.plan["reference"])
+        return next(arm for arm in self.plan.aa_pair if arm != self.plan.reference)
 
     @cached_property
     def final_runs(self) -> pd.DataFrame:
@@ -75,7 +75,7 @@ class Dataset:
         """Arms that the study declares as not tested in this case, with the reason."""
         return {
             entry["arm"]: entry["reason"]
-            for entry in self.plan["not_tested"]
+            for entry in self.plan.not_tested
             if "arm" in entry
             and entry.get("benchmark", self.benchmark_of[case]) == self.benchmark_of[case]
         }
@@ -89,7 +89,7 @@ def load(folder: Path) -> Dataset:
             hold runs that the plan does not know.
     """
     try:
-        plan = json.loads((folder / "plan.json").read_text())
+        plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
         tables = {
             table.name: schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
@@ -100,7 +100,7 @@ def load(folder: Path) -> Dataset:
             where=str(folder),
             action="collect it again, or check the archive",
         ) from error
-    dataset = Dataset(name="/".join(folder.parts[-2:]), plan=plan, **tables)
+    dataset = Dataset(name="/".join(folder.parts[-2:]), plan=plan, plan_sha256=digest, **tables)
     _refuse_unplanned(dataset, folder)
     return dataset
 

@@ -16,18 +16,19 @@ from parity.analysis import comparisons, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.identity import Hashes, hashes, identity
 from parity.analysis.pairing import Numbers, numbers, pairs
+from parity.plan.plan import Plan
 
 LADDER = "ladder"  # the runtime of the rungs
 
 
-def rungs(plan: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
+def rungs(plan: Plan, arms: Sequence[str]) -> list[str]:
     """The rungs among these arms, from the lowest; none where the plan has no ladder."""
-    return [arm for arm in arms if plan["arm_runtimes"][arm] == LADDER]
+    return [arm for arm in arms if plan.arm_runtimes[arm] == LADDER]
 
 
-def order(plan: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
+def order(plan: Plan, arms: Sequence[str]) -> list[str]:
     """The arms from bare to full runtimes: the A/A pair, the rungs, all others."""
-    pair = [plan["reference"], *(arm for arm in plan["aa_pair"] if arm != plan["reference"])]
+    pair = [plan.reference, *(arm for arm in plan.aa_pair if arm != plan.reference)]
     first = [*(arm for arm in pair if arm in arms), *rungs(plan, arms)]
     return [*first, *(arm for arm in arms if arm not in first)]
 
@@ -35,7 +36,7 @@ def order(plan: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
 def steps(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     """Each rung over the one before, and each other arm over the top (`tables.STEPS`)."""
     found, recorded = numbers(values), hashes(dataset.final_runs)
-    planned = {(c["case"], c["metric"]): c["margin"] for c in dataset.plan["comparisons"]}
+    planned = {(c["case"], c["metric"]): c["margin"] for c in dataset.plan.comparisons}
     rows = []
     for (case, metric), margin in planned.items():
         if margin is not None and rungs(dataset.plan, dataset.arms_of(case)):
@@ -49,13 +50,13 @@ def _of_case(
 ) -> list[dict[str, Any]]:
     plan, arms = dataset.plan, dataset.arms_of(case)
     ladder = rungs(plan, arms)
-    control = pairs(found, _comparison(case, metric, dataset.double, plan["reference"], margin))
+    control = pairs(found, _comparison(case, metric, dataset.double, plan.reference, margin))
     gate = [comparisons.tested(_logs(control), margin)["outcome"]] if control else []
     rows = []
-    for arm in (arm for arm in arms if arm != plan["reference"]):
+    for arm in (arm for arm in arms if arm != plan.reference):
         below = _below(dataset, ladder, arm)
-        before, paired = plan["reference"], []
-        for each in reversed([plan["reference"], *below]):
+        before, paired = plan.reference, []
+        for each in reversed([plan.reference, *below]):
             paired = pairs(found, _comparison(case, metric, arm, each, margin))
             if paired:
                 before = each

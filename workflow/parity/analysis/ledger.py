@@ -29,7 +29,7 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     found["reason"] = found["reason"].where(found["stage"].notna(), NOT_RUN)
     found["stage"] = found["stage"].fillna("planned")
     excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in exclusions.itertuples()}
-    compared = {(c["case"], c["metric"]) for c in dataset.plan["comparisons"]}
+    compared = {(c["case"], c["metric"]) for c in dataset.plan.comparisons}
     paired = _keys(pairs, "arm", compared) | _keys(pairs, "reference", compared)
     ends = []
     for row in found.itertuples(index=False):

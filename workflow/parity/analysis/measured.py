@@ -40,7 +40,7 @@ class Measured:
     @cached_property
     def parameters(self) -> dict[str, Mapping[str, Any]]:
         """Parameters and factor levels of each case."""
-        return {case["case"]: case["parameters"] for case in self.dataset.plan["cases"]}
+        return {case["case"]: case["parameters"] for case in self.dataset.plan.cases}
 
 
 def measured(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Measured:

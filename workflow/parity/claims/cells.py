@@ -145,7 +145,7 @@ class Material:
     @cached_property
     def number_of(self) -> dict[str, int]:
         """Number of each block."""
-        return {block["block"]: block["number"] for block in self.dataset.plan["blocks"]}
+        return {block["block"]: block["number"] for block in self.dataset.plan.blocks}
 
     @cached_property
     def memory_mib(self) -> float | None:
@@ -158,7 +158,7 @@ class Material:
     @property
     def pair(self) -> tuple[str, str]:
         """Reference and double."""
-        return self.dataset.plan["reference"], self.dataset.double
+        return self.dataset.plan.reference, self.dataset.double
 
     def cell(self, case: Mapping[str, Any], metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""

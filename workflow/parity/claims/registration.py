@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from parity.claims.register import Register, canonical
+from parity.claims.register import Register
 from parity.core.errors import UserError
+from parity.plan.plan import Plan, plan_digest, read_plan
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
 PLAN = "plan:"
@@ -64,20 +63,15 @@ def load(path: Path) -> tuple[Registration, ...]:
     return tuple(rows)
 
 
-def plan_name(plan: Mapping[str, Any]) -> str:
+def plan_name(plan: Plan) -> str:
     """What a plan is registered as."""
-    return f"{PLAN}{plan['campaign']}"
+    return f"{PLAN}{plan.campaign}"
 
 
-def plan_sha256(plan: Mapping[str, Any]) -> str:
-    """SHA-256 of a plan."""
-    return hashlib.sha256(canonical(plan).encode()).hexdigest()
-
-
-def wanted(register: Register, plans: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What is to be registered: name and digest of every claim and plan."""
+def wanted(register: Register, plans: Sequence[Path]) -> list[tuple[str, str]]:
+    """What is to be registered: name and digest of every claim, and of the plan in each file."""
     claims = [(claim.id, claim.sha256) for claim in register.claims]
-    return claims + [(plan_name(plan), plan_sha256(plan)) for plan in plans]
+    return claims + [(plan_name(read_plan(path)), plan_digest(path)) for path in plans]
 
 
 def missing(

@@ -9,6 +9,7 @@ from parity.claims import terms
 from parity.claims.cells import Absent, Material, Scope
 from parity.claims.published import Published
 from parity.claims.selection import Selection
+from parity.plan.plan import Plan
 
 
 def resolve(
@@ -21,7 +22,7 @@ def resolve(
             plan's reference.
     """
     plan = material.dataset.plan
-    base = chosen.against or against or plan["reference"]
+    base = chosen.against or against or plan.reference
     cases, reason = _cases(chosen, material)
     arms = chosen.arms if chosen.arms is not None else _containers(plan)
     if reason:
@@ -39,17 +40,17 @@ def resolve(
     return Scope(material, tuple(cells), tuple(dict.fromkeys(missing)), values)
 
 
-def _containers(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    native = plan["arm_runtimes"][plan["reference"]]
-    return tuple(arm for arm in plan["arms"] if plan["arm_runtimes"][arm] != native)
+def _containers(plan: Plan) -> tuple[str, ...]:
+    native = plan.arm_runtimes[plan.reference]
+    return tuple(arm for arm in plan.arms if plan.arm_runtimes[arm] != native)
 
 
 def _cases(chosen: Selection, material: Material) -> tuple[list[Mapping[str, Any]], str]:
     """The cases of a selection, or why there are none."""
     plan, benchmark = material.dataset.plan, chosen.benchmark
-    cases = [case for case in plan["cases"] if case["benchmark"] == benchmark]
+    cases = [case for case in plan.cases if case["benchmark"] == benchmark]
     if not cases:
-        declared = [e["reason"] for e in plan["not_tested"] if e.get("benchmark") == benchmark]
+        declared = [e["reason"] for e in plan.not_tested if e.get("benchmark") == benchmark]
         return [], ": ".join([f"the dataset holds no case of {benchmark}", *declared[:1]])
     for name, wanted in chosen.parameters.items():
         there = {str(case["parameters"][name]) for case in cases if name in case["parameters"]}
@@ -81,7 +82,7 @@ def _arm_missing(material: Material, case: str, arm: str, base: str) -> str:
     """Why a comparison cannot be made here; empty if it can."""
     plan, dataset = material.dataset.plan, material.dataset
     for side in dict.fromkeys((arm, base)):
-        if side not in plan["arms"]:
+        if side not in plan.arms:
             declared = dataset.not_tested(case).get(side)
             return f"{side}: {declared}" if declared else f"the dataset has no arm {side}"
         if reason := material.not_run(case, side):

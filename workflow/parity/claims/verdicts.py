@@ -190,7 +190,7 @@ def _stamp(
     dataset: Dataset, registrations: Sequence[Registration]
 ) -> Callable[[Claim], dict[str, str]]:
     """The function that says what a verdict's rule, plan and code were."""
-    digest, code = registration.plan_sha256(dataset.plan), digest_of(*SOURCES)
+    digest, code = dataset.plan_sha256, digest_of(*SOURCES)
     plan = (registration.plan_name(dataset.plan), digest)
     started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
     first_run = min(started, default="")

@@ -10,6 +10,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
 from parity.measure.block import run_block
+from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.software.binaries import programs_expected
 
@@ -28,7 +29,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with shown_to_the_user():
         run_block(
-            read_json(words.plan),
+            read_plan(words.plan),
             words.block,
             read_json(words.images),
             programs_expected(read_json(words.native)) if words.native else {},

@@ -19,7 +19,7 @@ from parity.measure.cleanup import clean_up
 from parity.measure.node_check import ArmState
 from parity.measure.record import Order
 from parity.measure.session import Session, begin_session, end_session, sessions
-from parity.plan.plan import block_of, case_of, provider_of
+from parity.plan.plan import Case, Plan
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
@@ -30,7 +30,7 @@ Reasons = dict[str, dict[str, str]]
 
 
 def run_block(
-    plan: Mapping[str, Any],
+    plan: Plan,
     block_id: str,
     images: Mapping[str, Mapping[str, Any]],
     expected: Mapping[str, str],
@@ -49,7 +49,7 @@ def run_block(
         UserError: the working folder is not ours, or we stand in it; the allocation is
             not the block's, or was lost on the way.
     """
-    block = block_of(plan, block_id)
+    block = plan.block(block_id)
     folder.mkdir(parents=True, exist_ok=True)
     storage.private_folder(SCRATCH)
     if Path.cwd().is_relative_to(SCRATCH):
@@ -67,7 +67,7 @@ def run_block(
 
 
 def _run_alone(
-    plan: Mapping[str, Any],
+    plan: Plan,
     block: Mapping[str, Any],
     images: Mapping[str, Mapping[str, Any]],
     expected: Mapping[str, str],
@@ -89,7 +89,7 @@ def _run_alone(
 
 
 def _run_case(
-    plan: Mapping[str, Any],
+    plan: Plan,
     block: Mapping[str, Any],
     name: str,
     group: Iterable[tuple[int, Mapping[str, Any]]],
@@ -97,8 +97,8 @@ def _run_case(
     folder: Path,
 ) -> Reasons:
     """Make the runs of a case, unless all of them are settled; why some cannot be started."""
-    case = case_of(plan, name)
-    program, problem = _program(case, provider_of(plan), session)
+    case = plan.case(name)
+    program, problem = _program(case, plan.provider, session)
     cannot: Reasons = {}
     can: dict[str, Path] = {}
     for _, entry in group:
@@ -112,11 +112,11 @@ def _run_case(
         for _, entry in group
         if entry["run"] in can
     }
-    settled = history.case_is_settled(digests, plan["attempts"])
+    settled = history.case_is_settled(digests, plan.attempts)
     for position, entry in group:
         if entry["run"] in can and not settled and program:
             order = _order(block, case, entry, program, session)
-            _attempt_until_settled(order, can[entry["run"]], position, plan["attempts"])
+            _attempt_until_settled(order, can[entry["run"]], position, plan.attempts)
         _show(block, position, entry["run"], cannot, folder)
     return cannot
 
@@ -140,7 +140,7 @@ def _attempt_until_settled(order: Order, run_folder: Path, position: int, most: 
 
 
 def _program(
-    case: Mapping[str, Any], provider: str, session: Session
+    case: Case, provider: str, session: Session
 ) -> tuple[Program | None, tuple[str, str] | None]:
     """The program of a case on this node, or why there is none."""
     benchmark = case["benchmark"]
@@ -172,7 +172,7 @@ def _digest(state: ArmState) -> str:
 
 def _order(
     block: Mapping[str, Any],
-    case: Mapping[str, Any],
+    case: Case,
     entry: Mapping[str, Any],
     program: Program,
     session: Session,
@@ -212,11 +212,11 @@ def _end_interrupted(folder: Path) -> None:
 
 
 def _summary(
-    plan: Mapping[str, Any], block: Mapping[str, Any], folder: Path, not_started: Reasons
+    plan: Plan, block: Mapping[str, Any], folder: Path, not_started: Reasons
 ) -> dict[str, Any]:
     return {
         "version": BLOCK_VERSION,
-        "campaign": plan["campaign"],
+        "campaign": plan.campaign,
         "block": block["block"],
         "number": block["number"],
         "runs": block["runs"],

@@ -21,7 +21,7 @@ from parity.measure.allocation import Allocation
 from parity.measure.idle_cpu import busy_now
 from parity.measure.mpi_launcher import on_each_node
 from parity.measure.node_check import QUESTION, Answer, ArmState, Question, ask
-from parity.plan.plan import provider_of
+from parity.plan.plan import Plan
 from parity.plan.system import System
 
 
@@ -44,7 +44,7 @@ class Session:
 
 
 def begin_session(
-    plan: Mapping[str, Any],
+    plan: Plan,
     images: Mapping[str, Mapping[str, Any]],
     expected: Mapping[str, str],
     system: System,
@@ -53,13 +53,13 @@ def begin_session(
 ) -> Session:
     """Look at the nodes, the arms, the images and the binaries; nothing is timed yet."""
     number = 1 + max((_number(path) for path in folder.glob("session-*")), default=0)
-    names = sorted({case["benchmark"] for case in plan["cases"]})
-    provided = {name: benchmarks()[name].provided_by(provider_of(plan)) for name in names}
+    names = sorted({case["benchmark"] for case in plan.cases})
+    provided = {name: benchmarks()[name].provided_by(plan.provider) for name in names}
     question = Question(
-        arms=tuple(plan["arms"]),
+        arms=tuple(plan.arms),
         benchmarks=tuple(names),
         images=images,
-        provider=provider_of(plan),
+        provider=plan.provider,
         expected=expected,
         nodes=len(allocation.hosts),
         max_busy_fraction=system.max_busy_fraction,
@@ -73,7 +73,7 @@ def begin_session(
         number=number,
         node=NodeFacts(**facts, hosts=allocation.hosts, launcher=system.launcher is not None),
         allocation=allocation,
-        states={name: arm_of_all(name, seen) for name in plan["arms"]},
+        states={name: arm_of_all(name, seen) for name in plan.arms},
         namespaces={answer["node_name"]: answer["namespaces"] for answer in seen},
         benchmarks={name: benchmark.probe() for name, benchmark in provided.items()},
         block_gates=(quiet_of_all(seen, system.max_busy_fraction),),

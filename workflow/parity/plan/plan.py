@@ -1,154 +1,292 @@
-"""Turns a study into a plan: blocks, and in each the seeded random order of its runs.
+"""plan.json: what a campaign measures, block by block, and what it compares by.
 
-The same study gives the same plan, byte for byte. A block is named by what it does:
-its id ends in a digest of its runs, their order and their parameters. So a study that
-grows by more blocks keeps those it has, and one whose parameters change measures anew
-and overwrites nothing.
+The file says its version. The archived plans of three older shapes all said 1; they are told
+apart by what they hold, and `_UPGRADES` turns each into the next. A registered plan is known
+by the digest of the file as it is, never of an upgraded one (`plan_digest`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from parity.benchmarks import benchmarks
-from parity.plan.study import SYSTEM, Study
-from parity.runtimes import every_arm
+import msgspec
 
-PLAN_VERSION = 1
+from parity.core.documents import (
+    Document,
+    as_document,
+    digest_of_json,
+    parse_json,
+    read_text,
+    write_document,
+)
+from parity.core.errors import UserError
+
+PLAN = "plan.json"
+PLAN_VERSION = 4
 # Looking at the nodes, waiting until they are quiet, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
+# Who provides the benchmarks if a study does not say: the distribution.
+DISTRIBUTION = "system"
 
 
-def canonical(document: Any) -> str:
-    """JSON with sorted keys and no spaces to vary: the same document, the same text."""
-    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+class _Part(Document, frozen=True):
+    """A part of a plan."""
+
+    # For the time of the regrouping: the keys of the JSON text.
+    def __getitem__(self, key: str) -> Any:
+        for field in msgspec.structs.fields(type(self)):
+            if field.encode_name == key:
+                return getattr(self, field.name)
+        raise KeyError(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        try:
+            return self[key] or default
+        except KeyError:
+            return default
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self.get(key))
 
 
-def make_plan(study: Study) -> dict[str, Any]:
-    """The whole plan as a JSON document; pure and repeatable."""
-    cases = [
-        {
-            "case": case.name,
-            "benchmark": case.benchmark,
-            "parameters": dict(case.parameters),
-            "margin": case.margin,
-            "primary": list(benchmarks()[case.benchmark].primary),
-            "differences": list(benchmarks()[case.benchmark].differences),
-            "timeout": case.timeout_seconds,
-        }
-        for case in study.cases
-    ]
-    used = sorted({case.benchmark for case in study.cases})
-    return {
-        "version": PLAN_VERSION,
-        "campaign": study.campaign,
-        "study": study.name,
-        "scale": study.scale,
-        "title": study.title,
-        "reproduces": study.reproduces,
-        "seed": study.seed,
-        "attempts": study.attempts,
-        "reference": study.reference,
-        "aa_pair": list(study.aa_pair),
-        # Plans of the distribution's programs do not say so: they are older than the choice.
-        **({} if study.provider == SYSTEM else {"provider": study.provider}),
-        "arms": list(study.arms),
-        "arm_titles": {name: every_arm()[name].title for name in study.arms},
-        "arm_runtimes": {name: every_arm()[name].runtime for name in study.arms},
-        "benchmark_titles": {name: benchmarks()[name].title for name in used},
-        "benchmark_notes": {name: benchmarks()[name].note for name in used},
-        "cases": cases,
-        "blocks": [
-            _block(study, [case for case in cases if _nodes(case) == nodes], nodes, number)
-            for number in range(1, study.blocks + 1)
-            for nodes in study.node_counts
-        ],
-        "comparisons": [
-            {
-                "case": case["case"],
-                "metric": metric,
-                "arm": arm,
-                "reference": study.reference,
-                # A difference in the metric's own unit has no margin of a ratio.
-                "margin": None if metric in case["differences"] else case["margin"],
-            }
-            for case in cases
-            for metric in case["primary"]
-            for arm in study.arms
-            if arm != study.reference
-        ],
-        "not_tested": [dict(entry) for entry in study.not_tested],
-    }
+class Run(_Part, frozen=True, rename={"name": "run"}):
+    """One run of a block: a case in an arm. Its name is unique in the block."""
+
+    name: str
+    case: str
+    arm: str
 
 
-def provider_of(plan: Mapping[str, Any]) -> str:
-    """Who provides the plan's benchmarks."""
-    return plan.get("provider", SYSTEM)
+class Block(_Part, frozen=True, rename={"name": "block"}):
+    """One block: the runs of one allocation, in their order.
 
-
-def _nodes(case: Mapping[str, Any]) -> int:
-    return case["parameters"].get("nodes", 1)
-
-
-def _block(study: Study, cases: list[dict[str, Any]], nodes: int, number: int) -> dict[str, Any]:
-    """One block: the cases of one node count in random order, arms one after the other.
-
-    A block is one allocation, so its cases all need the same number of nodes. The arms of
-    one case follow each other directly, in random order, so that slow drift of the
-    machine falls on all of them alike; every arm runs once per case.
+    Attributes:
+        name: unique; it ends in a digest of what the block does.
+        number: counts from 1 among the blocks of its node count.
+        nodes: size of the allocation.
     """
-    # A study without allocations keeps the seeds and the names it had before there were any.
-    stratum = f"n{nodes}-" if study.places_ranks else ""
-    # random.Random of a text is defined by the language and stable between versions.
-    order = random.Random(f"{study.name}/{study.seed}/{stratum}{number}")
-    runs = []
-    for case in order.sample(cases, len(cases)):
-        for arm in order.sample(study.arms, len(study.arms)):
-            runs.append({"run": f"{case['case']}.{arm}", "case": case["case"], "arm": arm})
-    does = {
-        "study": study.name,
-        "number": number,
-        "attempts": study.attempts,
-        "runs": runs,
-        "cases": [{key: case[key] for key in ("case", "parameters", "timeout")} for case in cases],
-    }
-    digest = hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
-    block = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
-    return {"block": block, "number": number, "nodes": nodes, "runs": runs}
+
+    name: str
+    number: int
+    nodes: int
+    runs: tuple[Run, ...]
 
 
-def jobs_of(plan: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+class Case(_Part, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
+    """A benchmark at one level of each of its factors.
+
+    Attributes:
+        name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
+        parameters: parameters and factor levels together, as the benchmark takes them;
+            with `nodes` and `ranks` where it is placed on an allocation.
+        margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
+            where no equivalence is sought.
+        primary: the metrics that arms are compared by.
+        differences: those of them that are compared by their difference in their own unit.
+        timeout_seconds: how long one run may take.
+    """
+
+    name: str
+    benchmark: str
+    parameters: dict[str, Any]
+    margin: float | None
+    primary: tuple[str, ...]
+    differences: tuple[str, ...]
+    timeout_seconds: int
+
+    @property
+    def nodes(self) -> int:
+        """Size of the allocation that it needs."""
+        return int(self.parameters.get("nodes", 1))
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is placed on an allocation that the study lists."""
+        return "nodes" in self.parameters
+
+
+class PlannedComparison(_Part, frozen=True):
+    """What the study compares by. Without a margin, no equivalence is sought."""
+
+    case: str
+    metric: str
+    arm: str
+    reference: str
+    margin: float | None
+
+
+class NotTested(_Part, frozen=True, omit_defaults=True):
+    """What the study declares as not tested: an arm, a benchmark, or an arm in one."""
+
+    reason: str
+    arm: str = ""
+    benchmark: str = ""
+
+
+class Plan(_Part, frozen=True):
+    """What a campaign measures.
+
+    Attributes:
+        campaign: study and scale; the dataset's name.
+        reproduces: the published study that it is after, or `none`.
+        attempts: how many failed attempts a run may have.
+        aa_pair: the reference and its double, the same thing twice.
+        provider: who provides the programs: `system` (the distribution) or `spack`.
+        arm_titles, arm_runtimes, benchmark_titles, benchmark_notes: by name, so that a
+            dataset can be shown where these are not installed.
+    """
+
+    version: int
+    campaign: str
+    study: str
+    scale: str
+    title: str
+    reproduces: str
+    seed: int
+    attempts: int
+    reference: str
+    aa_pair: tuple[str, str]
+    provider: str
+    arms: tuple[str, ...]
+    arm_titles: dict[str, str]
+    arm_runtimes: dict[str, str]
+    benchmark_titles: dict[str, str]
+    benchmark_notes: dict[str, str]
+    cases: tuple[Case, ...]
+    blocks: tuple[Block, ...]
+    comparisons: tuple[PlannedComparison, ...]
+    not_tested: tuple[NotTested, ...]
+
+    def block(self, name: str) -> Block:
+        """The block of that name; KeyError if the plan has none."""
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(f"the plan of {self.campaign} has no block {name}")
+
+    def case(self, name: str) -> Case:
+        """The case of that name; KeyError if the plan has none."""
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise KeyError(f"the plan of {self.campaign} has no case {name}")
+
+    @property
+    def double(self) -> str:
+        """The reference's double: the other arm of the A/A pair."""
+        return next(arm for arm in self.aa_pair if arm != self.reference)
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a file, of this or of an older shape.
+
+    Raises:
+        UserError: it is no plan, of a version that is not known here, or it names a case
+            that it does not hold.
+    """
+    content = parse_json(read_text(path), str(path))
+    plan = as_document(_newest(content, str(path)), Plan, str(path))
+    _refuse_loose_ends(plan, str(path))
+    return plan
+
+
+def write_plan(path: Path, plan: Plan) -> None:
+    """Write a plan, whole or not at all."""
+    write_document(path, plan)
+
+
+def plan_digest(path: Path) -> str:
+    """SHA-256 of a plan as its file has it, whatever its version: what is registered."""
+    return digest_of_json(read_text(path))
+
+
+def _shape(content: Mapping[str, Any]) -> Any:
+    """The version of a plan; of those that all say 1, the one that it really is."""
+    if content.get("version") != 1:
+        return content.get("version")
+    if "provider" in content:
+        return 3
+    blocks = content.get("blocks")
+    placed = isinstance(blocks, list) and any(isinstance(b, dict) and "nodes" in b for b in blocks)
+    return 2 if placed else 1
+
+
+def _with_nodes(content: dict[str, Any]) -> dict[str, Any]:
+    """1 to 2: before there were allocations, every block took one node."""
+    blocks = content.get("blocks")
+    if not isinstance(blocks, list):
+        return content
+    placed = [{"nodes": 1, **block} if isinstance(block, dict) else block for block in blocks]
+    return content | {"blocks": placed}
+
+
+def _with_provider(content: dict[str, Any]) -> dict[str, Any]:
+    """2 to 3: before there was a choice, the distribution provided everything."""
+    return {"provider": DISTRIBUTION} | content
+
+
+def _numbered(content: dict[str, Any]) -> dict[str, Any]:
+    """3 to 4: from here on, the version says which shape it is."""
+    return content
+
+
+_UPGRADES = {1: _with_nodes, 2: _with_provider, 3: _numbered}
+
+
+def _newest(content: Any, where: str) -> Any:
+    """A plan's content in the present shape; what is no plan is left to the class to refuse."""
+    if not isinstance(content, dict):
+        return content
+    version = _shape(content)
+    if version != PLAN_VERSION and version not in _UPGRADES:
+        raise UserError(
+            f"a plan of version {version!r} is not known here",
+            where=f"{where}: version",
+            allowed=f"1 to {PLAN_VERSION}",
+            action="read it with the version of Parity that wrote it, or plan anew",
+        )
+    while version != PLAN_VERSION:
+        content = _UPGRADES[version](content)
+        version += 1
+    return content | {"version": PLAN_VERSION}
+
+
+def _refuse_loose_ends(plan: Plan, where: str) -> None:
+    """Refuse a plan whose runs or comparisons name what it does not hold."""
+    cases, arms = {case.name for case in plan.cases}, set(plan.arms)
+    named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
+    named += [("comparisons", c.case, c.arm) for c in plan.comparisons]
+    for key, case, arm in named:
+        if case not in cases or arm not in arms:
+            raise UserError(
+                f"{case} in {arm} is not among the plan's cases and arms",
+                where=f"{where}: {key}",
+                action="restore the file, or let the workflow make it anew",
+            )
+
+
+def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:
     """What each block asks of a batch system: nodes, tasks, and a time limit in minutes.
 
     The limit holds if every run takes all of its own time limit, so that a job that is
     ended by it was ended for no fault of a run. Slurm's tasks only open the allocation;
     the launcher says for each program how many ranks it has.
     """
-    seconds = {case["case"]: case["timeout"] for case in plan["cases"]}
+    seconds = {case.name: case.timeout_seconds for case in plan.cases}
     jobs = {}
-    for block in plan["blocks"]:
-        longest = sum(seconds[run["case"]] for run in block["runs"]) * plan["attempts"]
-        jobs[block["block"]] = {
-            "nodes": block["nodes"],
-            "tasks": max(2, block["nodes"]),
+    for block in plan.blocks:
+        longest = sum(seconds[run.case] for run in block.runs) * plan.attempts
+        jobs[block.name] = {
+            "nodes": block.nodes,
+            "tasks": max(2, block.nodes),
             "minutes": BESIDE_PROGRAMS_MINUTES + math.ceil(longest / 60),
         }
     return jobs
 
 
-def block_of(plan: Mapping[str, Any], block: str) -> Mapping[str, Any]:
-    """The block of that id; KeyError if the plan has none."""
-    found = [entry for entry in plan["blocks"] if entry["block"] == block]
-    if not found:
-        raise KeyError(f"the plan of {plan['campaign']} has no block {block}")
-    return found[0]
-
-
-def case_of(plan: Mapping[str, Any], case: str) -> Mapping[str, Any]:
-    """The case of that name; KeyError if the plan has none."""
-    return {entry["case"]: entry for entry in plan["cases"]}[case]
+def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The cases that runs are of, each once, in their order."""
+    return tuple(dict.fromkeys(run.case for run in runs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +12,11 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked
+from parity.plan.plan import DISTRIBUTION, Case, NotTested
 from parity.runtimes import every_arm as known_arms
 
 DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
-# Who provides the benchmarks if a study does not say: the distribution.
-SYSTEM = "system"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A benchmark at one level of each of its factors.
-
-    Attributes:
-        name: such as `likwid-copy`; the benchmark's name alone if it has no factors.
-        parameters: parameters and factor levels together, as the benchmark takes them;
-            with `nodes` and `ranks` where it is placed on an allocation.
-        margin: 0.01 means that the cost ratio must lie within (1/1.01, 1.01); None
-            where no equivalence is sought.
-    """
-
-    name: str
-    benchmark: str
-    parameters: Mapping[str, Any]
-    margin: float | None
-    timeout_seconds: int
-
-    @property
-    def nodes(self) -> int:
-        """Size of the allocation that it needs."""
-        return int(self.parameters.get("nodes", 1))
 
 
 @dataclass(frozen=True)
@@ -59,8 +34,8 @@ class Study:
     cases: tuple[Case, ...]
     blocks: int
     attempts: int
-    not_tested: tuple[Mapping[str, str], ...] = field(default=())
-    provider: str = SYSTEM
+    not_tested: tuple[NotTested, ...] = ()
+    provider: str = DISTRIBUTION
 
     @property
     def campaign(self) -> str:
@@ -75,7 +50,7 @@ class Study:
     @property
     def places_ranks(self) -> bool:
         """Whether any case is placed on an allocation."""
-        return any("nodes" in case.parameters for case in self.cases)
+        return any(case.is_placed for case in self.cases)
 
 
 def load_study(path: Path | str, scale: str) -> Study:
@@ -125,8 +100,8 @@ def load_study(path: Path | str, scale: str) -> Study:
         cases=tuple(case for name in chosen for case in _cases(name, document, scale, where)),
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
-        not_tested=tuple(document.get("not_tested", ())),
-        provider=document.get("provider", SYSTEM),
+        not_tested=tuple(NotTested(**entry) for entry in document.get("not_tested", ())),
+        provider=document.get("provider", DISTRIBUTION),
     )
 
 
@@ -161,6 +136,8 @@ def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> lis
             benchmark=name,
             parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
             margin=None if margin is None else margin / 100,
+            primary=benchmark.primary,
+            differences=benchmark.differences,
             timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
         )
         for allocation, placed in allocations.items()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from parity.analysis.statistics import power
+from parity.plan.plan import Plan
 from parity.preview.pilots import Spread
 
 POWERS = (0.8, 0.9)
@@ -49,14 +49,14 @@ class Need:
     gated: Proof | None
 
 
-def needs(plan: Mapping[str, Any], known: Mapping[tuple[str, str], Spread]) -> list[Need]:
+def needs(plan: Plan, known: Mapping[tuple[str, str], Spread]) -> list[Need]:
     """Each case and metric of the plan with a margin, in its order.
 
     Powers are those of arms that truly cost the same; a true difference needs more.
     """
     wanted = {
         (entry["case"], entry["metric"]): entry["margin"]
-        for entry in plan["comparisons"]
+        for entry in plan.comparisons
         if entry["margin"] is not None
     }
     return [
@@ -86,5 +86,5 @@ def need(case: str, metric: str, margin: float, planned: int, spread: Spread | N
     return Need(case, metric, margin, planned, spread, alone, gated)
 
 
-def _planned(plan: Mapping[str, Any], case: str) -> int:
-    return sum(any(run["case"] == case for run in block["runs"]) for block in plan["blocks"])
+def _planned(plan: Plan, case: str) -> int:
+    return sum(any(run["case"] == case for run in block["runs"]) for block in plan.blocks)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from parity.benchmarks import benchmarks
-from parity.plan.plan import jobs_of
+from parity.plan.plan import Case, Plan, jobs_of
 from parity.preview.surroundings import (
     VIRTUAL,
     Probe,
@@ -46,14 +45,14 @@ def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
     return lines
 
 
-def plan_lines(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
+def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
     """The plan in a few lines: size, order, margins, cost, what is not tested."""
     lines = [
         f"{plan['campaign']}: {plan['title']}",
         f"  {_size(plan)}, in random order from seed {plan['seed']}",
         f"  arms: {', '.join(plan['arms'])} (reference {plan['reference']})",
     ]
-    for case in plan["cases"]:
+    for case in plan.cases:
         margin = case["margin"]
         judged = "no margin" if margin is None else f"margin ±{100 * margin:g} %"
         lines.append(f"  {case['case']:<20} {judged}{_takes(here.seen.get(case['case']))}")
@@ -64,9 +63,9 @@ def plan_lines(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
     return lines + [f"  not tested: {what}" for what in not_tested(plan, here)]
 
 
-def _size(plan: Mapping[str, Any]) -> str:
+def _size(plan: Plan) -> str:
     blocks, cases, arms_count = (len(plan[key]) for key in ("blocks", "cases", "arms"))
-    runs = sum(len(block["runs"]) for block in plan["blocks"])
+    runs = sum(len(block["runs"]) for block in plan.blocks)
     if runs == blocks * cases * arms_count:
         return f"{blocks} blocks x {cases} cases x {arms_count} arms = {runs} runs"
     return f"{blocks} blocks with {cases} cases by node count, {arms_count} arms: {runs} runs"
@@ -78,9 +77,9 @@ def _takes(seen: Seen | None) -> str:
     return f", about {seen.seconds:.1f} s a run{'' if seen.same else ' with other parameters'}"
 
 
-def _machine_lines(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
+def _machine_lines(plan: Plan, here: Surroundings) -> list[str]:
     """Blocks one after the other on one machine."""
-    each = [expected_seconds(block, here.seen) for block in plan["blocks"]]
+    each = [expected_seconds(block, here.seen) for block in plan.blocks]
     known = [seconds for seconds in each if seconds is not None]
     if len(known) < len(each):
         return []
@@ -88,10 +87,10 @@ def _machine_lines(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
     return [f"  programs alone: about {sum(known) / 60:.0f} minutes on such a machine{hint}"]
 
 
-def _job_lines(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
+def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
     """Jobs, node-hours and wall time on a batch system, of the blocks still to be measured."""
     jobs = jobs_of(plan)
-    blocks = [block for block in plan["blocks"] if block["block"] not in here.done]
+    blocks = [block for block in plan.blocks if block["block"] not in here.done]
     limits = [60.0 * jobs[block["block"]]["minutes"] for block in blocks]
     # Other parameters may be other problems altogether: they say nothing of node-hours.
     seen = {case: found for case, found in here.seen.items() if found.same}
@@ -131,8 +130,8 @@ def _at_once(here: Surroundings) -> str:
     return f"{here.at_once} jobs at once, waiting in the queue not counted"
 
 
-def _disk_line(plan: Mapping[str, Any], here: Surroundings) -> str:
-    runs = sum(len(block["runs"]) for block in plan["blocks"])
+def _disk_line(plan: Plan, here: Surroundings) -> str:
+    runs = sum(len(block["runs"]) for block in plan.blocks)
     records = (
         "not known before a block was measured here"
         if here.run_bytes is None
@@ -146,26 +145,26 @@ def _disk_line(plan: Mapping[str, Any], here: Surroundings) -> str:
     return f"  disk: records of all blocks {records}; images {images}"
 
 
-def not_tested(plan: Mapping[str, Any], here: Surroundings) -> list[str]:
+def not_tested(plan: Plan, here: Surroundings) -> list[str]:
     """What is in the publication or the plan and will not be tested, and why."""
     gaps = [
         f"{entry.get('benchmark') or entry.get('arm')}: {entry['reason']}"
-        for entry in plan["not_tested"]
+        for entry in plan.not_tested
     ]
     missing = [probe for probe in here.probes if not probe.presence.available]
     elsewhere = " here; nodes may differ from this machine" if here.system.batch_system else ""
     gaps += [f"{probe.name}: {probe.presence.reason}{elsewhere}" for probe in missing]
-    for name in sorted(set(plan["arms"]) - {probe.name for probe in missing}):
+    for name in sorted(set(plan.arms) - {probe.name for probe in missing}):
         image = (here.images or {}).get(every_arm()[name].image_format or "")
         if image and image["reason"]:
             gaps.append(f"{name}: its image could not be made: {image['reason']}")
-    placed = [case["case"] for case in plan["cases"] if _needs_launcher(case)]
+    placed = [case["case"] for case in plan.cases if _needs_launcher(case)]
     if placed and not here.system.launcher:
         gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")
     return gaps
 
 
-def _needs_launcher(case: Mapping[str, Any]) -> bool:
+def _needs_launcher(case: Case) -> bool:
     """Whether a site without an MPI launcher cannot run a case."""
     nodes = case["parameters"].get("nodes", 0)
     return nodes > 1 or (nodes == 1 and not benchmarks()[case["benchmark"]].starts_ranks_inside)

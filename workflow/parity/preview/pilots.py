@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from parity.analysis.measured import Measured, measured
 from parity.core.errors import UserError
+from parity.plan.plan import Plan
 
 # So many blocks of this machine tell more of it than any number of another's.
 ENOUGH_BLOCKS = 10
@@ -61,9 +62,9 @@ def pooled(effects: Iterable[Sequence[float]]) -> float:
     return math.sqrt(squares / sum(len(arm) - 1 for arm in arms))
 
 
-def spreads(plan: Mapping[str, Any], pilot: Measured) -> dict[tuple[str, str], Spread]:
+def spreads(plan: Plan, pilot: Measured) -> dict[tuple[str, str], Spread]:
     """The spread of each case and metric of the plan that a dataset holds ratios of."""
-    parameters = {case["case"]: case["parameters"] for case in plan["cases"]}
+    parameters = {case["case"]: case["parameters"] for case in plan.cases}
     by_case: dict[tuple[str, str], list[np.ndarray]] = {}
     for (case, metric, arm), row in pilot.compared.items():
         if case in parameters and row.kind == "ratio" and row.blocks > 1:
@@ -81,9 +82,7 @@ def spreads(plan: Mapping[str, Any], pilot: Measured) -> dict[tuple[str, str], S
     }
 
 
-def best_spreads(
-    plan: Mapping[str, Any], pilots: Iterable[Measured]
-) -> dict[tuple[str, str], Spread]:
+def best_spreads(plan: Plan, pilots: Iterable[Measured]) -> dict[tuple[str, str], Spread]:
     """For each case and metric the spread that tells most, of all datasets that have one.
 
     The plan's own parameters come before others, then this machine's own blocks if they

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
 from parity.core.settings import load_checked
 from parity.measure import block_progress
-from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, make_plan
+from parity.plan.making import make_plan
+from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, Plan, read_plan
 from parity.plan.study import load_study
 from parity.preview.lines import duration
 
@@ -75,9 +75,9 @@ def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
     )
 
 
-def states_of(plan: Mapping[str, Any], blocks: Path) -> list[BlockState]:
+def states_of(plan: Plan, blocks: Path) -> list[BlockState]:
     """The states of all blocks of a plan, in its order; `blocks` holds their folders."""
-    return [state_of(block, blocks / block["block"]) for block in plan["blocks"]]
+    return [state_of(block, blocks / block["block"]) for block in plan.blocks]
 
 
 def at_once(blocks: Iterable[BlockState]) -> float:
@@ -156,7 +156,7 @@ def one_line(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str
 
 
 def progress_lines(
-    plan: Mapping[str, Any],
+    plan: Plan,
     blocks: Sequence[BlockState],
     now: datetime,
     stopped: Collection[str] = (),
@@ -176,7 +176,7 @@ def progress_lines(
         f"  {rest(blocks, stopped)}",
     ]
     # A run is counted when it is settled, which its time limit and attempts bound.
-    longest = max(case["timeout"] for case in plan["cases"]) * plan["attempts"]
+    longest = max(case["timeout"] for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)
     for block in begun[:MOST_BLOCKS_NAMED]:
         assert block.updated is not None
@@ -221,7 +221,7 @@ class BlockLog(logging.Handler):
 
     def __init__(
         self,
-        plan: Mapping[str, Any],
+        plan: Plan,
         rule: str,
         blocks: Path,
         report: Path,
@@ -276,7 +276,7 @@ def _plan_at_work() -> dict[str, Any]:
     """The plan of the campaign that Snakemake last worked on here, or the configured one."""
     reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name("plan.json").exists()]
     if reports:
-        return read_json(max(reports, key=lambda path: path.stat().st_mtime).with_name("plan.json"))
+        return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name("plan.json"))
     config = load_checked("config/config.yaml", "config")
     return make_plan(load_study(config["study"], config["scale"]))
 
@@ -287,7 +287,7 @@ def main() -> None:
     parser.add_argument("plan", type=Path, nargs="?", help="plan.json of the campaign")
     with shown_to_the_user():
         given = parser.parse_args().plan
-        plan = read_json(given) if given else _plan_at_work()
+        plan = read_plan(given) if given else _plan_at_work()
         print("\n".join(progress_lines(plan, states_of(plan, BLOCK_FOLDERS), datetime.now(UTC))))
 
 

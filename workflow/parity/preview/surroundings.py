@@ -11,8 +11,9 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.core.availability import Presence
+from parity.core.documents import canonical
 from parity.core.files import read_json
-from parity.plan.plan import SYSTEM, canonical, provider_of
+from parity.plan.plan import DISTRIBUTION, Plan
 from parity.plan.system import System
 from parity.runtimes import arms, every_arm
 
@@ -75,9 +76,7 @@ class Surroundings:
         return 1 if is_serial else self.jobs
 
 
-def look_around(
-    plan: Mapping[str, Any], system: System, jobs: int, archive: Path, images: Path
-) -> Surroundings:
+def look_around(plan: Plan, system: System, jobs: int, archive: Path, images: Path) -> Surroundings:
     """What is known for a preview, in the study's folder.
 
     Args:
@@ -86,20 +85,20 @@ def look_around(
         archive: the archived dataset, whose times count where nothing was measured here.
     """
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
-    used = {*plan["arms"], *(case["benchmark"] for case in plan["cases"])}
-    names = [block["block"] for block in plan["blocks"]]
+    used = {*plan.arms, *(case["benchmark"] for case in plan.cases)}
+    names = [block["block"] for block in plan.blocks]
     return Surroundings(
         system=system,
         jobs=jobs,
         seen=seen_seconds(plan, [table for table in tables if table.exists()]),
         done={name for name in names if (BLOCKS / name / "block.json").exists()},
-        run_bytes=bytes_of_a_run(BLOCKS, plan["campaign"]),
+        run_bytes=bytes_of_a_run(BLOCKS, plan.campaign),
         images=read_json(images) if images.exists() else None,
-        probes=probes(used, provider_of(plan)),
+        probes=probes(used, plan.provider),
     )
 
 
-def probes(only: Collection[str] | None = None, provider: str = SYSTEM) -> list[Probe]:
+def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) -> list[Probe]:
     """Ask every arm and benchmark, or those of the given names, whether it is here.
 
     Without names those arms that differ in their link set alone are not asked.
@@ -118,7 +117,7 @@ def probes(only: Collection[str] | None = None, provider: str = SYSTEM) -> list[
     ]
 
 
-def seen_seconds(plan: Mapping[str, Any], tables: Iterable[Path]) -> dict[str, Seen]:
+def seen_seconds(plan: Plan, tables: Iterable[Path]) -> dict[str, Seen]:
     """How long a run of each case took, the median over all runs of it in RUNS tables.
 
     The same parameters count before any others, and earlier tables before later ones.
@@ -134,7 +133,7 @@ def seen_seconds(plan: Mapping[str, Any], tables: Iterable[Path]) -> dict[str, S
             case, parameters, seconds = row
             if seconds is not None:
                 took[case, parameters].append(seconds)
-        for case in plan["cases"]:
+        for case in plan.cases:
             name, parameters = case["case"], canonical(case["parameters"])
             for (other, others), seconds in took.items():
                 same = others == parameters
@@ -168,12 +167,10 @@ def expected_seconds(block: Mapping[str, Any], seen: Mapping[str, Seen]) -> floa
     return sum(seen[run["case"]].seconds for run in block["runs"])
 
 
-def seconds_by_case(plan: Mapping[str, Any], seen: Mapping[str, Seen]) -> dict[str, float | None]:
+def seconds_by_case(plan: Plan, seen: Mapping[str, Seen]) -> dict[str, float | None]:
     """How long the programs of a block take that holds the case; None if that is not known."""
     return {
-        run["case"]: expected_seconds(block, seen)
-        for block in plan["blocks"]
-        for run in block["runs"]
+        run["case"]: expected_seconds(block, seen) for block in plan.blocks for run in block["runs"]
     }
 
 

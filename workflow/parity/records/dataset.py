@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from parity.core.documents import canonical
 from parity.core.errors import UserError
-from parity.plan import plan
+from parity.plan.plan import read_plan
 from parity.records import schema
 from parity.records.parse import parse_all
 
@@ -31,7 +32,7 @@ OPTIONAL = ("harness.json", "native.json")
 def parse_dataset(dataset: Path, destination: Path) -> None:
     """Write every parsed table of a dataset into a folder."""
     tables = parse_all(
-        _json(dataset / "plan.json"),
+        read_plan(dataset / "plan.json"),
         schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
         schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
         _json(dataset / "images.json"),
@@ -68,7 +69,7 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         UserError: there is an archive of this name already; it is never overwritten.
     """
     origin = provenance(live)
-    study = _json(live / "plan.json")["study"]
+    study = read_plan(live / "plan.json").study
     archive = root / f"{system}-{study}-{origin['ended'][:10]}"
     if archive.exists():
         raise UserError(
@@ -97,7 +98,7 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
     """
     found = {}
     for path in sorted(root.glob("*/plan.json")):
-        name, study = path.parent.name, _json(path)["study"]
+        name, study = path.parent.name, read_plan(path).study
         found[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
     return found
 
@@ -114,7 +115,7 @@ def provenance(dataset: Path) -> dict[str, Any]:
     """
     blocks = schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist()
     sessions = [s for block in blocks for s in json.loads(block["record"])["sessions"]]
-    programs = {plan.canonical(session["start"]["program"]) for session in sessions}
+    programs = {canonical(session["start"]["program"]) for session in sessions}
     return {
         "began": min(session["start"]["started"] for session in sessions),
         "ended": max(session["end"]["ended"] for session in sessions if session["end"]),

@@ -16,7 +16,8 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
-from parity.plan.plan import canonical
+from parity.core.documents import canonical
+from parity.plan.plan import Plan
 from parity.records.surroundings import (
     audited_binaries,
     binary_rows,
@@ -41,14 +42,14 @@ class Context:
         sessions: case to the newest session that made a good run of it.
     """
 
-    plan: Mapping[str, Any]
+    plan: Plan
     block: Mapping[str, Any]
     binaries: Mapping[tuple[int, str, str], Sequence[Mapping[str, Any]]]
     sessions: Mapping[str, int]
 
 
 def parse_all(
-    plan: Mapping[str, Any],
+    plan: Plan,
     raw: Sequence[Mapping[str, Any]],
     blocks: Sequence[Mapping[str, Any]],
     images: Mapping[str, Mapping[str, Any]],
@@ -76,7 +77,7 @@ def parse_all(
             _parse_run(context, position, planned, attempts, tables)
         tables["nodes"] += node_rows(block)
         tables["binaries"] += binary_rows(block)
-    tables["images"] = image_rows(plan["campaign"], images)
+    tables["images"] = image_rows(plan.campaign, images)
     return tables
 
 
@@ -140,12 +141,12 @@ def _parse(benchmark: str, outputs: Outputs) -> Parsed:
 
 
 def _case(context: Context, name: str) -> Mapping[str, Any]:
-    return next(case for case in context.plan["cases"] if case["case"] == name)
+    return next(case for case in context.plan.cases if case["case"] == name)
 
 
 def _key(context: Context, planned: Mapping[str, str], attempt: int) -> Row:
     return {
-        "campaign": context.plan["campaign"],
+        "campaign": context.plan.campaign,
         "block": context.block["block"],
         "block_number": context.block["number"],
         "run": planned["run"],
@@ -161,7 +162,7 @@ def _blank(context: Context, position: int, planned: Mapping[str, str], attempt:
         "benchmark": case["benchmark"],
         "case": planned["case"],
         "arm": planned["arm"],
-        "runtime": context.plan["arm_runtimes"][planned["arm"]],
+        "runtime": context.plan.arm_runtimes[planned["arm"]],
         "parameters": canonical(case["parameters"]),
         "final": True,
         "session": None,

@@ -35,14 +35,12 @@ class View:
     @property
     def blocks(self) -> int:
         """Number of planned blocks."""
-        return len(self.plan["blocks"])
+        return len(self.plan.blocks)
 
     @cached_property
     def blocks_of(self) -> dict[str, int]:
         """Number of planned blocks by case: those of its number of nodes."""
-        held = (
-            case for block in self.plan["blocks"] for case in {r["case"] for r in block["runs"]}
-        )
+        held = (case for block in self.plan.blocks for case in {r["case"] for r in block["runs"]})
         return Counter(held)
 
     @property
@@ -52,27 +50,27 @@ class View:
 
     def cases(self, benchmark: str) -> list[str]:
         """The benchmark's cases, in the order of the plan."""
-        return [c["case"] for c in self.plan["cases"] if c["benchmark"] == benchmark]
+        return [c["case"] for c in self.plan.cases if c["benchmark"] == benchmark]
 
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
-        if spec.runtime and spec.runtime not in self.plan["arm_runtimes"].values():
+        if spec.runtime and spec.runtime not in self.plan.arm_runtimes.values():
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        return [case["case"] for case in self.plan["cases"] if spec.shows(case)]
+        return [case["case"] for case in self.plan.cases if spec.shows(case)]
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
         counts = {
-            case["parameters"].get("nodes", 1) for case in self.plan["cases"] if spec.shows(case)
+            case["parameters"].get("nodes", 1) for case in self.plan.cases if spec.shows(case)
         }
         return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
 
     @property
     def arms(self) -> list[str]:
         """The arms that the plan holds, in its order."""
-        return list(self.plan["arms"])
+        return list(self.plan.arms)
 
     def arms_of(self, cases: Iterable[str]) -> list[str]:
         """The arms that the plan runs any of these cases in, in its order."""
@@ -116,7 +114,7 @@ class View:
 
     def planned(self) -> list[tuple[str, str]]:
         """Case and metric of all planned comparisons, in the order of the plan."""
-        pairs = ((c["case"], c["metric"]) for c in self.plan["comparisons"])
+        pairs = ((c["case"], c["metric"]) for c in self.plan.comparisons)
         return list(dict.fromkeys(pairs))
 
     def absence(self, case: str, arm: str) -> str:

@@ -19,7 +19,8 @@ from parity.core.commands import output_of
 from parity.core.errors import UserError
 from parity.core.files import write_json
 from parity.measure import history, node
-from parity.plan.plan import block_of, make_plan
+from parity.plan.making import make_plan
+from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 
@@ -45,13 +46,13 @@ class Sides:
     inside_outer: tuple[float, ...]
 
 
-def sides_of(pair: Pair, plan: Mapping[str, Any], folder: Path, blocks: Path) -> Sides:
+def sides_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> Sides:
     """What a pair left, parsed.
 
     Raises:
         UserError: a side failed; the message says why.
     """
-    case, runs = plan["cases"][0], block_of(plan, pair.block)["runs"]
+    case, runs = plan.cases[0], plan.block(pair.block)["runs"]
     bare, inside = [], []
     for start in range(1, len(runs) + 1):
         left = folder / f"{pair.number:04d}-{start}"
@@ -72,7 +73,7 @@ def sides_of(pair: Pair, plan: Mapping[str, Any], folder: Path, blocks: Path) ->
     return Sides(pair.number, pair.block, pair.bare_first, own, own_inside, outer, outer_inside)
 
 
-def _own_seconds(case: Mapping[str, Any], stdout: Path, outer: float) -> float:
+def _own_seconds(case: Case, stdout: Path, outer: float) -> float:
     """What the program's own clock said; the first of its primary metrics is a time."""
     benchmark = benchmarks()[case["benchmark"]]
     text = stdout.read_text(encoding="utf-8", errors="replace")
@@ -141,14 +142,14 @@ def audit(
     # JSON is YAML, and the study is checked as any other.
     study.write_text(json.dumps(script.study_of(benchmark, pairs, label, seed), indent=1))
     plan = make_plan(load_study(study, label))
-    write_json(folder / "plan.json", plan)
+    write_plan(folder / "plan.json", plan)
     changed = {"study": str(study), "scale": label, "system": system_file}
     order, path = script.pairs_of(plan), folder / "script.sh"
     path.write_text(
         script.script_of(
             order,
             _program(plan),
-            len(plan["blocks"][0]["runs"]),
+            len(plan.blocks[0]["runs"]),
             script.block_words(system, changed, snakefile),
             folder,
             system.modules,
@@ -166,25 +167,25 @@ def audit(
     return result
 
 
-def _program(plan: Mapping[str, Any]) -> Sequence[str]:
+def _program(plan: Plan) -> Sequence[str]:
     """The words of the plan's program; they do not depend on the node that it runs on."""
-    case, here = plan["cases"][0], NodeFacts(**node.node_facts())
+    case, here = plan.cases[0], NodeFacts(**node.node_facts())
     return benchmarks()[case["benchmark"]].program(case["parameters"], here).argv
 
 
-def _result(plan: Mapping[str, Any], order: Sequence[Pair], folder: Path) -> dict[str, Any]:
+def _result(plan: Plan, order: Sequence[Pair], folder: Path) -> dict[str, Any]:
     good, bad = [], []
     for pair in order:
         try:
             good.append(sides_of(pair, plan, folder, BLOCKS))
         except (UserError, OSError) as error:
             bad.append({"pair": pair.number, "block": pair.block, "reason": str(error)})
-    case = plan["cases"][0]
+    case = plan.cases[0]
     return {
-        "program": plan["benchmark_titles"][case["benchmark"]],
+        "program": plan.benchmark_titles[case["benchmark"]],
         "parameters": case["parameters"],
-        "campaign": plan["campaign"],
-        "seed": plan["seed"],
+        "campaign": plan.campaign,
+        "seed": plan.seed,
         "pairs": len(good),
         "planned": len(order),
         "lost": bad,

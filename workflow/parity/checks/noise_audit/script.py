@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import arms
 
@@ -79,9 +80,9 @@ def study_of(benchmark: str, pairs: int, label: str, seed: int) -> dict[str, Any
     }
 
 
-def pairs_of(plan: Mapping[str, Any]) -> list[Pair]:
+def pairs_of(plan: Plan) -> list[Pair]:
     """A pair for each block; in half of them, drawn by the plan's seed, the bare side is first."""
-    blocks = plan["blocks"]
+    blocks = plan.blocks
     halves = [True, False] * math.ceil(len(blocks) / 2)
     bare_first = random.Random(f"harness/{plan['seed']}").sample(halves, len(blocks))
     return [

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from parity.checks.parity_audit.comparison import Difference, Likeness, Mismatch, reference_of
 from parity.checks.parity_audit.side import Side
 from parity.core.code_identity import identity
 from parity.core.files import write_json
 from parity.measure import node
-from parity.plan.plan import provider_of
+from parity.plan.plan import Plan
 
 VERSION = 1
 _PROGRAMS = (
@@ -27,7 +26,7 @@ _INTERFACE = ("fact", "arm", "value", "reference", "differs")
 
 def write(
     folder: Path,
-    plan: Mapping[str, Any],
+    plan: Plan,
     sides: Sequence[Side],
     likenesses: Sequence[Likeness],
     differences: Sequence[Difference],
@@ -35,12 +34,12 @@ def write(
 ) -> None:
     """Write `<campaign>.json`, `<campaign>.csv` (programs) and `<campaign>-interface.csv`."""
     folder.mkdir(parents=True, exist_ok=True)
-    campaign = plan["campaign"]
+    campaign = plan.campaign
     document = {
         "version": VERSION,
         "campaign": campaign,
-        "provider": provider_of(plan),
-        "reference": plan["reference"],
+        "provider": plan.provider,
+        "reference": plan.reference,
         "asked": datetime.now(UTC).isoformat(timespec="seconds"),
         "node_name": platform.node(),
         "node": node.facts(),
@@ -52,7 +51,7 @@ def write(
     }
     write_json(folder / f"{campaign}.json", document)
     _write_csv(folder / f"{campaign}.csv", _PROGRAMS, program_rows(likenesses))
-    rows = interface_rows(sides, plan["reference"])
+    rows = interface_rows(sides, plan.reference)
     _write_csv(folder / f"{campaign}-interface.csv", _INTERFACE, rows)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
 
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
 from parity.checks.parity_audit.comparison import Difference, Likeness, reference_of
 from parity.checks.parity_audit.side import Programs, Side
+from parity.plan.plan import Plan
 
 NOT_VISIBLE = "not visible"
 _DIGITS = 8
@@ -21,14 +21,14 @@ _FIRST = "libc.so.6"
 
 
 def report(
-    plan: Mapping[str, Any],
+    plan: Plan,
     programs: Programs,
     sides: Sequence[Side],
     likenesses: Sequence[Likeness],
     differences: Sequence[Difference],
 ) -> list[str]:
     """The lines of the report."""
-    base = reference_of(sides, plan["reference"])
+    base = reference_of(sides, plan.reference)
     return [
         f"Both sides of {plan['campaign']}: every arm asked, held against {base.title}",
         "",

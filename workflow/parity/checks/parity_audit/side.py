@@ -15,7 +15,7 @@ from parity.measure.arm_audit import AuditError, run_in_arm
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
 from parity.measure.node_check import ArmState, arm_state, host_namespaces
-from parity.plan.plan import case_of, provider_of
+from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
 from parity.software.binaries import parse_audit
@@ -58,20 +58,20 @@ class Side:
         return self.programs.get(path, {}).get("closure_sha256", "")
 
 
-def programs_of(plan: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
-    provider = provider_of(plan)
-    names = sorted({case["benchmark"] for case in plan["cases"]})
+    provider = plan.provider
+    names = sorted({case["benchmark"] for case in plan.cases})
     return {name: tuple(benchmarks()[name].provided_by(provider).binaries) for name in names}
 
 
-def benchmarks_of(plan: Mapping[str, Any], arm: str) -> tuple[str, ...]:
+def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
     """The benchmarks that a plan runs in an arm, sorted by name."""
-    runs = (run for block in plan["blocks"] for run in block["runs"] if run["arm"] == arm)
-    return tuple(sorted({case_of(plan, case)["benchmark"] for case in {r["case"] for r in runs}}))
+    runs = (run for block in plan.blocks for run in block["runs"] if run["arm"] == arm)
+    return tuple(sorted({plan.case(case)["benchmark"] for case in {r["case"] for r in runs}}))
 
 
-def ask_all(plan: Mapping[str, Any], images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
+def ask_all(plan: Plan, images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
     """Ask every arm of a plan on this node, while nothing is measured on it.
 
     Args:
@@ -87,12 +87,12 @@ def ask_all(plan: Mapping[str, Any], images: Mapping[str, Mapping[str, Any]]) ->
         look = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
         # Nothing is timed, and most of it is hashing.
         with ThreadPoolExecutor(max_workers=len(cpus)) as pool:
-            return list(pool.map(look, plan["arms"]))
+            return list(pool.map(look, plan.arms))
 
 
 def _ask(
     name: str,
-    plan: Mapping[str, Any],
+    plan: Plan,
     images: Mapping[str, Mapping[str, Any]],
     cpu: int,
     ours: Mapping[str, str],

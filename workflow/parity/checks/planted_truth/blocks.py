@@ -17,6 +17,7 @@ from parity.measure.block import BLOCK_VERSION
 from parity.measure.gates import Gate
 from parity.measure.node_check import ArmState
 from parity.measure.session import sessions
+from parity.plan.plan import Plan
 from parity.runtimes import arms
 
 MINUTES_PER_BLOCK = 24 * 60
@@ -32,7 +33,7 @@ class Planted:
         endings: stage and reason of every planned run, by block and run.
     """
 
-    plan: Mapping[str, Any]
+    plan: Plan
     folders: tuple[Path, ...]
     endings: Mapping[tuple[str, str], tuple[str, str]]
 
@@ -45,11 +46,11 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
     """
     random = np.random.default_rng(seed)
     plan = campaign.plan(seed)
-    parameters = {case["case"]: case["parameters"] for case in plan["cases"]}
+    parameters = {case["case"]: case["parameters"] for case in plan.cases}
     writer = Writer(campaign.printer, golden, parameters)
-    costs, nodes = shared_costs(campaign.truth, plan["blocks"], random)
+    costs, nodes = shared_costs(campaign.truth, plan.blocks, random)
     folders, endings = [], {}
-    for number, block in enumerate(plan["blocks"]):
+    for number, block in enumerate(plan.blocks):
         name, runs = block["block"], block["runs"]
         if random.random() < campaign.truth.misfortune.lost:
             endings |= {(name, run["run"]): ("planned", "not-run") for run in runs}
@@ -65,7 +66,7 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
 def _write_block(
     campaign: Campaign,
     writer: Writer,
-    plan: Mapping[str, Any],
+    plan: Plan,
     block: Mapping[str, Any],
     story: Story,
     folder: Path,
@@ -84,7 +85,7 @@ def _write_block(
             write(folder / f"session-{number}-end.json", end)
     summary = {
         "version": BLOCK_VERSION,
-        "campaign": plan["campaign"],
+        "campaign": plan.campaign,
         "block": block["block"],
         "number": block["number"],
         "runs": block["runs"],

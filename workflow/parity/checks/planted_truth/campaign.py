@@ -9,8 +9,9 @@ from typing import Any
 
 from parity.checks.planted_truth.outputs import PRINTERS, Printer
 from parity.checks.planted_truth.planted_effects import Truth
-from parity.plan.plan import make_plan
-from parity.plan.study import Case, Study
+from parity.plan.making import make_plan
+from parity.plan.plan import Case
+from parity.plan.study import Study
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 

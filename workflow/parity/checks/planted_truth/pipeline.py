@@ -17,6 +17,7 @@ from parity.checks.planted_truth.claims import Claims
 from parity.claims import system_kind
 from parity.claims.verdicts import judge
 from parity.core.files import write_json
+from parity.plan.plan import write_plan
 from parity.records import schema
 from parity.records.dataset import parse_dataset
 from parity.records.gather import gather_blocks, gather_images, gather_raw
@@ -48,7 +49,7 @@ def run(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Outcome:
     """
     with tempfile.TemporaryDirectory(prefix="parity-planted-") as place:
         planted = plant(campaign, golden, Path(place) / "blocks", seed)
-        folder = Path(place) / "live" / planted.plan["campaign"]
+        folder = Path(place) / "live" / planted.plan.campaign
         collect(planted, folder)
         loaded, label = dataset.load(folder), system_kind.label(folder)
     analysis = analyse(loaded)
@@ -66,7 +67,7 @@ def collect(planted: Planted, folder: Path) -> None:
     """Gather and parse blocks into a dataset, as the rules of workflow/rules/collect.smk do."""
     records = folder / "records"
     records.mkdir(parents=True)
-    write_json(folder / "plan.json", planted.plan)
+    write_plan(folder / "plan.json", planted.plan)
     write_json(folder / "images.json", gather_images(image_records()))
     schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
     blocks = gather_blocks(planted.folders, SYSTEM)

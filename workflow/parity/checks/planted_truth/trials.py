@@ -122,13 +122,13 @@ def _in_pairs(outcome: Outcome) -> set[tuple[str, str]]:
     """The valid runs of the story that have a valid partner in their block and case."""
     plan, endings = outcome.planted.plan, outcome.planted.endings
     paired = set()
-    for block in plan["blocks"]:
+    for block in plan.blocks:
         valid: dict[str, dict[str, str]] = {}
         for run in block["runs"]:
             if endings[block["block"], run["run"]][0] == "valid":
                 valid.setdefault(run["case"], {})[run["arm"]] = run["run"]
         for of_case in valid.values():
-            if plan["reference"] in of_case and len(of_case) > 1:
+            if plan.reference in of_case and len(of_case) > 1:
                 paired |= {(block["block"], run) for run in of_case.values()}
     return paired
 

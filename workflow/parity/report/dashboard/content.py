@@ -48,7 +48,7 @@ def content(
                 "title": formatting.case_title(view.plan, case["case"]),
                 "benchmark": case["benchmark"],
             }
-            for case in view.plan["cases"]
+            for case in view.plan.cases
         },
         "quantities": quantities(view),
         "blocks": runs.blocks(view.dataset),
@@ -65,14 +65,14 @@ def dataset(view: View) -> dict[str, Any]:
     facts = view.origin.facts
     return {
         "name": view.dataset.name,
-        "title": view.plan["title"],
-        "reproduces": view.plan["reproduces"],
+        "title": view.plan.title,
+        "reproduces": view.plan.reproduces,
         "systems": list(view.origin.systems),
         "measured": formatting.period(facts["began"], facts["ended"]),
-        "blocks": len(view.plan["blocks"]),
+        "blocks": len(view.plan.blocks),
         "runs": len(view.dataset.planned),
         "commits": [program["commit"] for program in facts["programs"]],
-        "reference": view.plan["reference"],
+        "reference": view.plan.reference,
         "double": view.dataset.double,
         "scale_note": system_kind.threat(view.origin.scale_labels),
     }

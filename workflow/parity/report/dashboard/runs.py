@@ -120,7 +120,7 @@ def blocks(dataset: Dataset) -> list[dict[str, Any]]:
             "number": block["number"],
             "nodes": sorted(held.get(block["block"], [])),
         }
-        for block in dataset.plan["blocks"]
+        for block in dataset.plan.blocks
     ]
 
 

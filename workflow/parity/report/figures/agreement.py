@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from parity.analysis import tables
 from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE, Agreement
 from parity.analysis.agreement_table import AGREEMENT
+from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
 from parity.report.figures.forest import AXIS, DENSE, PAGE, WIDE, Grid
 from parity.report.figures.page_layout import LABELS, place
@@ -38,7 +39,7 @@ MARKS = {OUTSIDE: ("out", "bold"), CONSTANT: ("same", "normal")}
 class Panel:
     """One case and metric: its rows, the A/A pair first, and the plan that names them."""
 
-    plan: Mapping[str, Any]
+    plan: Plan
     case: str
     metric: str
     found: Sequence[Any]
@@ -53,7 +54,7 @@ class Panel:
         if wide:
             title = ", ".join(filter(None, (formatting.case_title(plan, case), quantity)))
             return f"{title}{mark}", f"margin {facts}"
-        benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
+        benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
         title = " ".join(filter(None, (formatting.benchmark_title(plan, benchmark), quantity)))
         levels = formatting.case_levels(plan, case)
         return f"{title}{mark}", ", ".join(filter(None, (levels, facts)))
@@ -69,12 +70,12 @@ class Panel:
         return "/".join("–".join(map(str, pair)) for pair in ends)
 
 
-def panels(found: Agreement, plan: Mapping[str, Any]) -> list[Panel]:
+def panels(found: Agreement, plan: Plan) -> list[Panel]:
     """One panel per case and metric that is compared, in the order of the fresh plan."""
     table = found.table[found.table["outcome"] != NOT_COMPARED]
-    order = {arm: number for number, arm in enumerate(plan["arms"])}
+    order = {arm: number for number, arm in enumerate(plan.arms)}
     made = []
-    for case in (entry["case"] for entry in plan["cases"]):
+    for case in (entry["case"] for entry in plan.cases):
         of_case = table[table["case"] == case]
         for metric, group in of_case.groupby("metric", sort=True):
             compared = list(group.itertuples(index=False))
@@ -84,7 +85,7 @@ def panels(found: Agreement, plan: Mapping[str, Any]) -> list[Panel]:
     return made
 
 
-def draw(found: Agreement, plan: Mapping[str, Any], note: str = "") -> Figure:
+def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
     """The figure; if nothing can be compared, a line that says so.
 
     Args:
@@ -110,7 +111,7 @@ def draw(found: Agreement, plan: Mapping[str, Any], note: str = "") -> Figure:
     return figure
 
 
-def write(found: Agreement, plan: Mapping[str, Any], note: str, folder: Path) -> None:
+def write(found: Agreement, plan: Plan, note: str, folder: Path) -> None:
     """Write `agreement.pdf` and `.png`, and the table as `.parquet` and `.csv`."""
     style.use()
     style.save(draw(found, plan, note), folder, NAME)
@@ -207,12 +208,12 @@ def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
     )  # fmt: skip
 
 
-def _small_print(figure: Figure, found: Agreement, plan: Mapping[str, Any], note: str) -> None:
+def _small_print(figure: Figure, found: Agreement, plan: Plan, note: str) -> None:
     """What is held against what, on top; what every mark means, at the foot."""
     page_layout.head(
         figure, f"{found.fresh} beside {found.archive}", 0.08, count_sentence(found.count)
     )
-    reference = formatting.arm_title(plan, plan["reference"])
+    reference = formatting.arm_title(plan, plan.reference)
     lines = [
         f"axis: cost ratio to {reference}, above 1 costs more; grey band: margin; "
         "n: blocks, fresh/archived",

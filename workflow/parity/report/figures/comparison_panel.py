@@ -60,7 +60,7 @@ def comparison(
     _axis(axes, scale, bool(shown), logarithmic)
     for number, arm in enumerate(column.arms):
         row = found.get(arm)
-        if row is None and arm == column.view.plan["reference"]:
+        if row is None and arm == column.view.plan.reference:
             say(axes, number, "reference")
         elif row is None or not row.blocks:
             beyond = NUMBERS - 0.1 if numbers else 0.0

@@ -25,7 +25,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     first = next(iter(found[LEVEL].values()))
     cases, quantity = first.cases.split(), spec.quantities[0]
     arms, styles = view.arms_of(cases), style.arm_styles(view.plan)
-    reference = formatting.arm_title(view.plan, view.plan["reference"])
+    reference = formatting.arm_title(view.plan, view.plan.reference)
 
     def column(case: str, effect: str | None, published: tuple[float, ...] = ()) -> Column:
         rows = view.comparisons(case, quantity.metric) if effect is None else found[effect]

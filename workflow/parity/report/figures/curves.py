@@ -54,7 +54,7 @@ class Point:
 
 def series(view: View, spec: FigureSpec) -> list[Series]:
     """The figure's cases by ranks per node and the levels of their factors."""
-    entries = {case["case"]: case for case in view.plan["cases"]}
+    entries = {case["case"]: case for case in view.plan.cases}
     found: dict[tuple[int, tuple[str, ...]], dict[int, str]] = {}
     for case in view.shown(spec):
         nodes, ranks = (entries[case]["parameters"][key] for key in ("nodes", "ranks"))
@@ -81,7 +81,7 @@ def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> list[Point
 
 def control(view: View, cases: Series, quantity: Quantity) -> list[Point]:
     """The values of both arms of the A/A pair together."""
-    both = [curve(view, cases, quantity, arm) for arm in view.plan["aa_pair"]]
+    both = [curve(view, cases, quantity, arm) for arm in view.plan.aa_pair]
     return [
         Point(one.nodes, np.concatenate([one.values, two.values]), "", one.absence or two.absence)
         for one, two in zip(*both, strict=True)
@@ -99,9 +99,9 @@ def margin(view: View, cases: Series, quantity: Quantity) -> float | None:
 
 def _point(view: View, nodes: int, case: str, quantity: Quantity, arm: str) -> Point:
     values = view.values(case, quantity.metric).get(arm, [])
-    base = view.median(case, quantity.metric, view.plan["reference"])
+    base = view.median(case, quantity.metric, view.plan.reference)
     if not values or base is None:
-        absence = view.absence(case, arm if base is not None else view.plan["reference"])
+        absence = view.absence(case, arm if base is not None else view.plan.reference)
         return Point(nodes, np.array([]), "", absence)
     compared = view.comparisons(case, quantity.metric)
     found = np.asarray(values)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+
+from parity.plan.plan import Case
 
 
 class Form(Enum):
@@ -74,7 +74,7 @@ class FigureSpec:
     published: tuple[float, ...] = ()
     source: str = ""
 
-    def shows(self, case: Mapping[str, Any]) -> bool:
+    def shows(self, case: Case) -> bool:
         """Whether a case of a plan belongs into this figure."""
         on_allocation = "nodes" in case["parameters"]
         return case["benchmark"] == self.benchmark and self.placed in (None, on_allocation)

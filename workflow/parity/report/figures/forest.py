@@ -85,7 +85,7 @@ def of_columns(found: Sequence[Column]) -> Figure:
     """
     arms = max(len(column.arms) for column in found)
     grid = WIDE if WIDE.height(len(found), arms) <= PAGE else DENSE
-    reference = formatting.arm_title(found[0].view.plan, found[0].view.plan["reference"])
+    reference = formatting.arm_title(found[0].view.plan, found[0].view.plan.reference)
     key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
     return in_grid(found, _titles(found, grid), grid, [key, page_layout.KEY])
 
@@ -129,7 +129,7 @@ def _title(column: Column, grid: Grid) -> str:
     if grid.numbers:
         title = formatting.case_title(view.plan, column.case)
         return f"{', '.join(filter(None, (title, quantity)))}, {'margin ' * ratio}{margin}"
-    benchmark = {case["case"]: case["benchmark"] for case in view.plan["cases"]}[column.case]
+    benchmark = {case["case"]: case["benchmark"] for case in view.plan.cases}[column.case]
     first = " ".join(filter(None, (formatting.benchmark_title(view.plan, benchmark), quantity)))
     second = ", ".join(filter(None, (formatting.case_levels(view.plan, column.case), margin)))
     return f"{first}\n{second}"

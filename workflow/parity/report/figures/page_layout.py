@@ -58,9 +58,7 @@ def blocks_that_count(view: View, cases: Sequence[str]) -> str:
 def nothing(view: View, spec: FigureSpec) -> Figure:
     """A figure of a benchmark that the study does not run."""
     figure = new_figure(0.8)
-    declared = [
-        e["reason"] for e in view.plan["not_tested"] if e.get("benchmark") == spec.benchmark
-    ]
+    declared = [e["reason"] for e in view.plan.not_tested if e.get("benchmark") == spec.benchmark]
     reason = declared[0] if declared else missing(view, spec)
     figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
     foot(figure, view, [], [])

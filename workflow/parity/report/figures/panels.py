@@ -52,7 +52,7 @@ class Column:
     @property
     def reference(self) -> str:
         """What each arm is compared with, in words."""
-        return self.against or formatting.arm_title(self.view.plan, self.view.plan["reference"])
+        return self.against or formatting.arm_title(self.view.plan, self.view.plan.reference)
 
     @property
     def labels(self) -> list[str]:

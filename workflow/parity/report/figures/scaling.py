@@ -53,7 +53,7 @@ class Column:
 def columns(view: View, spec: FigureSpec) -> list[Column]:
     """The columns of the figure."""
     quantity = spec.quantities[0]
-    arms = [arm for arm in view.arms if arm != view.plan["reference"]]
+    arms = [arm for arm in view.arms if arm != view.plan.reference]
     return [
         Column(
             cases,
@@ -93,11 +93,11 @@ def draw(view: View, spec: FigureSpec) -> Figure:
 
 def _words(figure: Figure, view: View, spec: FigureSpec, found: Sequence[Column]) -> None:
     """What stands above and below the panels."""
-    reference = formatting.arm_title(view.plan, view.plan["reference"])
+    reference = formatting.arm_title(view.plan, view.plan.reference)
     label = spec.quantities[0].label
     said = f"{label} in % of the median of {reference} at the same case; above 100 is faster"
     page_layout.head(figure, spec.title, LEFT, said)
-    pair = " and ".join(formatting.arm_title(view.plan, arm) for arm in view.plan["aa_pair"])
+    pair = " and ".join(formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     cases = [case for column in found for case in column.cases.cases.values()]
     band = f"grey: margin {formatting.margin(found[0].margin)}     " if found[0].margin else ""
     marks = f"shade: smallest to largest block     {band}dotted: smallest and largest of {pair}"

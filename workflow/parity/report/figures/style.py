@@ -9,10 +9,8 @@ the printed page.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -22,6 +20,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from parity.analysis import outcomes
+from parity.plan.plan import Plan
 from parity.report.figures.specs import LOOKS, OTHER_LOOKS
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
@@ -119,12 +118,12 @@ def use() -> None:
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
 
 
-def arm_styles(plan: Mapping[str, Any]) -> dict[str, ArmStyle]:
+def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
     """The style of each arm of a plan, by its runtime and its place among that runtime's arms."""
     seen: dict[str, int] = {}
     styles = {}
-    for arm in plan["arms"]:
-        runtime = plan["arm_runtimes"][arm]
+    for arm in plan.arms:
+        runtime = plan.arm_runtimes[arm]
         other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
         colour, marker = LOOKS.get(runtime, other)
         pairs, second = divmod(seen.get(runtime, 0), 2)

@@ -43,7 +43,7 @@ def _scaled(column: Column, relative: bool) -> dict[str, list[float]]:
     values = column.view.values(column.case, column.quantity.metric)
     if not relative:
         return {a: [column.quantity.factor * v for v in vs] for a, vs in values.items()}
-    base = column.view.median(column.case, column.quantity.metric, column.view.plan["reference"])
+    base = column.view.median(column.case, column.quantity.metric, column.view.plan.reference)
     return (
         {} if base is None else {a: [100 * (v / base - 1) for v in vs] for a, vs in values.items()}
     )
@@ -51,7 +51,7 @@ def _scaled(column: Column, relative: bool) -> dict[str, list[float]]:
 
 def _value_label(column: Column, relative: bool) -> str:
     quantity = column.quantity
-    reference = column.view.plan["reference"]
+    reference = column.view.plan.reference
     if not relative:
         return f"{quantity.label} ({quantity.unit})"
     median = column.view.median(column.case, quantity.metric, reference)

@@ -28,7 +28,7 @@ def cases(view: View) -> Table:
             formatting.margin(case["margin"]),
             f"{case['timeout']} s",
         )
-        for case in view.plan["cases"]
+        for case in view.plan.cases
     ]
     head = ("case", "parameters", "margin", "time limit")
     return Table("cases", r"lL{9cm}rr", head, rows)

@@ -77,7 +77,7 @@ def _what(view: View, row: Any) -> str:
 
 def _in_order(view: View, frame: pd.DataFrame) -> list[Any]:
     """Rows of a table in the plan's order of cases, then by metric, then in that of arms."""
-    cases = {case["case"]: number for number, case in enumerate(view.plan["cases"])}
+    cases = {case["case"]: number for number, case in enumerate(view.plan.cases)}
     arms = {arm: number for number, arm in enumerate(view.arms)}
     return sorted(
         frame.itertuples(index=False),
@@ -159,7 +159,7 @@ def not_tested(view: View) -> Table:
             formatting.arm_title(view.plan, entry["arm"]) if "arm" in entry else "every arm",
             entry["reason"],
         )
-        for entry in view.plan["not_tested"]
+        for entry in view.plan.not_tested
     ]
     lost = view.analysis.losses
     absent = lost[lost["reason"].str.startswith("not-tested") & (lost["runs"] > 0)]

@@ -77,7 +77,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 
 def of_overview(view: View) -> str:
     """The caption of the overview."""
-    reference = formatting.arm_title(view.plan, view.plan["reference"])
+    reference = formatting.arm_title(view.plan, view.plan.reference)
     control = formatting.arm_title(view.plan, view.dataset.double)
     return (
         f"Every cost ratio to {reference} with its margin (band). The first row of each panel is "

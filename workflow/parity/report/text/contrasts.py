@@ -34,7 +34,7 @@ def of_crossed(view: View, spec: FigureSpec) -> str:
         first = next(found.itertuples(index=False))
         by_effect = {effect: _measured(rows) for effect, rows in found.groupby("effect")}
         over = f"the cost with {first.factor} {first.high} over that with {first.low}"
-        reference, double = view.plan["reference"], view.dataset.double
+        reference, double = view.plan.reference, view.dataset.double
         said += [
             f"Margin {formatting.margin(first.margin)}.",
             *(_one(view, row, over, spec) for row in by_effect[LEVEL] if row.arm == reference),
@@ -66,7 +66,7 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
         full = [row for arm, row in steps.items() if arm not in (*rungs, view.dataset.double)]
         compared = view.comparisons(case, metric).values()
         margin = next(row.margin for row in steps.values())
-        reference = formatting.arm_title(view.plan, view.plan["reference"])
+        reference = formatting.arm_title(view.plan, view.plan.reference)
         said += [
             f"{formatting.subject(view.plan, case, spec.quantities[0].label)} "
             f"(margin {formatting.margin(margin)}).",
@@ -102,7 +102,7 @@ def _one(view: View, row: Any, what: str, spec: FigureSpec) -> str:
 
 def _within(view: View, row: Any) -> list[tuple[list[Any], str]]:
     """The comparisons with the reference at each level, and how they are called."""
-    reference = formatting.arm_title(view.plan, view.plan["reference"])
+    reference = formatting.arm_title(view.plan, view.plan.reference)
     return [
         (
             _measured(list(view.comparisons(case, row.metric).values())),

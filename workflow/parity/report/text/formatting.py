@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import QUANTITIES, SPELT, Quantity
 
 _LATEX = {
@@ -37,28 +37,28 @@ def latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def arm_title(plan: Mapping[str, Any], arm: str) -> str:
+def arm_title(plan: Plan, arm: str) -> str:
     """How figures and tables call an arm; one that the plan only declares, by its name."""
-    return plan["arm_titles"].get(arm, arm.capitalize())
+    return plan.arm_titles.get(arm, arm.capitalize())
 
 
-def benchmark_title(plan: Mapping[str, Any], benchmark: str) -> str:
+def benchmark_title(plan: Plan, benchmark: str) -> str:
     """How figures and tables call a benchmark; one that the plan only declares, by its name."""
-    return plan["benchmark_titles"].get(benchmark, benchmark.upper())
+    return plan.benchmark_titles.get(benchmark, benchmark.upper())
 
 
-def case_levels(plan: Mapping[str, Any], case: str) -> str:
+def case_levels(plan: Plan, case: str) -> str:
     """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
-    entry = {entry["case"]: entry for entry in plan["cases"]}[case]
+    entry = {entry["case"]: entry for entry in plan.cases}[case]
     levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
     if "nodes" in entry["parameters"]:
         levels[:1] = _allocation(plan, entry)
     return ", ".join(SPELT.get(level, level) for level in levels)
 
 
-def _allocation(plan: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
+def _allocation(plan: Plan, case: Case) -> list[str]:
     """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
-    others = (c for c in plan["cases"] if c["benchmark"] == case["benchmark"])
+    others = (c for c in plan.cases if c["benchmark"] == case["benchmark"])
     placed = {(c["parameters"]["nodes"], c["parameters"]["ranks"]) for c in others}
     nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
@@ -70,17 +70,17 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def case_title(plan: Mapping[str, Any], case: str) -> str:
+def case_title(plan: Plan, case: str) -> str:
     """How figures and tables call a case: the benchmark's title and its levels."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
-    title, levels = plan["benchmark_titles"][benchmark], case_levels(plan, case)
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
+    title, levels = plan.benchmark_titles[benchmark], case_levels(plan, case)
     return f"{title}: {levels}" if levels else title
 
 
-def subject(plan: Mapping[str, Any], case: str, label: str) -> str:
+def subject(plan: Plan, case: str, label: str) -> str:
     """Case and quantity in one; the benchmark is left out where the quantity names it again."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan["cases"]}[case]
-    if plan["benchmark_titles"][benchmark].lower() not in label.lower():
+    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
+    if plan.benchmark_titles[benchmark].lower() not in label.lower():
         return f"{case_title(plan, case)}, {label}"
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 

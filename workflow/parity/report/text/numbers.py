@@ -28,20 +28,18 @@ def values(view: View) -> dict[str, str]:
 def _design(view: View) -> dict[str, str]:
     """What the study planned."""
     plan = view.plan
-    margins = sorted({case["margin"] for case in plan["cases"] if case["margin"] is not None})
-    notes = {
-        formatting.benchmark_title(plan, name): n for name, n in plan["benchmark_notes"].items()
-    }
+    margins = sorted({case["margin"] for case in plan.cases if case["margin"] is not None})
+    notes = {formatting.benchmark_title(plan, name): n for name, n in plan.benchmark_notes.items()}
     return {
-        "title": plan["title"],
-        "campaign": plan["campaign"],
-        "seed": str(plan["seed"]),
+        "title": plan.title,
+        "campaign": plan.campaign,
+        "seed": str(plan.seed),
         "blocks": str(view.blocks),
         "repetitions": str(view.repetitions),
         "design": sentences.design(view),
-        "arms": str(len(plan["arms"])),
+        "arms": str(len(plan.arms)),
         "arm-list": sentences.listed([formatting.arm_title(plan, arm) for arm in view.arms]),
-        "reference": formatting.arm_title(plan, plan["reference"]),
+        "reference": formatting.arm_title(plan, plan.reference),
         "control": formatting.arm_title(plan, view.dataset.double),
         "margins": sentences.listed([formatting.margin(m) for m in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),

@@ -244,7 +244,7 @@ def _fixed(view: View, measured: Rows) -> str:
 
 def design(view: View) -> str:
     """How many blocks and cases the plan has, and which of them belong together."""
-    cases = view.plan["cases"]
+    cases = view.plan.cases
     nodes = sorted({case["parameters"].get("nodes", 1) for case in cases})
     if len(nodes) == 1:
         return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
@@ -274,7 +274,7 @@ def declared(view: View) -> str:
         formatting.arm_title(plan, entry["arm"])
         if "arm" in entry
         else formatting.benchmark_title(plan, entry["benchmark"])
-        for entry in plan["not_tested"]
+        for entry in plan.not_tested
     ]
     names = list(dict.fromkeys(names))
     return f"The study declares {listed(names)} and does not run {_it(names)}." if names else ""
@@ -285,4 +285,4 @@ def _it(names: Sequence[str]) -> str:
 
 
 def _reference(view: View) -> str:
-    return formatting.arm_title(view.plan, view.plan["reference"])
+    return formatting.arm_title(view.plan, view.plan.reference)

@@ -31,7 +31,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def _plan(view: View) -> str:
     plan = view.plan
-    margins = {c["case"]: formatting.margin(c["margin"]) for c in plan["cases"]}
+    margins = {c["case"]: formatting.margin(c["margin"]) for c in plan.cases}
     cases = ", ".join(f"{case} {margin}" for case, margin in margins.items())
     note = f"\n  {', '.join(view.origin.systems)}: {view.origin.note}" if view.origin.note else ""
     return (
@@ -47,7 +47,7 @@ def _ledger(view: View) -> str:
     columns = ["planned", "ran", "parsed", "valid", "analysed", "attempts"]
     by_arm = view.analysis.ledger.groupby("arm")[columns].sum()
     rows = [["arm", *columns]]
-    rows += [[arm, *map(str, by_arm.loc[arm])] for arm in view.plan["arms"] if arm in by_arm.index]
+    rows += [[arm, *map(str, by_arm.loc[arm])] for arm in view.plan.arms if arm in by_arm.index]
     rows.append(["total", *map(str, by_arm.sum())])
     losses = view.analysis.losses
     lost = losses[losses["runs"] > 0].groupby("reason")["runs"].sum()

@@ -1,0 +1,103 @@
+"""Turns a study into a plan: blocks, and in each the seeded random order of its runs.
+
+The same study gives the same plan, byte for byte. A block is named by what it does:
+its id ends in a digest of its runs, their order and their parameters. So a study that
+grows by more blocks keeps those it has, and one whose parameters change measures anew
+and overwrites nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+
+from parity.benchmarks import benchmarks
+from parity.core.documents import canonical
+from parity.plan.plan import PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
+from parity.plan.study import Study
+from parity.runtimes import every_arm
+
+
+def make_plan(study: Study) -> Plan:
+    """The whole plan; pure and repeatable."""
+    used = sorted({case.benchmark for case in study.cases})
+    return Plan(
+        version=PLAN_VERSION,
+        campaign=study.campaign,
+        study=study.name,
+        scale=study.scale,
+        title=study.title,
+        reproduces=study.reproduces,
+        seed=study.seed,
+        attempts=study.attempts,
+        reference=study.reference,
+        aa_pair=study.aa_pair,
+        provider=study.provider,
+        arms=study.arms,
+        arm_titles={name: every_arm()[name].title for name in study.arms},
+        arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
+        benchmark_titles={name: benchmarks()[name].title for name in used},
+        benchmark_notes={name: benchmarks()[name].note for name in used},
+        cases=study.cases,
+        blocks=tuple(
+            _block(study, nodes, number)
+            for number in range(1, study.blocks + 1)
+            for nodes in study.node_counts
+        ),
+        comparisons=_comparisons(study),
+        not_tested=study.not_tested,
+    )
+
+
+def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
+    """Every arm with the reference, in each case and primary metric."""
+    return tuple(
+        PlannedComparison(
+            case=case.name,
+            metric=metric,
+            arm=arm,
+            reference=study.reference,
+            # A difference in the metric's own unit has no margin of a ratio.
+            margin=None if metric in case.differences else case.margin,
+        )
+        for case in study.cases
+        for metric in case.primary
+        for arm in study.arms
+        if arm != study.reference
+    )
+
+
+def _block(study: Study, nodes: int, number: int) -> Block:
+    """One block: the cases of one node count in random order, arms one after the other.
+
+    A block is one allocation, so its cases all need the same number of nodes. The arms of
+    one case follow each other directly, in random order, so that slow drift of the
+    machine falls on all of them alike; every arm runs once per case.
+    """
+    cases = [case for case in study.cases if case.nodes == nodes]
+    # A study without allocations keeps the seeds and the names it had before there were any.
+    stratum = f"n{nodes}-" if study.places_ranks else ""
+    # random.Random of a text is defined by the language and stable between versions.
+    order = random.Random(f"{study.name}/{study.seed}/{stratum}{number}")
+    runs = tuple(
+        Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
+        for case in order.sample(cases, len(cases))
+        for arm in order.sample(study.arms, len(study.arms))
+    )
+    name = f"{study.campaign}-{stratum}b{number:04d}-{_digest(study, cases, runs, number)}"
+    return Block(name=name, number=number, nodes=nodes, runs=runs)
+
+
+def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:
+    """The end of a block's name: what it does, and nothing of what is concluded from it."""
+    does = {
+        "study": study.name,
+        "number": number,
+        "attempts": study.attempts,
+        "runs": runs,
+        "cases": [
+            {"case": case.name, "parameters": case.parameters, "timeout": case.timeout_seconds}
+            for case in cases
+        ],
+    }
+    return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
