@@ -9,10 +9,12 @@ from parity.records import schema
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        path = Path(snakemake.input.expected)
+        path = Path(snakemake.params.known)
         found = schema.read(VERDICTS, snakemake.input.verdicts).to_pandas()
         known, dataset = expected.load(path), found["dataset"].iloc[0]
-        if snakemake.params.accept:
+        if snakemake.params.accepted:
+            path = Path(snakemake.params.accepted)
+            path.parent.mkdir(exist_ok=True)
             expected.accept(known, found, path)
             print(f"{path}: {len(found)} verdicts are expected of {dataset}")
         else:

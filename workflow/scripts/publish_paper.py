@@ -11,6 +11,7 @@ if __name__ == "__main__":
         dataset = Path(snakemake.input.summary).parent
         if dataset.parent.name == "archive":
             refuse_broken(dataset)
+        Path("paper").mkdir(exist_ok=True)
         shutil.copyfile(snakemake.input.pdf, "paper/paper.pdf")
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))
         print(f"paper/paper.pdf is the paper of {dataset}")

@@ -209,7 +209,7 @@ def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
 
 def test_every_kind_of_system_has_its_sentence() -> None:
     kinds = re.search(
-        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/schemas/system.schema.yaml").read_text()
+        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
     )
     assert kinds and set(kinds[1].split(", ")) == set(system_kind.SCALES)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -25,8 +26,6 @@ from parity.core.code_identity import digest_of
 
 MACHINE, ON_CLUSTER, NONE = "machine", "cluster", "none"
 MAGNITUDE, ANCHOR = "magnitude", "anchor"
-# All that turns values into verdicts.
-SOURCES = ("claims", "analysis")
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ def _stamp(
     dataset: Dataset, registrations: Sequence[Registration]
 ) -> Callable[[Claim], dict[str, str]]:
     """The function that says what a verdict's rule, plan and code were."""
-    digest, code = dataset.plan_sha256, digest_of(*SOURCES)
+    digest, code = dataset.plan_sha256, digest_of(Path(__file__))
     plan = (registration.plan_name(dataset.plan), digest)
     started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
     first_run = min(started, default="")
