@@ -70,10 +70,12 @@ def others(*names):
     """The function that gives these files of the other archived datasets of a dataset's system."""
 
     def of_dataset(wildcards):
-        from parity.records.dataset import archived  # only for papers: it loads pyarrow
+        if wildcards.source != "archive":
+            return []
+        from parity.records.dataset import archived  # it loads pyarrow
 
         known = archived(Path("results/archive"))
-        if wildcards.source != "archive" or wildcards.dataset not in known:
+        if wildcards.dataset not in known:
             return []
         system = known[wildcards.dataset][0]
         beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]
