@@ -51,21 +51,27 @@ def _elsewhere(folder: Path, snakefile: str, words: str = "") -> Path:
     return folder
 
 
+def _files(folder: Path) -> set[Path]:
+    """All files but those that Python compiles and Snakemake's own."""
+    own = {"__pycache__", ".snakemake"}
+    return {path for path in folder.rglob("*") if path.is_file() and not own & set(path.parts)}
+
+
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
 def test_as_a_module_it_uses_its_own_files_and_leaves_its_own_folder_alone(
     clone: Path, tmp_path: Path, snakefile: str
 ) -> None:
     folder = _elsewhere(tmp_path, repr(str(clone / snakefile)))
-    before = sorted(clone.rglob("*.*"))
+    expected, before = _jobs(_snakemake(clone, "-n")), _files(clone)
     done = _snakemake(folder, "-n", "--cores", "1")
-    assert _jobs(done) == _jobs(_snakemake(clone, "-n"))
+    assert _jobs(done) == expected
     for own in ("containers/Dockerfile", "paper/main.tex", "config/published/values.csv"):
         assert f"{clone}/{own}" in done.stdout
     # For real: a script of a rule imports the package, and results belong to the user.
     made = _snakemake(folder, "--cores", "1", "write_plan")
     assert made.returncode == 0, made.stderr
     assert (folder / "results/live/torrez2019-smoke/plan.json").exists()
-    assert [path for path in clone.rglob("*.*") if path not in before] == []
+    assert _files(clone) == before
 
 
 def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_path: Path) -> None:
@@ -101,6 +107,32 @@ def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
     for own in ("containers/Dockerfile", "paper/main.tex", "config/studies/torrez2019.yaml"):
         assert f"{checked_out}/{own}" in done.stdout
     assert _snakemake(folder, "--cores", "1", "write_plan").returncode == 0
+
+
+DATA_LIBRARIES = {"pandas", "pyarrow", "scipy", "matplotlib", "statsmodels", "plotly"}
+# The executor plugin for Slurm loads pandas by itself, so only what comes later counts.
+DRY_RUN = """
+from snakemake.cli import main
+before = set(sys.modules)
+try:
+    main(["-n", "all"])
+except SystemExit as ended:
+    assert not ended.code
+"""
+BLOCK = "before = set()\nimport parity.measure.__main__"
+
+
+@pytest.mark.parametrize("program", [DRY_RUN, BLOCK], ids=["dry run", "block"])
+def test_what_every_call_and_every_job_loads_holds_no_library_for_data(
+    clone: Path, program: str
+) -> None:
+    words = f"import sys\n{program}\nprint('loaded', *set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", words], cwd=clone, capture_output=True, text=True, check=True
+    )
+    loaded = {name.split(".")[0] for name in done.stdout.rsplit("loaded", 1)[1].split()}
+    assert "parity" in loaded
+    assert not DATA_LIBRARIES & loaded
 
 
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 3), ("machine", 30), ("cluster", 100)])

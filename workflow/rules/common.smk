@@ -66,7 +66,7 @@ def noise_audit(wildcards):
     return [str(path)] if path.exists() else []
 
 
-def others(*names):
+def of_other_datasets(*names):
     """The function that gives these files of the other archived datasets of a dataset's system."""
 
     def of_dataset(wildcards):
