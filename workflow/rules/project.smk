@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from snakemake.sourcecache import HostingProviderFile
+from snakemake.exceptions import WorkflowError
+from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 
 
 def checked_out(rules_folder):
@@ -34,10 +35,15 @@ def checked_out(rules_folder):
 if isinstance(workflow.current_basedir, HostingProviderFile):
     PROJECT = checked_out(workflow.current_basedir)
     sys.path.insert(0, str(PROJECT / "workflow"))
-else:
+elif isinstance(workflow.current_basedir, LocalSourceFile):
     PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
         1
     ]
+else:
+    raise WorkflowError(
+        f"parity: {workflow.current_basedir} is neither a folder nor a hosting service's\n"
+        "  to do:   clone the project and name the clone's Snakefile, or use github(...)"
+    )
 
 
 def own(path):
