@@ -84,6 +84,20 @@ def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_pa
     assert f"{clone}/config/published/values.csv" in done.stdout
 
 
+def test_a_source_whose_files_are_not_beside_each_other_is_refused(
+    clone: Path, tmp_path: Path
+) -> None:
+    for words in (["init", "-q"], ["add", "Snakefile", "workflow"]):
+        subprocess.run(["git", "-C", clone, *words], check=True)
+    author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", clone, *author, "commit", "-qm", "x"], check=True)
+    place = repr(f"git+file://{clone}/workflow/Snakefile@HEAD")
+    done = _snakemake(_elsewhere(tmp_path, place), "-n", "--cores", "1")
+    shutil.rmtree(clone / ".git")
+    assert done.returncode != 0
+    assert "is neither a folder nor a hosting service" in done.stdout + done.stderr
+
+
 def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,16 +32,15 @@ def checked_out(rules_folder):
     return folder
 
 
-if isinstance(workflow.current_basedir, HostingProviderFile):
-    PROJECT = checked_out(workflow.current_basedir)
+rules_folder = workflow.current_basedir
+if isinstance(rules_folder, HostingProviderFile):
+    PROJECT = checked_out(rules_folder)
     sys.path.insert(0, str(PROJECT / "workflow"))
-elif isinstance(workflow.current_basedir, LocalSourceFile):
-    PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
-        1
-    ]
+elif isinstance(rules_folder, LocalSourceFile):
+    PROJECT = Path(rules_folder.get_path_or_uri(secret_free=True)).parents[1]
 else:
     raise WorkflowError(
-        f"parity: {workflow.current_basedir} is neither a folder nor a hosting service's\n"
+        f"parity: {rules_folder} is neither a folder nor a hosting service's\n"
         "  to do:   clone the project and name the clone's Snakefile, or use github(...)"
     )
 
