@@ -176,7 +176,7 @@ def _crossed(
         found = two_by_two(frame, (crossing.low, crossing.high), (reference, arm))
     else:  # no block holds all four runs
         nothing = np.array([])
-        found = TwoByTwo((), nothing, nothing, nothing, nothing, nothing)
+        found = TwoByTwo((), nothing, nothing, nothing)
     pairs = [
         {"block": block, "case": case, "arm": arm, "reference": reference}
         for case in crossing.cases

@@ -22,15 +22,12 @@ class TwoByTwo:
         second: effect of the second factor, averaged over the first.
         interaction: effect of the first factor at the second's high level, less its
             effect at the low level. Zero: the factors do not touch each other.
-        first_low, first_high: effect of the first factor within each level of the second.
     """
 
     blocks: tuple[str, ...]
     first: np.ndarray
     second: np.ndarray
     interaction: np.ndarray
-    first_low: np.ndarray
-    first_high: np.ndarray
 
 
 def two_by_two(frame: pd.DataFrame, first: tuple[str, str], second: tuple[str, str]) -> TwoByTwo:
@@ -67,6 +64,4 @@ def two_by_two(frame: pd.DataFrame, first: tuple[str, str], second: tuple[str, s
         first=(at_low + at_high) / 2,
         second=(low_high - low_low + high_high - high_low) / 2,
         interaction=at_high - at_low,
-        first_low=at_low,
-        first_high=at_high,
     )
