@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from parity.claims.judging_data import Selection
 from parity.claims.published import COLUMNS, Published
 from parity.claims.rules import rules
-from parity.claims.selection import Selection
+from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked, schema
 
@@ -46,7 +46,7 @@ class Claim:
 
     Attributes:
         statement: in our words.
-        scales: what a `machine` and what a `cluster` can say of it.
+        capability: what a `machine` and what a `cluster` can say of it (`scales` in the file).
         tests: all must hold; empty if `not_tested` says why there is none.
         published: what the paper gives for it, for people.
         values: the published numbers of this claim by `<metric>/<runtime>`.
@@ -59,7 +59,7 @@ class Claim:
     statement: str
     where: str
     published: str
-    scales: Mapping[str, str]
+    capability: Mapping[str, str]
     tests: tuple[Test, ...]
     not_tested: str
     values: Mapping[str, Published]
@@ -89,11 +89,6 @@ class Register:
 
     studies: Mapping[str, Mapping[str, Any]]
     claims: tuple[Claim, ...]
-
-
-def canonical(document: Any) -> str:
-    """A document as JSON, the same text for the same content."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def load_register(path: Path, published: Path) -> Register:
@@ -143,7 +138,7 @@ def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str
         statement=entry["claim"],
         where=entry["where"],
         published=entry["published"],
-        scales=entry["scales"],
+        capability=entry["scales"],
         tests=tuple(tests),
         not_tested=entry.get("not_tested", ""),
         values=values,

@@ -111,7 +111,7 @@ def gated_power(
         """Probability to pass, for each mean and each spread of the reference (rows, columns)."""
         centre = (log_ratio / error - mean)[:, None, None]
         inside = special.ndtr(room - centre) - special.ndtr(-room - centre)
-        return (inside * weight).sum(axis=-1)
+        return np.asarray((inside * weight).sum(axis=-1))
 
     gate = passes(0.0)
     both = gate * (gate if true_ratio == 1 else passes(math.log(true_ratio))) ** arms

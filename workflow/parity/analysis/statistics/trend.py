@@ -97,7 +97,8 @@ def slopes_per_doubling(frame: pd.DataFrame) -> pd.Series:
     levels = checks.positive(sorted(set(frame["level"])), 2, "levels")
     table = _by_level(frame, "log").dropna()
     steps = np.log2(levels) - np.log2(levels).mean()
-    return (table * steps).sum(axis=1) / float((steps**2).sum())
+    slopes: pd.Series = (table * steps).sum(axis=1) / float((steps**2).sum())
+    return slopes
 
 
 def _by_level(frame: pd.DataFrame, value: str) -> pd.DataFrame:

@@ -12,5 +12,5 @@ from parity.core.registry import modules_with
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its name."""
-    found = {rule.name: rule for rule in modules_with(sys.modules[__name__], "RULE")}
-    return dict(sorted(found.items()))
+    there = modules_with(sys.modules[__name__], "RULE")
+    return dict(sorted((rule.name, rule) for rule in there if isinstance(rule, Rule)))

@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.analysis import estimate, outcomes
-from parity.claims import effects, terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, control, described, in_cell, margin_text
+from parity.analysis.decision import decide
+from parity.analysis.estimate import p_outside
+from parity.claims.finding import Finding, about, control
+from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.core import wording
 
 
 class Equivalence(CellRule):
-    """Two one-sided tests of the paired log ratio in every cell (`parity.analysis.estimate`).
+    """Two one-sided tests of the paired log ratio in every cell (`parity.analysis.decision`).
 
     All cells must pass, so passing is not corrected for their number (intersection-union
     test: Berger, Technometrics 1982). A cell contradicts if its 95 % interval lies wholly
@@ -35,30 +36,22 @@ class Equivalence(CellRule):
 def equivalent(cell: Cell, margin: float) -> Finding:
     """The equivalence test of one cell with at least two blocks."""
     logs = cell.effects()
-    smallest = estimate.smallest_margin(estimate.t_interval(logs, 0.90))
-    facts = {
-        **described(logs, ratio=True),
-        **control(cell.control_effects(), math.log1p(margin), ratio=True),
-        "unit": terms.RATIO,
-        "margin": margin,
-        "smallest_margin": smallest,
-        "p_value": estimate.equivalence_p(logs, margin),
-        "p_against": effects.p_outside(logs, math.log1p(margin)),
-        "blocks": len(logs),
-        "strain": max(smallest, 0.0) / margin,
-    }
-    outcome, limit = estimate.outcome(logs, margin), margin_text(margin, terms.RATIO)
-    if outcome == outcomes.EQUIVALENT:
-        inner = terms.interval(facts["low90"], facts["high90"])
-        return in_cell(cell, terms.SUPPORTED, f"90 % interval {inner} lies within {limit}", **facts)
-    if outcome == outcomes.DIFFERENT:
-        outer = terms.interval(facts["low95"], facts["high95"])
-        reason = f"95 % interval {outer} lies outside {limit}"
-        return in_cell(cell, terms.CONTRADICTED, reason, **facts)
-    found = in_cell(cell, terms.INCONCLUSIVE, "", **facts)
-    would = margin_text(max(found.needed, smallest), terms.RATIO)
-    reason = f"not shown within {limit}; {would} would pass"
-    return in_cell(cell, terms.INCONCLUSIVE, reason, **facts)
+    decision = decide(logs, margin)
+    finding = about(
+        cell,
+        decision,
+        control=control(cell.effects(control=True), margin),
+        unit=wording.RATIO,
+        p_value=decision.p_equivalence,
+        p_against=p_outside(logs, math.log1p(margin)),
+        strain=max(decision.smallest_margin, 0.0) / margin,
+    )
+    limit = wording.margin(margin)
+    return finding.concluded(
+        same=f"90 % interval {wording.interval(*decision.interval90)} lies within {limit}",
+        different=f"95 % interval {wording.interval(*decision.interval95)} lies outside {limit}",
+        neither=f"not shown within {limit}; {wording.margin(finding.needed)} would pass",
+    )
 
 
 RULE = Equivalence()
