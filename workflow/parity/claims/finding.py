@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from parity.analysis import outcomes
 from parity.analysis.decision import (
     CONTROL_DIFFERS,
@@ -16,7 +18,7 @@ from parity.analysis.decision import (
     decide,
     objection_of,
 )
-from parity.analysis.estimate import Effects
+from parity.analysis.estimate import Effects, p_outside
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
@@ -116,6 +118,20 @@ def too_few_in(cell: Cell, blocks: int, needed: int = 2) -> Finding:
 def control(effects: Effects, margin: float, ratio: bool = True) -> Decision:
     """What the A/A pair gives at a margin."""
     return decide(effects, margin, ratio) if len(effects) >= 2 else WITHOUT_CONTROL
+
+
+def tested(subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, margin: float) -> Finding:
+    """The equivalence test of log ratios, and of the A/A pair's at the same margin."""
+    decision = decide(logs, margin)
+    return about(
+        subject,
+        decision,
+        control=control(of_pair, margin),
+        unit=wording.RATIO,
+        p_value=decision.p_equivalence,
+        p_against=p_outside(logs, math.log1p(margin)),
+        strain=decision.smallest_margin / margin,
+    )
 
 
 def gated(found: Finding, proves_sameness: bool) -> Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.claims.judging_data import Selection
-from parity.claims.published import COLUMNS, Published
+from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
 from parity.core.documents import canonical
 from parity.core.errors import UserError
@@ -103,7 +102,7 @@ def load_register(path: Path, published: Path) -> Register:
             a published number that is not there; with the claim.
     """
     document = load_checked(path, "claims")
-    numbers = _published(published)
+    numbers = load_published(published)
     repeated = [name for name, count in Counter(c["id"] for c in document["claims"]).items()
                 if count > 1]  # fmt: skip
     if repeated:
@@ -191,31 +190,3 @@ def _test(
         cells=Selection.of(entry["cells"]),
         instead_of=entry.get("instead_of", ""),
     )
-
-
-def _published(path: Path) -> dict[str, dict[str, Published]]:
-    """The published numbers by claim and `<metric>/<runtime>`.
-
-    Raises:
-        UserError: other columns, a value that is no number, or a key given twice.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), tuple(reader.fieldnames or ())
-    except OSError as error:
-        raise UserError(f"the published numbers cannot be read: {error}", where=str(path)) from None
-    if columns != COLUMNS:
-        raise UserError(
-            "the columns are not those of published claims",
-            where=str(path),
-            allowed=", ".join(COLUMNS),
-        )
-    found: dict[str, dict[str, Published]] = {}
-    for line, row in enumerate(rows, start=2):
-        where, key = f"{path}: line {line}", f"{row['metric']}/{row['runtime']}"
-        of_claim = found.setdefault(row["claim"], {})
-        if key in of_claim:
-            raise UserError(f"{row['claim']} has {key} twice", where=where)
-        of_claim[key] = Published.of(row, where)
-    return found

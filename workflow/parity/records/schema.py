@@ -213,9 +213,7 @@ IMAGES = TableSchema(
         column("digest", _S, "Content hash in this format; empty if it could not be made."),
         column("parent", _S, "Format that it was made from."),
         column("parent_digest", _S, "Content hash of that parent."),
-        column(
-            "bytes", _I, "Size on disk; of the store's own answer for image stores.", "B", True
-        ),
+        column("bytes", _I, "Size on disk; of the store's own answer for image stores.", "B", True),
         column("seconds", _F, "Time the conversion took.", "s", True),
         column("tool", _S, "Program and version that made it."),
         column("reason", _S, "Why it could not be made; empty otherwise."),

@@ -37,4 +37,4 @@ def _look(cell: Cell, theirs: str) -> Finding:
     return about(cell, Decision(len(values)), against="").ended(terms.NOT_TESTED, reason)
 
 
-RULE = Anchor()
+RULES = (Anchor(),)

@@ -72,4 +72,4 @@ def _decide(expected: np.ndarray, decision: Decision, bound: float, p: float) ->
     return terms.INCONCLUSIVE, "leaves the direction open"
 
 
-RULE = Direction()
+RULES = (Direction(),)

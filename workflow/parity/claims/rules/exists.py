@@ -56,4 +56,4 @@ def _look(cell: Cell, expect: bool, scope: Scope) -> Finding:
     return finding.ended(terms.SUPPORTED if as_expected else terms.CONTRADICTED, said)
 
 
-RULE = Exists()
+RULES = (Exists(),)

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from parity.analysis import outcomes
-from parity.analysis.decision import Decision, decide
-from parity.analysis.estimate import p_outside
 from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, control, too_few
+from parity.claims.finding import Finding, absent, tested, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
 from parity.claims.series import Series
@@ -73,25 +70,16 @@ def _look(pair: Series, margin: float) -> list[Finding]:
         reason = f"too few blocks that hold both arms at both levels: {held} of 2"
         return [too_few(pair, held, reason)]
     reference, double = pair.cells[0].pair
-    of_pair = control(_effects(pair.cells, double, reference).interaction, margin)
+    of_pair = _effects(pair.cells, double, reference).interaction
     return [
-        _interaction(pair, found.interaction, margin, of_pair),
-        _main(pair, found.second, margin, of_pair),
+        _interaction(pair, tested(pair, found.interaction, of_pair, margin), margin),
+        _main(pair, tested(pair, found.second, of_pair, margin)),
     ]
 
 
-def _interaction(pair: Series, logs: np.ndarray, margin: float, of_pair: Decision) -> Finding:
+def _interaction(pair: Series, finding: Finding, margin: float) -> Finding:
     """Whether the container costs the same at both levels."""
-    decision = decide(logs, margin)
-    finding = about(
-        pair,
-        decision,
-        control=of_pair,
-        unit=wording.RATIO,
-        p_value=decision.p_equivalence,
-        p_against=p_outside(logs, math.log1p(margin)),
-        strain=decision.smallest_margin / margin,
-    )
+    decision = finding.decision
     said = f"interaction {wording.interval(*decision.interval95)}"
     return finding.concluded(
         same=f"{said} is nothing within {wording.margin(margin)}",
@@ -100,19 +88,17 @@ def _interaction(pair: Series, logs: np.ndarray, margin: float, of_pair: Decisio
     )
 
 
-def _main(pair: Series, logs: np.ndarray, margin: float, of_pair: Decision) -> Finding:
-    """Whether the factor has an effect of its own."""
-    decision = decide(logs, margin)
+def _main(pair: Series, same: Finding) -> Finding:
+    """Whether the factor has an effect of its own; `same` tests that it has none."""
+    decision = same.decision
     differs = decision.outcome == outcomes.DIFFERENT
-    finding = about(
-        pair,
-        replace(decision, smallest_margin=math.nan),
+    finding = replace(
+        same,
         metric=f"{pair.metric} (factor)",
-        control=of_pair,
-        unit=wording.RATIO,
-        p_value=p_outside(logs, math.log1p(margin)),
+        decision=replace(decision, smallest_margin=math.nan),
+        p_value=same.p_against,
         # It contradicts if the factor does nothing.
-        p_against=decision.p_equivalence,
+        p_against=same.p_value,
         strain=0.0 if differs else 1.0,
     )
     said = f"effect of {pair.along} {wording.interval(*decision.interval95)}"
@@ -135,4 +121,4 @@ def _effects(cells: Iterable[Cell], arm: str, against: str) -> TwoByTwo:
     return two_by_two(frame, (against, arm), ("low", "high"))
 
 
-RULE = Interaction()
+RULES = (Interaction(),)

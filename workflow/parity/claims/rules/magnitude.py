@@ -89,4 +89,4 @@ def _added(published: Published) -> float | None:
     return published.value - 1 if published.unit == FACTOR_UNIT else None
 
 
-RULE = Magnitude()
+RULES = (Magnitude(),)

@@ -15,7 +15,7 @@ NAME = {"$ref": "#/$defs/name"}
 
 
 class Rule(ABC):
-    """One decision rule. A module of this package exports `RULE: Rule`.
+    """One decision rule. A module of this package lists its own in `RULES`.
 
     Attributes:
         name: as the register calls it.

@@ -84,4 +84,4 @@ def _look(cell: Cell, quantile: float, margin: float) -> Finding:
     )
 
 
-RULE = QuantileRatio()
+RULES = (QuantileRatio(),)

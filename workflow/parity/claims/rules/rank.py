@@ -118,4 +118,4 @@ def resampled_tau(table: np.ndarray) -> np.ndarray:
     return np.array([tau(table[rows].mean(axis=0)) for rows in drawn])
 
 
-RULE = Rank()
+RULES = (Rank(),)

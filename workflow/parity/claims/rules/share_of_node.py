@@ -66,4 +66,4 @@ class ShareOfNode(CellRule):
         )
 
 
-RULE = ShareOfNode()
+RULES = (ShareOfNode(),)
