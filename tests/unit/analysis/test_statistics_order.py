@@ -75,6 +75,13 @@ def test_two_by_two_by_hand() -> None:
     assert factorial.two_by_two(frame[1:], ("host", "box"), ("no", "yes")).blocks == ("y",)
 
 
+@pytest.mark.parametrize("rows", [[], [("x", "a", "c", 0.0)]])
+def test_two_by_two_without_a_whole_block_has_no_effects(rows: list) -> None:
+    frame = pd.DataFrame(rows, columns=["block", "first", "second", "log"])
+    found = factorial.two_by_two(frame, ("a", "b"), ("c", "d"))
+    assert (found.blocks, len(found.first), len(found.interaction)) == ((), 0, 0)
+
+
 def test_holm_of_a_worked_example() -> None:
     assert multiplicity.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert multiplicity.holm([]) == () and multiplicity.holm([0.04]) == (0.04,)
@@ -95,7 +102,7 @@ def test_holm_of_a_worked_example() -> None:
         lambda: multiplicity.holm([math.nan]),
         lambda: factorial.two_by_two(
             pd.DataFrame({"block": ["x"], "first": ["a"], "second": ["c"], "log": [0.0]}),
-            ("a", "b"),
+            ("a", "a"),
             ("c", "d"),
         ),
     ],
