@@ -28,6 +28,12 @@ from parity.measure.documents import (
     Started,
 )
 
+Upgrade = Callable[[Content], Content]
+# What a session found before anything was timed, and how the block's first node was after it.
+SESSION_START, SESSION_END = "session-{}-start.json", "session-{}-end.json"
+# What a node answers, beside the question.
+NODE_ANSWER = "node-{}.json"
+
 
 def _shape(key: str) -> Callable[[Mapping[str, Any]], Any]:
     """The version of a content; of those that say 1 or nothing, 2 if they have the key."""
@@ -66,14 +72,18 @@ def _end_with_busy_fraction(content: Content) -> Content:
     return {"busy_fraction": None} | content
 
 
+def _in_sessions(content: Content, of_start: Upgrade, of_end: Upgrade) -> Content:
+    """A block whose sessions' parts are changed."""
+    return in_parts(
+        content,
+        "sessions",
+        lambda session: in_parts(in_parts(session, "start", of_start), "end", of_end),
+    )
+
+
 def _block_with_allocations(content: Content) -> Content:
     """1 to 2: what its sessions found is of the same age."""
-
-    def session(content: Content) -> Content:
-        begun = in_parts(content, "start", _start_with_allocation)
-        return in_parts(begun, "end", _end_with_busy_fraction)
-
-    return in_parts(content, "sessions", session)
+    return _in_sessions(content, _start_with_allocation, _end_with_busy_fraction)
 
 
 def _block_numbered(content: Content) -> Content:
@@ -82,10 +92,7 @@ def _block_numbered(content: Content) -> Content:
     def numbered(part: Content) -> Content:
         return {"version": BLOCK_VERSION} | part
 
-    def session(content: Content) -> Content:
-        return in_parts(in_parts(content, "start", numbered), "end", numbered)
-
-    return in_parts(content, "sessions", session)
+    return _in_sessions(content, numbered, numbered)
 
 
 def _shape_of_block(content: Mapping[str, Any]) -> Any:
@@ -141,29 +148,14 @@ def next_session(block: Path) -> int:
     return 1 + max((_number(path) for path in block.glob("session-*")), default=0)
 
 
-def start_path(block: Path, number: int) -> Path:
-    """Where a session says what it found before anything was timed."""
-    return block / f"session-{number}-start.json"
-
-
-def end_path(block: Path, number: int) -> Path:
-    """Where a session says how the block's first node was after it."""
-    return block / f"session-{number}-end.json"
-
-
-def answer_path(folder: Path, node_name: str) -> Path:
-    """Where a node lays its answer, beside the question."""
-    return folder / f"node-{node_name}.json"
-
-
 def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
     """The sessions of the block in a folder, first to last; raises UserError."""
-    numbers = sorted(_number(path) for path in block.glob("session-*-start.json"))
+    numbers = sorted(_number(path) for path in block.glob(SESSION_START.format("*")))
     return tuple(
         SessionRecord(
             number=number,
-            start=_START.read(start_path(block, number)),
-            end=_END.read(end) if (end := end_path(block, number)).exists() else None,
+            start=_START.read(block / SESSION_START.format(number)),
+            end=_END.read(end) if (end := block / SESSION_END.format(number)).exists() else None,
         )
         for number in numbers
     )

@@ -23,7 +23,7 @@ from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
 from parity.measure import gates, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
-from parity.measure.block_folder import QUESTION, answer_path
+from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import WORK
@@ -175,7 +175,7 @@ def main(words: Sequence[str] | None = None) -> None:
     folder = parser.parse_args(words).folder
     with shown_to_the_user():
         answer = check_node(QUESTION.read_in(folder), folder)
-        write_document(answer_path(folder, answer.state.node_name), answer)
+        write_document(folder / NODE_ANSWER.format(answer.state.node_name), answer)
 
 
 if __name__ == "__main__":

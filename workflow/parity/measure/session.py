@@ -23,11 +23,11 @@ from parity.measure import gates
 from parity.measure.allocation import Allocation
 from parity.measure.block_folder import (
     ANSWER,
+    NODE_ANSWER,
     QUESTION,
-    answer_path,
-    end_path,
+    SESSION_END,
+    SESSION_START,
     next_session,
-    start_path,
 )
 from parity.measure.documents import (
     ArmState,
@@ -106,7 +106,7 @@ def begin_session(
         block_gates=(idle_gate_of_all(nodes, system.max_busy_fraction),),
         system=system,
     )
-    write_document(start_path(folder, number), _start(session, nodes))
+    write_document(folder / SESSION_START.format(number), _start(session, nodes))
     return session
 
 
@@ -140,7 +140,7 @@ def _check_all(
     QUESTION.write_in(folder, question)
     command = [sys.executable, "-m", "parity.measure.node_check", str(folder)]
     output_of(on_each_node(system.launcher, question.nodes, command))
-    paths = {host: answer_path(folder, host) for host in allocation.hosts}
+    paths = {host: folder / NODE_ANSWER.format(host) for host in allocation.hosts}
     if missing := [host for host, path in paths.items() if not path.exists()]:
         raise UserError(
             f"these nodes left no answer: {', '.join(missing)}",
@@ -195,7 +195,7 @@ def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
 def end_session(session: Session, folder: Path) -> None:
     """Write down the first node's state after the block."""
     end = SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
-    write_document(end_path(folder, session.number), end)
+    write_document(folder / SESSION_END.format(session.number), end)
 
 
 def now() -> str:

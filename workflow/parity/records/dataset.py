@@ -61,11 +61,6 @@ class FileList:
     sums: dict[str, str]
 
     @classmethod
-    def of(cls, folder: Path, names: list[str]) -> FileList:
-        """The list of these files as they are now."""
-        return cls({name: _sha256(folder / name) for name in names})
-
-    @classmethod
     def read(cls, folder: Path) -> FileList:
         """The list that an archived dataset has; raises OSError if it has none."""
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
@@ -133,7 +128,7 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         if name != PROVENANCE:
             shutil.copyfile(live / name, temporary / name)
     write_document(temporary / PROVENANCE, origin)
-    FileList.of(temporary, names).write(temporary)
+    FileList({name: _sha256(temporary / name) for name in names}).write(temporary)
     temporary.rename(archive)
     return archive
 

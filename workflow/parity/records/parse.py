@@ -33,6 +33,10 @@ from parity.records.surroundings import (
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
+_MEASURED = ("wall_seconds", "user_seconds", "system_seconds", "steal_fraction", "load_before")
+_DIGESTS = ("environment_sha256", "image_digest")
+# Columns of a run that are fields of its record.
+_COPIED = ("session", "reason", "detail", "exit_code", "started", *_MEASURED, *_DIGESTS)
 
 
 @dataclass(frozen=True)
@@ -194,24 +198,14 @@ def _blank(context: Context, planned: PlannedRun, attempt: int) -> Row:
         "runtime": context.plan.arm_runtimes[run.arm],
         "parameters": canonical(case.parameters),
         "final": True,
-        "session": None,
         "stage": "planned",
         "reason": INTERRUPTED,
         "detail": "the runner was ended before this attempt was",
-        "exit_code": None,
         "started": "",
-        "wall_seconds": None,
-        "user_seconds": None,
-        "system_seconds": None,
-        "steal_fraction": None,
-        "load_before": None,
         "command": "[]",
-        "environment_sha256": "",
         "evidence": "{}",
-        "image_digest": "",
-        "binary_sha256": "",
-        "closure_sha256": "",
-        "stdout_sha256": "",
+        **dict.fromkeys(("session", "exit_code", *_MEASURED)),
+        **dict.fromkeys((*_DIGESTS, "binary_sha256", "closure_sha256", "stdout_sha256"), ""),
     }
 
 
@@ -228,20 +222,9 @@ def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
     binary = measured_binary(audited, record.last_command)
     return row | {
         "stage": "ran",
-        "session": record.session,
-        "reason": record.reason,
-        "detail": record.detail,
-        "exit_code": record.exit_code,
-        "started": record.started,
-        "wall_seconds": record.wall_seconds,
-        "user_seconds": record.user_seconds,
-        "system_seconds": record.system_seconds,
-        "steal_fraction": record.steal_fraction,
-        "load_before": record.load_before,
+        **{column: getattr(record, column) for column in _COPIED},
         "command": json.dumps(record.last_command),
-        "environment_sha256": record.environment_sha256,
         "evidence": canonical(record.evidence),
-        "image_digest": record.image_digest,
         "binary_sha256": binary.sha256 if binary else "",
         "closure_sha256": binary.closure_sha256 if binary else "",
         "stdout_sha256": hashlib.sha256(attempt.raw["stdout"]).hexdigest(),
