@@ -169,8 +169,8 @@ class BlockRun:
             reason = said = why.reason
         else:
             attempts = history.attempts_of(self._folder_of(run))
-            reason, last = history.last_reason(attempts), attempts[-1]
-            said = reason or f"{last.wall_seconds if last else 0:.2f} s"
+            reason, good = history.last_reason(attempts), history.good_record(attempts)
+            said = f"{good.wall_seconds:.2f} s" if good else reason
         block_progress.count(run.name, reason, why is None, self.folder)
         place = f"{self._position(run):>3}/{len(self.block.runs)}"
         print(f"{self.block.name}  {place}  {run.name:<32} {said}", flush=True)
