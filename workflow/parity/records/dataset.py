@@ -13,6 +13,7 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.plan.plan import read_plan
 from parity.records import schema
+from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import parse_all
 
 VERBATIM = ("raw", "blocks")
@@ -26,7 +27,7 @@ FILES = sorted(
 )
 # What it may hold beside them: the noise audit of the system that it was measured on, and
 # the record of what Spack built for it.
-OPTIONAL = ("harness.json", "native.json")
+OPTIONAL = (NOISE_AUDIT, "native.json")
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:

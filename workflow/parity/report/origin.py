@@ -10,9 +10,8 @@ from typing import Any
 
 from parity.records import schema
 from parity.records.dataset import PROVENANCE, provenance
+from parity.records.noise_audit import NoiseAudit, read_noise_audit
 from parity.report import system_kind
-from parity.report.text import noise_audit
-from parity.report.text.noise_audit import Audit
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Origin:
         facts: what `parity.records.dataset.provenance` says.
         systems: name and kind of each system that measured it, such as `machine (vm)`.
         scale_labels: the kinds of these systems.
-        harness: what the harness itself costs there; None if nobody measured it.
+        noise_audit: what the harness itself costs there; None if nobody measured it.
     """
 
     facts: Mapping[str, Any]
     systems: tuple[str, ...]
     scale_labels: tuple[str, ...]
-    harness: Audit | None
+    noise_audit: NoiseAudit | None
 
     @property
     def note(self) -> str:
@@ -46,5 +45,5 @@ def load(folder: Path) -> Origin:
         facts=json.loads(brought.read_text("utf-8")) if brought.exists() else provenance(folder),
         systems=tuple(sorted({f"{start['system']} ({start['scale_label']})" for start in starts})),
         scale_labels=tuple(sorted({start["scale_label"] for start in starts})),
-        harness=noise_audit.load(folder),
+        noise_audit=read_noise_audit(folder),
     )
