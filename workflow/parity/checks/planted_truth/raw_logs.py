@@ -1,4 +1,7 @@
-"""The files that one attempt leaves, with a record that the real runner's own code writes."""
+"""The raw logs of a planted study: what the runner and the programs leave in block folders.
+
+All documents that the real runner writes are made here, by its own code where it has some.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,34 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from parity.checks.planted_truth.campaign import RECIPE, image_of
+import msgspec
+import numpy as np
+
+from parity.checks.planted_truth.campaign import RECIPE, SYSTEM, Campaign, image_of, sha256
 from parity.checks.planted_truth.outputs import NODE, Printer
+from parity.checks.planted_truth.planted_effects import shared_costs
+from parity.checks.planted_truth.runner_simulation import (
+    ABSENT,
+    INTERRUPTED,
+    OTHER_WORK,
+    TRUNCATED,
+    Attempt,
+    SimulatedBlock,
+    simulate,
+)
 from parity.measure import inner_command, storage
+from parity.measure.block import BLOCK_VERSION
 from parity.measure.gates import Gate
+from parity.measure.node_check import ArmState
 from parity.measure.record import Order, Seen, record
+from parity.measure.session import sessions
 from parity.measure.timed_process import Finished
+from parity.plan.plan import Block, Plan
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Launch
 
-# How an attempt can end; of the failing ones the reason code of the real runner.
-GOOD, INTERRUPTED = "good", "interrupted"
-TRUNCATED, OTHER_WORK = "truncated", "wrong-size"
-FAILING = ("not-started", "exit-status", "signal", "timeout", "gate-where", "gate-steal")
+MINUTES_PER_BLOCK = 24 * 60
+# Endings that leave only a part of the output.
 _CUT_OFF = (TRUNCATED, INTERRUPTED, "exit-status", "signal", "timeout")
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 MAX_STEAL = 0.1
@@ -32,22 +50,128 @@ _INSIDE = {name: str(4_026_532_177 + number) for number, name in enumerate(NAMES
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One attempt: where it stands in the study, how it ended, and what it cost.
+class Planted:
+    """A study on disk, and what is known of it beforehand.
 
     Attributes:
-        number: from 1.
-        session: of the runner in the block, from 1.
-        minutes: since the study began.
+        plan: the plan.
+        folders: of the blocks that were made.
+        endings: stage and reason of every planned run, by block and run.
     """
 
-    case: str
-    arm: str
-    number: int
-    session: int
-    ending: str
-    log_cost: float
-    minutes: float
+    plan: Plan
+    folders: tuple[Path, ...]
+    endings: Mapping[tuple[str, str], tuple[str, str]]
+
+
+def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
+    """Write the raw logs of a campaign below a folder; the same seed, the same logs.
+
+    Args:
+        golden: folder of the golden outputs.
+    """
+    random = np.random.default_rng(seed)
+    plan = campaign.plan(seed)
+    parameters = {case.name: case.parameters for case in plan.cases}
+    writer = Writer(campaign.printer, golden, parameters)
+    costs, nodes = shared_costs(campaign.effects, plan.blocks, random)
+    folders: list[Path] = []
+    endings: dict[tuple[str, str], tuple[str, str]] = {}
+    for number, block in enumerate(plan.blocks):
+        name, runs = block.name, block.runs
+        if random.random() < campaign.effects.misfortune.lost:
+            endings |= {(name, run.name): ("planned", "not-run") for run in runs}
+            continue
+        simulated = SimulatedBlock(runs, f"node-{nodes[number]}", number * MINUTES_PER_BLOCK)
+        simulate(simulated, campaign.effects, costs[number], random)
+        endings |= {(name, run): end for run, end in simulated.endings().items()}
+        folders.append(folder / name)
+        _write_block(campaign, writer, plan, block, simulated, folders[-1])
+    return Planted(plan, tuple(folders), endings)
+
+
+def _write_block(
+    campaign: Campaign,
+    writer: Writer,
+    plan: Plan,
+    block: Block,
+    simulated: SimulatedBlock,
+    folder: Path,
+) -> None:
+    folder.mkdir(parents=True)
+    for attempts in simulated.attempts.values():
+        for attempt in attempts:
+            writer.write(attempt, folder / "runs" / f"{attempt.case}.{attempt.arm}")
+    for number in range(1, simulated.sessions + 1):
+        last = number == simulated.sessions
+        start = _start(campaign, simulated.absent if last else "", simulated)
+        write(folder / f"session-{number}-start.json", start)
+        if last:
+            ended = at(simulated.begin + MINUTES_PER_BLOCK)
+            end = {"ended": ended, "busy_fraction": 0.0, "node": _facts(simulated.node)}
+            write(folder / f"session-{number}-end.json", end)
+    summary = {
+        "version": BLOCK_VERSION,
+        "campaign": plan.campaign,
+        "block": block.name,
+        "number": block.number,
+        "runs": [msgspec.to_builtins(run) for run in block.runs],
+        "sessions": sessions(folder),
+        "not_started": simulated.not_started,
+    }
+    write(folder / "block.json", summary)
+
+
+def _start(campaign: Campaign, absent: str, simulated: SimulatedBlock) -> dict[str, Any]:
+    """What a session finds before anything is timed."""
+    names = campaign.all_arms
+    binary = {
+        "benchmark": campaign.benchmark,
+        "path": campaign.printer.benchmark.binaries[0],
+        "sha256": sha256("binary"),
+        "build_id": sha256("build")[:40],
+        "closure": [{"library": "libc.so.6", "sha256": sha256("library")}],
+        "closure_sha256": sha256("closure"),
+    }
+    return {
+        "started": at(simulated.begin),
+        "program": {
+            "commit": "0" * 40,
+            "changed": False,
+            "package_sha256": sha256("package"),
+            "lock_sha256": sha256("lock"),
+            "python": "3.11.0",
+        },
+        "system": SYSTEM,
+        "scale_label": "vm",
+        "allocation": {},
+        "node_name": simulated.node,
+        "node": _facts(simulated.node),
+        "busy_fraction": 0.0,
+        "arms": {name: _state(name, absent).as_record() for name in names},
+        "binaries": [{"arm": name} | binary for name in names if name != absent],
+        "other_nodes": [],
+    }
+
+
+def _state(name: str, absent: str) -> ArmState:
+    """What the session finds out about an arm."""
+    why = ABSENT if name == absent else {"reason": "", "detail": ""}
+    image = image_of(name)
+    recipe = RECIPE if arms()[name].image_format else ""
+    return ArmState(image, recipe, Gate("image", True), version="planted 1.0", **why)
+
+
+def _facts(node: str) -> dict[str, str]:
+    """The little of a node's facts that the analysis reads."""
+    return {
+        "hostname": node,
+        "cpu_model": "planted",
+        "kernel": "planted",
+        "memory_total": "24684092 kB",
+        "memory_available": "23367848 kB",
+        "last_level_cache": "272629760 B",
+    }
 
 
 @dataclass(frozen=True)
