@@ -12,7 +12,7 @@ from parity.analysis.outcomes import NOT_TESTED
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.records import schema
-from parity.records.dataset import broken_files
+from parity.records.dataset import CHECKSUMS, broken_files
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def refuse_broken(archive: Path) -> None:
         raise UserError(
             f"the archive was changed: {', '.join(broken)}",
             where=str(archive),
-            allowed="files with the checksums in SHA256SUMS",
+            allowed=f"files with the checksums in {CHECKSUMS}",
             action="restore these files, for instance with git checkout",
         )
 

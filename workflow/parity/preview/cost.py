@@ -12,6 +12,7 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.files import read_json
+from parity.measure.block_folder import BLOCK
 from parity.plan.plan import Block, Case, Plan, jobs_of
 from parity.plan.system import System
 from parity.preview.probe import Probe, probes
@@ -84,7 +85,7 @@ def surroundings_of(
         system=system,
         jobs=jobs,
         before=seconds_before(plan, [table for table in tables if table.exists()]),
-        done={name for name in names if (BLOCK_FOLDERS / name / "block.json").exists()},
+        done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_json(images) if images.exists() else None,
         probes=probes(used, plan.provider),
@@ -123,8 +124,8 @@ def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
     Args:
         blocks: the folder of all blocks.
     """
-    finished = [path.parent for path in blocks.glob("*/block.json")]
-    finished.sort(key=lambda folder: (folder / "block.json").stat().st_mtime)
+    finished = [path.parent for path in blocks.glob(f"*/{BLOCK.file}")]
+    finished.sort(key=lambda folder: (folder / BLOCK.file).stat().st_mtime)
     own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
     weighed = (own or finished)[-BLOCKS_WEIGHED:]
     runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))

@@ -6,12 +6,10 @@ there were versions count as 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import Document, as_document, parse_json, read_text, write_document
-from parity.core.errors import UserError
+from parity.core.documents import Content, Document, Format
 
 NOISE_AUDIT = "harness.json"
 NOISE_AUDIT_VERSION = 2
@@ -83,38 +81,16 @@ class NoiseAudit(Document, frozen=True):
 
 
 def read_noise_audit(folder: Path) -> NoiseAudit | None:
-    """The audit beside a dataset's plan; None if nobody measured it there.
-
-    Raises:
-        UserError: it is no such document, or of a version that is not known here.
-    """
-    path = folder / NOISE_AUDIT
-    if not path.exists():
-        return None
-    content = _newest(parse_json(read_text(path), str(path)), str(path))
-    return as_document(content, NoiseAudit, str(path))
+    """The audit beside a dataset's plan; None if nobody measured it there; raises UserError."""
+    return _FORMAT.read_in(folder) if _FORMAT.is_in(folder) else None
 
 
 def write_noise_audit(folder: Path, audit: NoiseAudit) -> None:
     """Write an audit beside a plan, whole or not at all."""
-    write_document(folder / NOISE_AUDIT, audit)
+    _FORMAT.write_in(folder, audit)
 
 
-def _newest(content: Any, where: str) -> Any:
-    """An audit's content in the present shape; what is none is left to the class to refuse."""
-    if not isinstance(content, dict) or content.get("version") == NOISE_AUDIT_VERSION:
-        return content
-    if "version" in content:
-        raise UserError(
-            f"a noise audit of version {content['version']!r} is not known here",
-            where=f"{where}: version",
-            allowed=f"{NOISE_AUDIT_VERSION}, or none",
-            action="read it with the version of Parity that wrote it, or audit anew",
-        )
-    return _with_ratios(content)
-
-
-def _with_ratios(content: Mapping[str, Any]) -> dict[str, Any]:
+def _with_ratios(content: Content) -> Content:
     """1 to 2: each clock's ratio is a part of its own; pairs are counted by their values."""
     clocks = {"own": "", "outer": "outer_"}
     moved = {f"{prefix}{name}" for prefix in clocks.values() for name in _RATIO} | {"pairs"}
@@ -122,4 +98,13 @@ def _with_ratios(content: Mapping[str, Any]) -> dict[str, Any]:
     for clock, prefix in clocks.items():
         names = [name for name in _RATIO if f"{prefix}{name}" in content]
         kept[clock] = {name: content[f"{prefix}{name}"] for name in names}
-    return kept | {"version": NOISE_AUDIT_VERSION}
+    return kept
+
+
+_FORMAT = Format(
+    NoiseAudit,
+    NOISE_AUDIT_VERSION,
+    {1: _with_ratios},
+    shape=lambda content: content.get("version", 1),
+    file=NOISE_AUDIT,
+)

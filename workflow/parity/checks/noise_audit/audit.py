@@ -11,7 +11,7 @@ from typing import Any
 
 from parity.analysis.estimate import estimate
 from parity.benchmarks import benchmarks
-from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
 from parity.checks.noise_audit.script import BLOCKS, Pair
 from parity.core.commands import output_of
@@ -48,10 +48,12 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
         bare.append((_own_seconds(case, left.with_suffix(".stdout"), outer), outer))
     for run in runs:
         place = blocks / pair.block / "runs" / run.name
-        records = history.records(place)
-        if not records or records[-1]["reason"]:
-            raise UserError(records[-1]["reason"] if records else "the block did not end")
-        outer = records[-1]["wall_seconds"]
+        attempts = history.attempts_of(place)
+        record = history.good_record(attempts)
+        if record is None or record.wall_seconds is None:
+            reason = history.last_reason(attempts) if attempts else "the block did not end"
+            raise UserError(reason)
+        outer = record.wall_seconds
         inside.append((_own_seconds(case, place / "attempt-1/stdout", outer), outer))
     return PairTimes(
         pair=pair.number,
@@ -174,7 +176,7 @@ def measure(
 
 def _program(plan: Plan) -> Sequence[str]:
     """The words of the plan's program; they do not depend on the node that it runs on."""
-    case, here = plan.cases[0], NodeFacts(**node.node_facts())
+    case, here = plan.cases[0], node.node_facts()
     return benchmarks()[case.benchmark].program(case.parameters, here).argv
 
 

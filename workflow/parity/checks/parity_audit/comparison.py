@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parity.analysis.identity import CONFOUNDED, identity
-from parity.checks.parity_audit.side import Binary, Programs, Side
+from parity.checks.parity_audit.side import ProgramFile, Programs, Side
 from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.spack_paths import VIEW
@@ -135,7 +135,7 @@ def _program(path: str, side: Side, base: Side) -> Program:
     )
 
 
-def _other_libraries(ours: Binary, theirs: Binary) -> tuple[str, ...]:
+def _other_libraries(ours: ProgramFile, theirs: ProgramFile) -> tuple[str, ...]:
     other = set(ours.closure) ^ set(theirs.closure)
     return tuple(sorted({library.library for library in other}))
 

@@ -14,9 +14,10 @@ from parity.checks.parity_audit.interface import is_whole, parse_interface, ques
 from parity.core.documents import Document
 from parity.measure import node, storage
 from parity.measure.arm_audit import AuditError, run_in_arm
+from parity.measure.documents import ArmState, Library
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
-from parity.measure.node_check import ArmState, arm_state, host_namespaces
+from parity.measure.node_check import arm_state, host_namespaces
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
@@ -26,14 +27,7 @@ from parity.software.binaries import parse_audit
 Programs = Mapping[str, Sequence[str]]
 
 
-class Library(Document, frozen=True):
-    """A library that a program resolves: its name and SHA-256."""
-
-    library: str
-    sha256: str
-
-
-class Binary(Document, frozen=True):
+class ProgramFile(Document, frozen=True):
     """A program as an arm has it; all but the path is empty where it is not there.
 
     Attributes:
@@ -68,12 +62,12 @@ class Side(Document, frozen=True):
     reason: str = ""
     version: str = ""
     image_digest: str = ""
-    programs: dict[str, Binary] = msgspec.field(default_factory=dict)
+    programs: dict[str, ProgramFile] = msgspec.field(default_factory=dict)
     interface: dict[str, str] = msgspec.field(default_factory=dict)
 
-    def program(self, path: str) -> Binary:
+    def program(self, path: str) -> ProgramFile:
         """The program at `path`; an empty one if it is not there."""
-        return self.programs.get(path) or Binary(path=path)
+        return self.programs.get(path) or ProgramFile(path=path)
 
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -101,7 +95,7 @@ def ask_all(plan: Plan, images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
     storage.private_folder(SCRATCH)
     with storage.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
-        cpus = node.node_facts()["cpus"]
+        cpus = node.node_facts().cpus
         ask = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
         # Nothing is timed, and most of it is hashing.
         with ThreadPoolExecutor(max_workers=len(cpus)) as pool:
@@ -140,7 +134,7 @@ def _ask(
     witness = evidence(answer.stderr)
     if doubt := _doubt(arm, state, answer.stdout, witness, ours):
         return because(reason=doubt)
-    programs = msgspec.convert(parse_audit(answer.stdout), list[Binary])
+    programs = msgspec.convert(parse_audit(answer.stdout), list[ProgramFile])
     return msgspec.structs.replace(
         side,
         programs={program.path: program for program in programs},

@@ -5,34 +5,42 @@ All documents that the real runner writes are made here, by its own code where i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from parity.checks.planted_truth.campaign import RECIPE, SYSTEM, Campaign, image_of, sha256
 from parity.checks.planted_truth.outputs import NODE, Printer
 from parity.checks.planted_truth.planted_effects import shared_costs
 from parity.checks.planted_truth.runner_simulation import (
-    ABSENT,
     INTERRUPTED,
+    NOT_STARTED,
     OTHER_WORK,
     TRUNCATED,
     Attempt,
     SimulatedBlock,
     simulate,
 )
-from parity.measure import inner_command, storage
-from parity.measure.block import BLOCK_VERSION
-from parity.measure.gates import Gate
-from parity.measure.node_check import ArmState
+from parity.core.documents import Document, canonical
+from parity.measure import inner_command
+from parity.measure.block_folder import BLOCK, RECORD, STARTED, read_sessions
+from parity.measure.documents import (
+    ArmState,
+    Binary,
+    BlockRecord,
+    Gate,
+    Library,
+    ProgramIdentity,
+    SessionEnd,
+    SessionStart,
+    Started,
+)
 from parity.measure.record import Order, Seen, record
-from parity.measure.session import sessions
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Plan
 from parity.runtimes import arms
@@ -108,58 +116,65 @@ def _write_block(
         write(folder / f"session-{number}-start.json", start)
         if last:
             ended = at(simulated.begin + MINUTES_PER_BLOCK)
-            end = {"ended": ended, "busy_fraction": 0.0, "node": _facts(simulated.node)}
+            end = SessionEnd(ended=ended, busy_fraction=0.0, facts=_facts(simulated.node))
             write(folder / f"session-{number}-end.json", end)
-    summary = {
-        "version": BLOCK_VERSION,
-        "campaign": plan.campaign,
-        "block": block.name,
-        "number": block.number,
-        "runs": [msgspec.to_builtins(run) for run in block.runs],
-        "sessions": sessions(folder),
-        "not_started": simulated.not_started,
-    }
-    write(folder / "block.json", summary)
+    record = BlockRecord(
+        campaign=plan.campaign,
+        name=block.name,
+        number=block.number,
+        runs=block.runs,
+        sessions=read_sessions(folder),
+        not_started=simulated.not_started,
+    )
+    write(folder / BLOCK.file, record)
 
 
-def _start(campaign: Campaign, absent: str, simulated: SimulatedBlock) -> dict[str, Any]:
+def _start(campaign: Campaign, absent: str, simulated: SimulatedBlock) -> SessionStart:
     """What a session finds before anything is timed."""
     names = campaign.all_arms
-    binary = {
-        "benchmark": campaign.benchmark,
-        "path": campaign.printer.benchmark.binaries[0],
-        "sha256": sha256("binary"),
-        "build_id": sha256("build")[:40],
-        "closure": [{"library": "libc.so.6", "sha256": sha256("library")}],
-        "closure_sha256": sha256("closure"),
-    }
-    return {
-        "started": at(simulated.begin),
-        "program": {
-            "commit": "0" * 40,
-            "changed": False,
-            "package_sha256": sha256("package"),
-            "lock_sha256": sha256("lock"),
-            "python": "3.11.0",
-        },
-        "system": SYSTEM,
-        "scale_label": "vm",
-        "allocation": {},
-        "node_name": simulated.node,
-        "node": _facts(simulated.node),
-        "busy_fraction": 0.0,
-        "arms": {name: _state(name, absent).as_record() for name in names},
-        "binaries": [{"arm": name} | binary for name in names if name != absent],
-        "other_nodes": [],
-    }
+    binary = Binary(
+        arm="",
+        benchmark=campaign.benchmark,
+        path=campaign.printer.benchmark.binaries[0],
+        sha256=sha256("binary"),
+        build_id=sha256("build")[:40],
+        closure=(Library(library="libc.so.6", sha256=sha256("library")),),
+        closure_sha256=sha256("closure"),
+    )
+    return SessionStart(
+        started=at(simulated.begin),
+        program=ProgramIdentity(
+            commit="0" * 40,
+            changed=False,
+            package_sha256=sha256("package"),
+            lock_sha256=sha256("lock"),
+            python="3.11.0",
+        ),
+        system=SYSTEM,
+        scale_label="vm",
+        allocation={},
+        node_name=simulated.node,
+        facts=_facts(simulated.node),
+        busy_fraction=0.0,
+        arms={name: _state(name, absent) for name in names},
+        binaries=tuple(replace(binary, arm=name) for name in names if name != absent),
+        other_nodes=(),
+    )
 
 
 def _state(name: str, absent: str) -> ArmState:
     """What the session finds out about an arm."""
-    why = ABSENT if name == absent else {"reason": "", "detail": ""}
     image = image_of(name)
     recipe = RECIPE if arms()[name].image_format else ""
-    return ArmState(image, recipe, Gate("image", True), version="planted 1.0", **why)
+    gate = Gate("image", True)
+    return ArmState(
+        image=image,
+        recipe=recipe,
+        gate=gate,
+        version="planted 1.0",
+        reason=NOT_STARTED.reason if name == absent else "",
+        detail=NOT_STARTED.detail if name == absent else "",
+    )
 
 
 def _facts(node: str) -> dict[str, str]:
@@ -195,8 +210,7 @@ class Writer:
         started = at(attempt.minutes)
         order = self._order(attempt)
         name = f"parity-1-1-{attempt.number}"
-        named = {"name": name, "arm": attempt.arm, "ranks": 0, "started": started}
-        write(folder / storage.STARTED, named)
+        write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
         stdout, stderr = self._said(order, attempt)
         (folder / "stdout").write_text(stdout, encoding="utf-8")
         (folder / "stderr").write_text(stderr, encoding="utf-8")
@@ -206,7 +220,7 @@ class Writer:
         command = order.arm.command(launch, inner_command.witnessed(order.program))
         steal = 0.5 if attempt.ending == "gate-steal" else 0.001
         seen = self._seen(order, attempt, command)
-        write(folder / storage.RECORD, record(order, seen, stderr, steal, 0.1, started))
+        write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
 
     def _order(self, attempt: Attempt) -> Order:
         parameters = self.parameters[attempt.case]
@@ -278,6 +292,6 @@ def at(minutes: float) -> str:
     return (BEGINNING + timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
 
 
-def write(path: Path, document: Mapping[str, Any]) -> None:
+def write(path: Path, document: Document) -> None:
     """JSON with the runner's content, without its line breaks and without waiting for the disk."""
-    path.write_text(json.dumps(document, sort_keys=True, ensure_ascii=False), encoding="utf-8")
+    path.write_text(canonical(document), encoding="utf-8")

@@ -15,13 +15,15 @@ import numpy as np
 
 from parity.checks.planted_truth.campaign import ATTEMPTS, image_of
 from parity.checks.planted_truth.planted_effects import Effects, chance
+from parity.measure.documents import NotStarted
 from parity.plan.plan import Run
 
 # How an attempt can end; of the failing ones the reason code of the real runner.
 GOOD, INTERRUPTED = "good", "interrupted"
 TRUNCATED, OTHER_WORK = "truncated", "wrong-size"
 FAILING = ("not-started", "exit-status", "signal", "timeout", "gate-where", "gate-steal")
-ABSENT = {"reason": "not-tested", "detail": "the daemon is not running"}
+# Why a run of an arm that is absent is not started.
+NOT_STARTED = NotStarted(reason="not-tested", detail="the daemon is not running")
 MINUTES_PER_RUN = 2.0
 # What a failed, stopped or left-behind attempt prints is far from the truth, in containers
 # the one way and natively the other: a pipeline that counts it is found out.
@@ -71,9 +73,9 @@ class SimulatedBlock:
     absent: str = ""
 
     @property
-    def not_started(self) -> dict[str, dict[str, str]]:
+    def not_started(self) -> dict[str, NotStarted]:
         """The runs that the last session could not start, with the reason."""
-        return {run.name: ABSENT for run in self.runs if run.arm == self.absent}
+        return {run.name: NOT_STARTED for run in self.runs if run.arm == self.absent}
 
     def endings(self) -> dict[str, tuple[str, str]]:
         """Stage and reason that the records must give each run; a valid one has no reason."""
@@ -88,7 +90,7 @@ class SimulatedBlock:
         made = self.attempts.get(run.name, [])
         last = made[-1].ending if made else ""
         if run.arm == self.absent and last not in ENDED_WELL:
-            return "planned", f"{ABSENT['reason']}: {ABSENT['detail']}"
+            return "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
         if last in ENDED_WELL and made[-1].session < newest[run.case]:
             return "ran", "other-session"
         if last == GOOD:

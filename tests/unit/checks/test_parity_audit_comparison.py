@@ -9,10 +9,11 @@ from plans import changed, plan_of
 
 from parity.checks.parity_audit import comparison, document
 from parity.checks.parity_audit.report import report, verdict_text
-from parity.checks.parity_audit.side import Binary, Library, Side, benchmarks_of, programs_of
+from parity.checks.parity_audit.side import ProgramFile, Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import VIEW
+from parity.measure.documents import Library
 from parity.software.binaries import closure_digest
 
 ONE, TWO = "/usr/bin/one", f"{VIEW}/two/bin/two"
@@ -25,7 +26,7 @@ PLAN = plan_of({"campaign": "study-smoke", "reference": "base"})
 def program(path, sha256="a" * 64, **libraries):
     wanted = {name: digest for name, digest in (LIBRARIES | libraries).items() if digest and sha256}
     rows = [{"library": name, "sha256": digest} for name, digest in wanted.items()]
-    return Binary(
+    return ProgramFile(
         path=path,
         sha256=sha256,
         closure=tuple(Library(**row) for row in rows),
