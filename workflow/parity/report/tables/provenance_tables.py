@@ -11,22 +11,17 @@ import pandas as pd
 from parity.report.figures.specs import MACHINE_FACTS
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import View
-
-
-def of_setting(view: View) -> list[Table]:
-    """The tables of this module."""
-    return [cases(view), machine(view), environment(view), images(view)]
+from parity.report.view import View, rows_of
 
 
 def cases(view: View) -> Table:
     """What each case ran with: parameters and factor levels, margin, time limit."""
     rows = [
         (
-            formatting.case_title(view.plan, case["case"]),
-            _parameters(case["parameters"]),
-            formatting.margin(case["margin"]),
-            f"{case['timeout']} s",
+            formatting.case_title(view.plan, case.name),
+            _parameters(case.parameters),
+            formatting.margin(case.margin),
+            f"{case.timeout_seconds} s",
         )
         for case in view.plan.cases
     ]
@@ -104,7 +99,7 @@ def images(view: View) -> Table:
             "–" if pd.isna(row.seconds) else formatting.number(row.seconds, 1),
             row.reason or row.tool,
         )
-        for row in view.dataset.images.itertuples(index=False)
+        for row in rows_of(view.dataset.images)
     ]
     head = ("format", "digest", "made from", "its digest", "MiB", "s", "made by, or why not")
     return Table("images", r"llllrrL{4.4cm}", head, rows, "no image was used")

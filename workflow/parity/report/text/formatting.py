@@ -49,18 +49,21 @@ def benchmark_title(plan: Plan, benchmark: str) -> str:
 
 def case_levels(plan: Plan, case: str) -> str:
     """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
-    entry = {entry["case"]: entry for entry in plan.cases}[case]
-    levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
-    if "nodes" in entry["parameters"]:
-        levels[:1] = _allocation(plan, entry)
+    planned = plan.case(case)
+    levels = [level for level in case.removeprefix(planned.benchmark).split("-") if level]
+    if planned.is_placed:
+        levels[:1] = _allocation(plan, planned)
     return ", ".join(SPELT.get(level, level) for level in levels)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
     """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
-    others = (c for c in plan.cases if c["benchmark"] == case["benchmark"])
-    placed = {(c["parameters"]["nodes"], c["parameters"]["ranks"]) for c in others}
-    nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
+    placed = {
+        (other.nodes, other.parameters["ranks"])
+        for other in plan.cases
+        if other.benchmark == case.benchmark
+    }
+    nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
     return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
 
@@ -72,15 +75,13 @@ def counted(count: int, what: str) -> str:
 
 def case_title(plan: Plan, case: str) -> str:
     """How figures and tables call a case: the benchmark's title and its levels."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
-    title, levels = plan.benchmark_titles[benchmark], case_levels(plan, case)
+    title, levels = plan.benchmark_titles[plan.case(case).benchmark], case_levels(plan, case)
     return f"{title}: {levels}" if levels else title
 
 
 def subject(plan: Plan, case: str, label: str) -> str:
     """Case and quantity in one; the benchmark is left out where the quantity names it again."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
-    if plan.benchmark_titles[benchmark].lower() not in label.lower():
+    if plan.benchmark_titles[plan.case(case).benchmark].lower() not in label.lower():
         return f"{case_title(plan, case)}, {label}"
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
