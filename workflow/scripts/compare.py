@@ -8,7 +8,7 @@ from parity.analysis.measured import measured
 from parity.core.errors import shown_to_the_user
 from parity.report import origin, system_kind
 from parity.report.figures import agreement
-from parity.report.text import agreement_text
+from parity.report.text import summary
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -20,4 +20,4 @@ if __name__ == "__main__":
         origins = [origin.load(folder) for folder in folders]
         note = system_kind.note(label for each in origins for label in each.scale_labels)
         agreement.write(found, fresh.dataset.plan, note, Path(snakemake.params.folder))
-        print(agreement_text.page(found, origins))
+        print(summary.agreement(found, origins))

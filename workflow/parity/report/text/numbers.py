@@ -28,7 +28,7 @@ def values(view: View) -> dict[str, str]:
 def _design(view: View) -> dict[str, str]:
     """What the study planned."""
     plan = view.plan
-    margins = sorted({case["margin"] for case in plan.cases if case["margin"] is not None})
+    margins = sorted({case.margin for case in plan.cases if case.margin is not None})
     notes = {formatting.benchmark_title(plan, name): n for name, n in plan.benchmark_notes.items()}
     return {
         "title": plan.title,
@@ -40,8 +40,8 @@ def _design(view: View) -> dict[str, str]:
         "arms": str(len(plan.arms)),
         "arm-list": sentences.listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
-        "control": formatting.arm_title(plan, view.dataset.double),
-        "margins": sentences.listed([formatting.margin(m) for m in margins]) or "none",
+        "control": formatting.arm_title(plan, plan.double),
+        "margins": sentences.listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "declared": sentences.declared(view),
     }
@@ -75,12 +75,9 @@ def _findings(view: View) -> dict[str, str]:
     }
 
 
-def to_latex(known: dict[str, str]) -> str:
-    r"""The definitions, one line each, and the command that looks them up."""
-    lines = [rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in known.items()]
-    return HEAD + "\n".join(lines) + "\n"
-
-
 def write(view: View, path: Path) -> None:
-    """Write numbers.tex."""
-    path.write_text(to_latex(values(view)), encoding="utf-8")
+    """Write numbers.tex: a definition in each line, and the command that looks them up."""
+    lines = [
+        rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in values(view).items()
+    ]
+    path.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
