@@ -10,7 +10,7 @@ import pandas as pd
 from parity.core.documents import Document
 from parity.report import system_kind
 from parity.report.dashboard import runs
-from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run, Texts
+from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run
 from parity.report.figures.specs import MACHINE_FACTS
 from parity.report.text import formatting
 from parity.report.view import View
@@ -125,8 +125,7 @@ def content(
     studies: Mapping[str, Mapping[str, Any]],
 ) -> Content:
     """The page's content, of a dataset with its verdicts and what they rest on."""
-    texts = Texts()
-    rows = runs.runs(view.dataset, view.analysis, texts)
+    rows, texts = runs.runs(view.dataset, view.analysis)
     return Content(
         dataset=_head(view),
         studies=studies,
@@ -146,7 +145,7 @@ def content(
         images=runs.images(view.dataset),
         fields={"texts": runs.TEXTS, "all": runs.FIELDS},
         runs=rows,
-        texts=texts.listed,
+        texts=texts,
     )
 
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -31,6 +30,7 @@ NUMBERS = (
 # command, its numbers.
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
 Number = float | int | None
+Texts = dict[str, int]
 # A row of `FIELDS`.
 Run = list[Number | list[int] | list[Number]]
 _ATTEMPT = ["block", "run", "attempt"]
@@ -51,31 +51,14 @@ class NodeFacts(Document, frozen=True):
     changing: dict[str, dict[str, dict[str, str]]]
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Each text once: two thousand command lines repeat the same few words.
+def runs(dataset: Dataset, analysis: Analysis) -> tuple[list[Run], list[str]]:
+    """Every attempt as a row of `FIELDS`, and every planned run that has no record; the texts.
 
-    Rows of the page hold the numbers of texts instead.
+    Rows hold numbers of texts in their place, because two thousand command lines repeat the
+    same few words: a command is the numbers of its words, and the metrics are the number of
+    each name and its value in turn.
     """
-
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def number(self, text: str) -> int:
-        """The number of a text, a new one if it is not in the list yet."""
-        return self.numbers.setdefault(text, len(self.numbers))
-
-    @property
-    def listed(self) -> list[str]:
-        """The texts in the order of their numbers."""
-        return list(self.numbers)
-
-
-def runs(dataset: Dataset, analysis: Analysis, texts: Texts) -> list[Run]:
-    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
-
-    Texts are their numbers in `texts`, a command is the numbers of its words, and the
-    metrics are the number of each name and its value in turn.
-    """
+    texts: Texts = {}
     counted = set(analysis.values[["block", "run"]].itertuples(index=False, name=None))
     excluded = {
         (row.block, row.run): f"excluded: {row.reason}"
@@ -90,15 +73,21 @@ def runs(dataset: Dataset, analysis: Analysis, texts: Texts) -> list[Run]:
             run["reason"] = excluded[key]
         rows.append(
             [
-                *(texts.number(run[name]) for name in TEXTS),
+                *(_number(texts, run[name]) for name in TEXTS),
                 *(run[name] for name in NUMBERS),
                 run["final"],
                 run["final"] and key in counted,
-                [texts.number(word) for word in json.loads(run["command"] or "[]")],
+                [_number(texts, word) for word in json.loads(run["command"] or "[]")],
                 metrics[(*key, run["attempt"])],
             ]
         )
-    return [*rows, *_without_record(dataset, texts)]
+    rows += _without_record(dataset, texts)
+    return rows, list(texts)
+
+
+def _number(texts: Texts, text: str) -> int:
+    """The number of a text, a new one if it has none yet."""
+    return texts.setdefault(text, len(texts))
 
 
 def _without_record(dataset: Dataset, texts: Texts) -> Iterator[Run]:
@@ -108,7 +97,7 @@ def _without_record(dataset: Dataset, texts: Texts) -> Iterator[Run]:
         if (run["block"], run["run"]) in recorded:
             continue
         known = run | {"stage": "planned", "reason": NOT_RUN}
-        words = [texts.number(known.get(name, "")) for name in TEXTS]
+        words = [_number(texts, known.get(name, "")) for name in TEXTS]
         numbers = [0 if name == "attempt" else None for name in NUMBERS]
         yield [*words, *numbers, True, False, [], []]
 
@@ -119,7 +108,10 @@ def _metrics_by_attempt(
     """Names and values of the metrics in turn; an attempt without any has none."""
     by_attempt: defaultdict[tuple[str, str, int], list[Number]] = defaultdict(list)
     for row in rows_of(metrics[[*_ATTEMPT, "metric", "value"]]):
-        by_attempt[row.block, row.run, row.attempt] += [texts.number(row.metric), plain(row.value)]
+        by_attempt[row.block, row.run, row.attempt] += [
+            _number(texts, row.metric),
+            plain(row.value),
+        ]
     return by_attempt
 
 

@@ -10,6 +10,7 @@ import csv
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -98,17 +99,8 @@ def _check(row: Published, where: str) -> None:
         raise UserError(f"published is {row.published!r}, not a number", where=where)
 
 
-def _spread_of_medians(view: View, row: Published) -> Ours | None:
-    """How far the largest median of an arm lies above the smallest, in %."""
-    return _spread(view, row, "median", "median")
-
-
-def _spread_of_runs(view: View, row: Published) -> Ours | None:
-    """How far the largest value of any arm lies above the smallest, in %."""
-    return _spread(view, row, "minimum", "maximum")
-
-
-def _spread(view: View, row: Published, low: str, high: str) -> Ours | None:
+def _spread(low: str, high: str, view: View, row: Published) -> Ours | None:
+    """How far the largest `high` of an arm lies above the smallest `low`, in %."""
     arms = _of_benchmark(view, view.analysis.dispersion, row)
     if not len(arms):
         return None
@@ -138,8 +130,8 @@ def _of_benchmark(view: View, table: pd.DataFrame, row: Published) -> pd.DataFra
 
 
 STATISTICS: dict[str, Callable[[View, Published], Ours | None]] = {
-    "spread-of-medians": _spread_of_medians,
-    "spread-of-runs": _spread_of_runs,
+    "spread-of-medians": partial(_spread, "median", "median"),
+    "spread-of-runs": partial(_spread, "minimum", "maximum"),
     "median-of-paired-differences": _median_of_paired_differences,
 }
 OF_ONE_ARM = ("median-of-paired-differences",)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -123,20 +126,12 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
     Where a claim has no number, its reason begins in that place.
     """
     rows = [cells(row) for row in rows_of(verdicts)]
-    numbers = [row for row in rows if row[3]]
-    widths = [
-        max(map(len, column)) for column in zip(HEAD[:3], *(r[:3] for r in rows), strict=True)
-    ]
-    widths += [
-        max(map(len, column))
-        for column in zip(HEAD[3:6], *(row[3:6] for row in numbers), strict=True)
-    ]
+    with_number = [row for row in rows if row[3]]
+    columns = [*zip(HEAD, *rows, strict=True)][:3] + [*zip(HEAD, *with_number, strict=True)][3:6]
+    widths = [max(map(len, column)) for column in columns]
     lines = [title(verdicts), _line(HEAD, widths, width)]
-    study = ""
-    for row, of in zip(rows, verdicts["study"], strict=True):
-        lines += [of] if of != study else []
-        lines.append(_line(row, widths, width))
-        study = of
+    for study, of_study in groupby(zip(verdicts["study"], rows, strict=True), itemgetter(0)):
+        lines += [study, *(_line(row, widths, width) for _, row in of_study)]
     return "\n".join([*lines, counts(verdicts), f"Rules: {registered(verdicts)}"])
 
 
@@ -158,11 +153,8 @@ def to_markdown(verdicts: pd.DataFrame) -> str:
 
 
 def _markdown_row(row: Sequence[str]) -> str:
-    plain = (" ".join(cell.split()) for cell in row)
-    escaped = (
-        html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
-        .replace("_", "\\_").replace("[", "\\[") for cell in plain
-    )  # fmt: skip
+    plain = (html.escape(" ".join(cell.split()), quote=False) for cell in row)
+    escaped = (re.sub(r"([\\|*_[])", r"\\\1", cell) for cell in plain)
     return f"| {' | '.join(escaped)} |"
 
 
