@@ -104,8 +104,7 @@ def _spread(low: str, high: str, view: View, row: Published) -> Ours | None:
     arms = _of_benchmark(view, view.analysis.dispersion, row)
     if not len(arms):
         return None
-    runs = dict.fromkeys((arms["runs"].min(), arms["runs"].max()))
-    basis = f"{len(arms)} arms × {' to '.join(map(str, runs))}"
+    basis = f"{len(arms)} arms × {formatting.span(list(arms['runs']))}"
     return Ours(100 * (arms[high].max() / arms[low].min() - 1), basis)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 from parity.analysis import outcomes
@@ -71,6 +72,12 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
 def counted(count: int, what: str) -> str:
     """A count of things: `1 node`, `2 nodes`."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def span(counts: Collection[int]) -> str:
+    """The smallest and the largest of some counts: `29 to 30`, or `30` if they are alike."""
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def case_title(plan: Plan, case: str) -> str:

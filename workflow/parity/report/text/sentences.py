@@ -177,9 +177,8 @@ def _control(rows: Rows) -> str:
 
 
 def _blocks(rows: Rows) -> str:
-    counts = sorted({row.blocks for row in rows})
-    span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    return f"{span} block{'' if counts == [1] else 's'}"
+    counts = [row.blocks for row in rows]
+    return f"{formatting.span(counts)} block{'' if max(counts) == 1 else 's'}"
 
 
 def _are(rows: Rows) -> str:
@@ -191,9 +190,8 @@ def _name(view: View, row: Any) -> str:
 
 
 def _names(view: View, rows: Rows) -> str:
-    return listed(
-        [_name(view, row) + " (confounded)" * formatting.is_confounded(row) for row in rows]
-    )
+    odd = [" (confounded)" if formatting.is_confounded(row) else "" for row in rows]
+    return listed([_name(view, row) + note for row, note in zip(rows, odd, strict=True)])
 
 
 def abstract(view: View) -> str:
@@ -207,9 +205,9 @@ def abstract(view: View) -> str:
         return "No comparison of this dataset has a margin."
     if not measured:
         return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
-    said = [_counts(view, measured), _fixed(view, measured)]
     more = "comparison" if untested == 1 else "comparisons"
-    said += [f"{untested} more {more} could not be tested."] if untested else []
+    left_out = f"{untested} more {more} could not be tested." if untested else ""
+    said = (_counts(view, measured), _fixed(view, measured), left_out)
     return " ".join(filter(None, said))
 
 
