@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -18,6 +18,23 @@ from parity.plan.plan import Plan, cases_of
 from parity.report import origin
 from parity.report.figures.figure_spec import FigureSpec, Form
 from parity.report.origin import Origin
+from parity.report.text.formatting import DecidedRow
+
+
+class ComparedRow(DecidedRow, Protocol):
+    """A row of the table of comparisons.
+
+    Attributes:
+        better: lower, higher or neither.
+        control: whether it is the A/A pair's.
+        planned: whether the study compares by it.
+    """
+
+    case: str
+    reference: str
+    better: str
+    control: bool
+    planned: bool
 
 
 @dataclass(frozen=True)
@@ -82,8 +99,8 @@ class View:
         of_spec = _where(effects, benchmark=spec.benchmark, factor=spec.factor, metric=metric)
         return of_spec.assign(kind="ratio")
 
-    def steps(self, case: str, metric: str) -> dict[str, Any]:
-        """The steps of a ladder by arm, as named tuples."""
+    def steps(self, case: str, metric: str) -> dict[str, DecidedRow]:
+        """The steps of a ladder by arm."""
         steps = _where(self.analysis.steps, case=case, metric=metric).assign(kind="ratio")
         return {row.arm: row for row in rows_of(steps)}
 
@@ -102,8 +119,8 @@ class View:
         values = self.values(case, metric).get(arm)
         return float(pd.Series(values).median()) if values else None
 
-    def comparisons(self, case: str, metric: str) -> dict[str, Any]:
-        """The comparisons of a case and metric by arm, as named tuples."""
+    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
+        """The comparisons of a case and metric by arm."""
         comparisons = _where(self.analysis.comparisons, case=case, metric=metric)
         return {row.arm: row for row in rows_of(comparisons)}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from parity.report.figures import figures, forest, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import provenance_tables, published, result_tables, table
-from parity.report.tables.published import Published
+from parity.report.tables.published import PublishedValue
 from parity.report.text import contrasts, numbers, section
 from parity.report.text.summary import summary
 from parity.report.view import View
@@ -31,7 +31,7 @@ TABLES = (
 )
 
 
-def write(view: View, published_values: Sequence[Published], folder: Path) -> None:
+def write(view: View, published_values: Sequence[PublishedValue], folder: Path) -> None:
     """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder."""
     style.use()
     figures.draw_all(view, FIGURES, folder / "figures")
@@ -43,6 +43,6 @@ def write(view: View, published_values: Sequence[Published], folder: Path) -> No
     (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
 
 
-def all_tables(view: View, published_values: Sequence[Published]) -> list[table.Table]:
+def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
     """Every table of `specs.TABLE_NAMES`."""
     return [*(make(view) for make in TABLES), published.table(view, published_values)]

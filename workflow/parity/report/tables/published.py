@@ -1,4 +1,4 @@
-"""Published values beside ours: the nearest statistic of our runs, no test between them.
+"""PublishedValue values beside ours: the nearest statistic of our runs, no test between them.
 
 The published machine is another one, so the two columns answer whether the order
 of magnitude is the same and nothing more.
@@ -25,7 +25,7 @@ METRICS = tuple(dict.fromkeys(quantity.metric for quantity in QUANTITIES))
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedValue:
     """A row of config/published/values.csv: its columns in their order, as they are written.
 
     Attributes:
@@ -46,7 +46,7 @@ class Published:
     place: str
 
 
-COLUMNS = tuple(field.name for field in fields(Published))
+COLUMNS = tuple(field.name for field in fields(PublishedValue))
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Ours:
     basis: str
 
 
-def load(path: Path, study: str) -> list[Published]:
+def load(path: Path, study: str) -> list[PublishedValue]:
     """The published values of a study from config/published/values.csv.
 
     Raises:
@@ -72,13 +72,13 @@ def load(path: Path, study: str) -> list[Published]:
                 where=str(path),
                 allowed=", ".join(COLUMNS),
             )
-        values = [Published(**{name: row[name] for name in COLUMNS}) for row in reader]
+        values = [PublishedValue(**{name: row[name] for name in COLUMNS}) for row in reader]
     for line, value in enumerate(values, start=2):
         _check(value, f"{path}: line {line}")
     return [value for value in values if value.study == study]
 
 
-def _check(row: Published, where: str) -> None:
+def _check(row: PublishedValue, where: str) -> None:
     for key, said, known in (
         ("statistic", row.statistic, tuple(STATISTICS)),
         ("metric", row.metric, METRICS),
@@ -99,7 +99,7 @@ def _check(row: Published, where: str) -> None:
         raise UserError(f"published is {row.published!r}, not a number", where=where)
 
 
-def _spread(low: str, high: str, view: View, row: Published) -> Ours | None:
+def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours | None:
     """How far the largest `high` of an arm lies above the smallest `low`, in %."""
     arms = _of_benchmark(view, view.analysis.dispersion, row)
     if not len(arms):
@@ -108,7 +108,7 @@ def _spread(low: str, high: str, view: View, row: Published) -> Ours | None:
     return Ours(100 * (arms[high].max() / arms[low].min() - 1), basis)
 
 
-def _median_of_paired_differences(view: View, row: Published) -> Ours | None:
+def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | None:
     """Median over blocks of arm less reference within the block.
 
     Memory of a node drifts from block to block, so medians of the two arms over
@@ -122,13 +122,13 @@ def _median_of_paired_differences(view: View, row: Published) -> Ours | None:
     return Ours(differences.median(), formatting.counted(len(pairs), "block"))
 
 
-def _of_benchmark(view: View, table: pd.DataFrame, row: Published) -> pd.DataFrame:
+def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
     """The rows of a table of the analysis that are of this benchmark and metric."""
     cases = view.cases(row.benchmark)
     return table[table["case"].isin(cases) & (table["metric"] == row.metric)]
 
 
-STATISTICS: dict[str, Callable[[View, Published], Ours | None]] = {
+STATISTICS: dict[str, Callable[[View, PublishedValue], Ours | None]] = {
     "spread-of-medians": partial(_spread, "median", "median"),
     "spread-of-runs": partial(_spread, "minimum", "maximum"),
     "median-of-paired-differences": _median_of_paired_differences,
@@ -136,7 +136,7 @@ STATISTICS: dict[str, Callable[[View, Published], Ours | None]] = {
 OF_ONE_ARM = ("median-of-paired-differences",)
 
 
-def table(view: View, values: Sequence[Published]) -> Table:
+def table(view: View, values: Sequence[PublishedValue]) -> Table:
     """Each published value with ours, or with `not measured`."""
     rows = [
         (row.quantity, f"{_as_published(row.published)} {row.unit}", _ours(view, row), row.place)
@@ -152,7 +152,7 @@ def _as_published(text: str) -> str:
     return formatting.number(float(text), len(text.partition(".")[2]))
 
 
-def _ours(view: View, row: Published) -> str:
+def _ours(view: View, row: PublishedValue) -> str:
     """The statistic with its unit and what it rests on."""
     ours = STATISTICS[row.statistic](view, row)
     if ours is None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import View, rows_of
+from parity.report.view import ComparedRow, View, rows_of
 
 
 def results(view: View) -> Table:
@@ -114,7 +114,7 @@ def not_tested(view: View) -> Table:
     return Table("not-tested", r"llL{8cm}", head, rows, "everything planned was tested")
 
 
-def _compared(view: View, kind: str) -> list[Any]:
+def _compared(view: View, kind: str) -> list[ComparedRow]:
     """The planned comparisons of one kind, for the plan's own arms."""
     compared = view.analysis.comparisons
     wanted = (compared["kind"] == kind) & compared["planned"] & compared["arm"].isin(view.arms)

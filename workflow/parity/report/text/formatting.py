@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import Protocol
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
@@ -31,6 +31,31 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+
+
+class DecidedRow(Protocol):
+    """A row of the analysis with an estimate, and what was decided of it.
+
+    Attributes:
+        kind: ratio or difference; only of a difference `unit` is asked.
+        identity: a word of `parity.analysis.identity`.
+    """
+
+    arm: str
+    metric: str
+    kind: str
+    unit: str
+    margin: float
+    blocks: int
+    estimate: float
+    low95: float
+    high95: float
+    low90: float
+    high90: float
+    smallest_margin: float
+    outcome: str
+    reason: str
+    identity: str
 
 
 def latex(text: str) -> str:
@@ -157,7 +182,7 @@ def margin(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"±{percent(value)}"
 
 
-def estimate(row: Any) -> str:
+def estimate(row: DecidedRow) -> str:
     """Estimate and 95 % interval of a comparison: a ratio, or a signed difference."""
     if row.blocks == 0:
         return "–"
@@ -174,12 +199,12 @@ def estimate(row: Any) -> str:
     return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
 
 
-def unit_of(row: Any) -> str:
+def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
     return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
 
 
-def outcome(row: Any) -> str:
+def outcome(row: DecidedRow) -> str:
     """The outcome of a comparison in words, with what qualifies it."""
     text = {
         outcomes.EQUIVALENT: "equivalent",
@@ -196,12 +221,12 @@ def outcome(row: Any) -> str:
     return text
 
 
-def is_confounded(row: Any) -> bool:
+def is_confounded(row: DecidedRow) -> bool:
     """Whether binary or libraries differ between the two sides of a comparison."""
     return row.identity in CONFOUNDED
 
 
-def identity_note(row: Any) -> str:
+def identity_note(row: DecidedRow) -> str:
     """What must be said about the binaries of a comparison; empty if they are the same."""
     if is_confounded(row):
         return f"confounded: {row.identity}"

@@ -9,14 +9,13 @@ gave stands in the tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from parity.analysis import outcomes
 from parity.report.figures.figure_spec import FigureSpec
 from parity.report.text import contrasts, formatting
-from parity.report.view import View, rows_of
+from parity.report.view import ComparedRow, View, rows_of
 
-Rows = Sequence[Any]
+Rows = Sequence[ComparedRow]
 ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
 
 
@@ -117,7 +116,7 @@ def _would_pass(group: Rows) -> str:
     )
 
 
-def _ends(group: Rows, key: Callable[[Any], float]) -> tuple[Any, Any]:
+def _ends(group: Rows, key: Callable[[ComparedRow], float]) -> tuple[ComparedRow, ComparedRow]:
     return min(group, key=key), max(group, key=key)
 
 
@@ -185,7 +184,7 @@ def _are(rows: Rows) -> str:
     return "is" if len(rows) == 1 else "are"
 
 
-def _name(view: View, row: Any) -> str:
+def _name(view: View, row: ComparedRow) -> str:
     return formatting.arm_title(view.plan, row.arm)
 
 
