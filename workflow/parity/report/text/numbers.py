@@ -75,9 +75,12 @@ def _findings(view: View) -> dict[str, str]:
     }
 
 
+def to_latex(known: dict[str, str]) -> str:
+    r"""The definitions, one line each, and the command that looks them up."""
+    lines = [rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in known.items()]
+    return HEAD + "\n".join(lines) + "\n"
+
+
 def write(view: View, path: Path) -> None:
-    """Write numbers.tex: a definition in each line, and the command that looks them up."""
-    lines = [
-        rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in values(view).items()
-    ]
-    path.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+    """Write numbers.tex."""
+    path.write_text(to_latex(values(view)), encoding="utf-8")
