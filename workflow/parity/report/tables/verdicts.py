@@ -40,14 +40,7 @@ STYLE = (
 
 
 def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes.
-
-    Args:
-        verdicts: `parity.claims.tables.VERDICTS`.
-
-    Returns:
-        The files.
-    """
+    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {kind: folder / f"claims.{kind}" for kind in ("parquet", "csv", "md", "tex", "html")}
     tables.write(VERDICTS, verdicts, files["parquet"])
@@ -58,18 +51,17 @@ def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
 
 
 def cells(row: Any) -> tuple[str, ...]:
-    """A verdict as text, in the columns of `HEAD`.
-
-    Args:
-        row: a named tuple of the verdicts.
-    """
-    margin = "" if _missing(row.margin) else _margin(row)
+    """A row of the verdicts as text, in the columns of `HEAD`."""
+    margin = ""
+    if not _missing(row.margin):
+        is_ratio = row.unit == terms.RATIO
+        margin = formatting.margin(row.margin) if is_ratio else f"{row.margin:g}"
     return (
         row.claim,
         row.kind,
         row.verdict + ("*" if row.registration == AMENDED else ""),
         estimate(row),
-        margin,
+        margin.replace("\u2009", " "),
         str(row.blocks) if row.blocks else "",
         row.reason,
     )
@@ -87,12 +79,6 @@ def estimate(row: Any) -> str:
         text = f"{terms.number(row.estimate, digits)} [{', '.join(ends)}]"
     short = {terms.RATIO: "", "ratio of deviations": " sd", "% of node": " %"}
     return text + short.get(row.unit, f" {row.unit}")
-
-
-def _margin(row: Any) -> str:
-    if row.unit == terms.RATIO:
-        return formatting.margin(row.margin).replace("\u2009", " ")
-    return f"{row.margin:g}"
 
 
 def _missing(value: Any) -> bool:

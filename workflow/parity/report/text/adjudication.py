@@ -106,11 +106,7 @@ def _finding(row: Any) -> str:
 
 
 def finding(row: Any) -> str:
-    """What one verdict says: the claim, our number, what it rests on, and why it ended so.
-
-    Args:
-        row: a named tuple of the verdicts.
-    """
+    """What a row of the verdicts says: claim, our number, what it rests on, why it ended so."""
     claim = f"{_bare(row.statement)} ({row.where}; {_bare(row.published)})."
     amended = "This rule was amended." if row.registration == AMENDED else ""
     said = (claim, f"Here: {measured(row)}.", _ended(row.reason), _ended(row.proxy), amended)
@@ -162,11 +158,7 @@ def register(verdicts: pd.DataFrame) -> Table:
 
 
 def defects(checked: Sequence[Defect], studies: Mapping[str, str]) -> Table:
-    """Each statement that arithmetic can check, with what comes out.
-
-    Args:
-        studies: how the paper calls each study, by its key.
-    """
+    """Each statement that arithmetic can check, with what comes out; studies by their titles."""
     rows = [
         (studies[each.study], each.place, each.says, each.gives, "yes" if each.holds else "no")
         for each in checked

@@ -149,11 +149,10 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def size(count: int) -> str:
     """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
-    unit, divisor = next(
-        (pair for pair in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)) if count >= pair[1]),
-        ("B", 1),
-    )
-    return f"{significant(count / divisor)} {unit}"
+    for unit, divisor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= divisor:
+            return f"{significant(count / divisor)} {unit}"
+    return f"{significant(count)} B"
 
 
 def period(began: str, ended: str) -> str:
