@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity.plan.system_kind import kind_of
 from parity.records.dataset import Provenance, block_records, provenance
-from parity.report import system_kind
 from parity.report.text import noise_audit
 from parity.report.text.noise_audit import Audit
 
@@ -30,7 +30,7 @@ class Origin:
     @property
     def note(self) -> str:
         """What every figure and table must say of these systems; often nothing."""
-        return system_kind.note(self.scale_labels)
+        return kind_of(self.scale_labels).note
 
 
 def load(folder: Path) -> Origin:
