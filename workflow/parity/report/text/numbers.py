@@ -57,7 +57,7 @@ def _course(view: View) -> dict[str, str]:
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
         "scale-threat": kind_of(view.origin.scale_labels).threat,
-        "harness": noise_audit.sentence(view.origin.harness),
+        "harness": noise_audit.sentence(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
