@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from virtual_cluster import layout
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-
-from virtual_cluster import layout  # noqa: E402
 
 pytestmark = [
     pytest.mark.system,

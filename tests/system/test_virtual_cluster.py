@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from virtual_cluster import install, layout, network
+from virtual_cluster.traces import traces
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-
-from virtual_cluster import install, layout, network  # noqa: E402
-from virtual_cluster.traces import traces  # noqa: E402
 
 pytestmark = [
     pytest.mark.system,
