@@ -16,11 +16,18 @@ all: setup  ## Install, measure here, and set the paper: paper/paper.pdf
 figures: environment  ## Draw the archived data, offline
 	snakemake figures
 
+# Tests that share nothing run side by side; those with real runtimes, a Slurm or a clock
+# that must not be disturbed run after them, one after the other. Both run whatever fails.
+SIDE_BY_SIDE := python -m pytest -m "not system" -n logical --maxprocesses 8 --dist loadgroup
+
 test: setup lint  ## Every test, real runtimes included
-	python -m pytest
+	@status=0; \
+	$(SIDE_BY_SIDE) || status=1; \
+	python -m pytest -m system || status=1; \
+	exit $$status
 
 test-fast: environment lint  ## The tests that need no runtime and no image
-	python -m pytest -m "not system"
+	$(SIDE_BY_SIDE)
 
 lint: environment  ## Formatting, lint and spelling
 	ruff format --check workflow tests tools

@@ -1,6 +1,12 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests.
+
+`make test` runs the tests without the mark `system` side by side, each worker with its own
+session fixtures, and then those with it alone, one after the other: only they may use what
+this machine has once, as its images, its stores, its Slurm and its quiet.
+"""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -8,8 +14,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from virtual_cluster import install
 
 ROOT = Path(__file__).parents[1]
+
+# What takes long to make for all tests of a module.
+SHARED_IN_A_MODULE = {"clone", "drawn"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests together that share such a fixture, and those apart that must run alone."""
+    for item in items:
+        names = set(getattr(item, "fixturenames", ()))
+        if "images" in names and not item.get_closest_marker("system"):
+            raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
+        if names & SHARED_IN_A_MODULE:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +56,20 @@ def clone(new_clone) -> Path:
 
 
 @pytest.fixture(scope="session")
+def slurm_programs() -> None:
+    """Slurm's programs: root installs them, without starting anything."""
+    if os.geteuid() == 0:
+        install.install(accounting=False)
+    elif not shutil.which("sbatch"):
+        pytest.skip("Slurm's programs are not installed, and only root can do it")
+
+
+@pytest.fixture(scope="session")
 def images() -> dict[str, dict]:
-    """The records of the image formats; built in results/images if they are not there yet."""
+    """The records of the image formats; built in results/images if they are not there yet.
+
+    For tests with the mark `system` alone: two builds at once would be in each other's way.
+    """
     gathered = ROOT / "results/images/images.json"
     if not gathered.exists():
         snakemake = Path(sys.executable).with_name("snakemake")

@@ -1,4 +1,8 @@
-"""A real Slurm on this machine, and nothing of it afterwards."""
+"""A real Slurm on this machine, and nothing of it afterwards.
+
+Needs: root, no other Slurm cluster on this machine, and Debian's packages for Slurm, which
+are installed.
+"""
 
 import os
 import subprocess
