@@ -1,8 +1,9 @@
 """Fixtures for all tests.
 
-`make test` runs the tests without the mark `system` side by side, each worker with its own
-session fixtures, and then those with it alone, one after the other: only they may use what
-this machine has once, as its images, its stores, its Slurm and its quiet.
+`make test` runs most tests side by side, each worker with its own session fixtures, and then
+those with the mark `system` alone, one after the other: they use what this machine has once,
+as its images, its stores and its quiet. A system test with the mark `beside` is among the
+first; the one module of them that uses images and Slurm stays in one worker.
 """
 
 import json
@@ -18,8 +19,9 @@ from virtual_cluster import install
 
 ROOT = Path(__file__).parents[1]
 
+LONGEST = "test_faults.py"
 # What takes long to make for all tests of a module.
-SHARED_IN_A_MODULE = {"clone", "drawn"}
+SHARED_IN_A_MODULE = {"address", "begun", "clone", "drawn", "new_study"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,6 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
         if names & SHARED_IN_A_MODULE:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    # The longest module begins first, so that no worker waits for it at the end.
+    items.sort(key=lambda item: item.path.name != LONGEST)
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,9 @@ class Workflow:
     """One `snakemake --profile slurm` in a clone."""
 
     def __init__(self, folder: Path, log: Path, words: tuple[str, ...]) -> None:
+        # Asked every two seconds in place of ten: nobody else burdens this controller.
         profile = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1"]
+        profile += ["--seconds-between-status-checks", "2"]
         self._log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(

@@ -35,7 +35,7 @@ from parity.report import origin
 from parity.report.dashboard import content, page
 from parity.report.view import View
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.beside]
 ROOT = Path(__file__).parents[2]
 ARCHIVE = ROOT / "results/archive/machine-2026-11-20"
 PICTURES = ROOT / "results/dashboard-screenshots"

@@ -38,6 +38,8 @@ from parity.core.files import read_json
 
 pytestmark = [
     pytest.mark.system,
+    # It waits most of its time for Slurm's own deadlines, and none of its numbers is a time.
+    pytest.mark.beside,
     pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
     pytest.mark.skipif(belongs_to_a_cluster(), reason="the machine belongs to another cluster"),
 ]
