@@ -60,7 +60,7 @@ def test_no_test_names_a_folder_of_one_machine() -> None:
 
 
 @pytest.mark.parametrize("name", SYSTEM)
-def test_every_system_test_runs_alone_and_says_what_it_needs(name: str) -> None:
+def test_every_system_test_is_marked_and_says_what_it_needs(name: str) -> None:
     marks = [
         ast.unparse(node.value)
         for node in TREES[name].body
