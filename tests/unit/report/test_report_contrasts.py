@@ -37,7 +37,7 @@ def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
     """A view of a synthetic dataset of such a study."""
     plan = plan_of(study, blocks)
     return synthetic.view(
-        folder / f"archive/machine-{study}", plan, synthetic.records(plan, **plants)
+        folder / f"live/machine-{study}", plan, synthetic.records(plan, **plants)
     )
 
 

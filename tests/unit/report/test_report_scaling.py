@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from parity.core.errors import UserError
-from parity.report import system_kind, write
+from parity.core.wording import counted
+from parity.plan.system_kind import KINDS
+from parity.report import write
 from parity.report.figures import curves, figures, specs
 from parity.report.figures.figure_spec import Form
 from parity.report.text import formatting, noise_audit, numbers, paper
@@ -64,9 +66,7 @@ def written(view: View, tmp_path_factory) -> Path:
 
 def curve(view: View, each: int, arm: str) -> dict[int, curves.Point]:
     """The points of an arm by number of nodes, for one number of ranks per node."""
-    found = {s.title: s for s in curves.series(view, SPEC)}[
-        f"{formatting.counted(each, 'rank')} per node"
-    ]
+    found = {s.title: s for s in curves.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
     return {p.nodes: p for p in curves.curve(view, found, SPEC.quantities[0], arm)}
 
 
@@ -210,9 +210,9 @@ def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
 
 def test_every_kind_of_system_has_its_sentence() -> None:
     kinds = re.search(
-        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/schemas/system.schema.yaml").read_text()
+        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
     )
-    assert kinds and set(kinds[1].split(", ")) == set(system_kind.SCALES)
+    assert kinds and set(kinds[1].split(", ")) == set(KINDS)
 
 
 AUDIT = {
