@@ -15,9 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from virtual_cluster import install
 
 ROOT = Path(__file__).parents[1]
+
+# A busy machine stretches single examples; what is tested is the answer, not its time.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 LONGEST = "test_faults.py"
 # What takes long to make for all tests of a module.
