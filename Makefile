@@ -20,7 +20,7 @@ figures: environment  ## Draw the archived data, offline
 # clocks run after them, one after the other. Both run whatever fails. One worker more than
 # processors, because the disturbed studies mostly wait for Slurm.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
-SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadgroup
+SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadfile
 
 test: setup lint  ## Every test, real runtimes included
 	@status=0; \

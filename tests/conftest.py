@@ -3,7 +3,8 @@
 `make test` runs most tests side by side, each worker with its own session fixtures, and then
 those with the mark `system` alone, one after the other: they use what this machine has once,
 as its images, its stores and its quiet. A system test with the mark `beside` is among the
-first; the one module of them that uses images and Slurm stays in one worker.
+first. A module stays in one worker (`--dist loadfile`), so that what its tests share is made
+once; only one such module may use images and Slurm.
 """
 
 import json
@@ -27,18 +28,14 @@ settings.register_profile(
 settings.load_profile("any machine")
 
 LONGEST = "test_faults.py"
-# What takes long to make for all tests of a module.
-SHARED_IN_A_MODULE = {"address", "begun", "clone", "drawn", "new_study"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests together that share such a fixture, and those apart that must run alone."""
+    """Begin with the longest module, and keep those apart that must run alone."""
     for item in items:
         names = set(getattr(item, "fixturenames", ()))
         if "images" in names and not item.get_closest_marker("system"):
             raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
-        if names & SHARED_IN_A_MODULE:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     # The longest module begins first, so that no worker waits for it at the end.
     items.sort(key=lambda item: item.path.name != LONGEST)
 
