@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from test_report_figures import drawn, house_style, texts, words_apart  # noqa: F401
+from figure_help import drawn, texts, words_apart
 
 from parity.analysis import crossed, ladder, outcomes
 from parity.records.dataset import archived
