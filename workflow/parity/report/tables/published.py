@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from parity.core.errors import UserError
+from parity.core.wording import counted
 from parity.report.figures.specs import QUANTITIES
 from parity.report.tables.table import Table
 from parity.report.text import formatting
@@ -119,7 +120,7 @@ def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | Non
     if not len(pairs):
         return None
     differences = pairs["value"] - pairs["reference_value"]
-    return Ours(differences.median(), formatting.counted(len(pairs), "block"))
+    return Ours(differences.median(), counted(len(pairs), "block"))
 
 
 def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
