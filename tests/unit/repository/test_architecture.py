@@ -20,10 +20,13 @@ PACKAGES = {
     "analysis": {"core", "plan", "records"},
     "claims": {"core", "plan", "records", "analysis"},
     "preview": MEASURED | {"analysis"},
-    "report": {"core", "plan", "records", "analysis", "claims"},
+    "report": {"core", "runtimes", "benchmarks", "plan", "records", "analysis", "claims"},
     "checks": MEASURED | {"analysis", "claims", "preview"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
+# A module of one idea has about 300 lines; above this many it needs a reason here.
+LONG = 400
+REASONS: dict[str, str] = {}
 
 
 def _imports(path: Path) -> set[str]:
@@ -58,8 +61,10 @@ def test_the_package_does_not_know_snakemake(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_modules_stay_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+def test_a_long_module_has_a_reason(path: Path) -> None:
+    relative = str(path.relative_to(PACKAGE))
+    long = len(path.read_text(encoding="utf-8").splitlines()) > LONG
+    assert long == bool(REASONS.get(relative)), f"{relative}: part it, or give a reason (or none)"
 
 
 def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
@@ -68,16 +73,14 @@ def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
 
     names = {arm.runtime for arm in arms().values()} | set(benchmarks())
     names -= {"native", "startup", "memory", "namespaces", "ladder"}  # words of their own, too
-    # Figures are about a benchmark, so the list of figures names them; the builder of
-    # images is one of the runtimes' programs, and stores are named after theirs.
-    allowed = {"report/figures/figures.py", "report/figures/specs.py"}
+    # The builder of images is one of the runtimes' programs, and stores are named after theirs.
+    own = {"runtimes", "benchmarks", "software"}
     for path in MODULES:
-        relative = str(path.relative_to(PACKAGE))
-        if path.parent.name in {"runtimes", "benchmarks", "software"} or relative in allowed:
+        if path.relative_to(PACKAGE).parts[0] in own:
             continue
         texts = {
             node.value
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
-        assert not texts & names, relative
+        assert not texts & names, path

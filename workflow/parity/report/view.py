@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,9 @@ import pandas as pd
 from parity.analysis import analysis, dataset, outcomes
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.plan.plan import Plan
 from parity.report import origin
-from parity.report.figures.figure_spec import FigureSpec, Form
 from parity.report.origin import Origin
 
 
@@ -28,7 +29,7 @@ class View:
     origin: Origin
 
     @property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> Plan:
         """The campaign's plan."""
         return self.dataset.plan
 
@@ -58,13 +59,12 @@ class View:
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        return [case["case"] for case in self.plan.cases if spec.shows(case)]
+        return [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
-        counts = {
-            case["parameters"].get("nodes", 1) for case in self.plan.cases if spec.shows(case)
-        }
+        shown = (c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed))
+        counts = {case.nodes for case in shown}
         return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
 
     @property

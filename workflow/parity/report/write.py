@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.report.figures import figures, forest, style
+from parity.report.figures import figures, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import provenance_tables, published, table, tables
 from parity.report.text import numbers, section
@@ -20,7 +20,7 @@ def write(view: View, published_values: list[dict[str, str]], folder: Path) -> N
     """
     style.use()
     figures.draw_all(view, FIGURES, folder / "figures")
-    style.save(forest.draw(view), folder / "figures", OVERVIEW)
+    style.save(figures.overview(view), folder / "figures", OVERVIEW)
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     numbers.write(view, folder / "numbers.tex")

@@ -10,7 +10,7 @@ import pandas as pd
 from parity.report import system_kind
 from parity.report.dashboard import runs, wording
 from parity.report.dashboard.texts import Texts
-from parity.report.figures.specs import MACHINE_FACTS
+from parity.report.figures.specs import MACHINE_FACTS, quantity
 from parity.report.text import formatting
 from parity.report.view import View
 
@@ -85,7 +85,7 @@ def quantities(view: View) -> dict[str, dict[str, Any]]:
     """
     found = {}
     for name, entry in runs.metrics(view.dataset).items():
-        known = formatting.quantity(name.split("/")[1], entry["unit"])
+        known = quantity(*name.split("/"), entry["unit"])
         found[name] = {
             "label": known.label,
             "unit": known.unit,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
-from parity.report.figures.specs import QUANTITIES
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
@@ -23,7 +23,7 @@ from parity.report.view import View
 COLUMNS = (
     "study", "quantity", "benchmark", "metric", "statistic", "arm", "published", "unit", "place",
 )  # fmt: skip
-METRICS = tuple(dict.fromkeys(quantity.metric for quantity in QUANTITIES))
+METRICS = tuple(dict.fromkeys(q.metric for known in benchmarks().values() for q in known.metrics))
 Row = Mapping[str, str]
 
 

@@ -72,7 +72,7 @@ def _compared(view: View, kind: str) -> list[Any]:
 
 def _what(view: View, row: Any) -> str:
     """Case and quantity of a row."""
-    return formatting.subject(view.plan, row.case, formatting.quantity(row.metric, row.unit).label)
+    return formatting.subject(view.plan, row.case, formatting.quantity_of(row).label)
 
 
 def _in_order(view: View, frame: pd.DataFrame) -> list[Any]:
@@ -94,10 +94,10 @@ def dispersion(view: View) -> Table:
             formatting.arm_title(view.plan, row.arm),
             str(row.runs),
             *(
-                formatting.significant(formatting.quantity(row.metric, row.unit).factor * value, 4)
+                formatting.significant(formatting.quantity_of(row).factor * value, 4)
                 for value in (row.median, row.minimum, row.maximum)
             ),
-            formatting.quantity(row.metric, row.unit).unit,
+            formatting.quantity_of(row).unit,
             formatting.percent(row.cv),
         )
         for row in _in_order(view, view.analysis.dispersion)

@@ -13,7 +13,8 @@ import pandas as pd
 
 from parity.analysis import ladder, outcomes
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
-from parity.report.figures.figure_spec import FigureSpec, Form
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.report.figures.specs import spelt
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
@@ -149,7 +150,7 @@ def _published(view: View, case: str, spec: FigureSpec) -> str:
         most = max(rows, key=lambda row: row.high95)
         return (
             f"No arm reaches the {span}: the highest end of a 95\u2009% interval over "
-            f"{formatting.arm_title(view.plan, view.plan['reference'])} is "
+            f"{formatting.arm_title(view.plan, view.plan.reference)} is "
             f"{formatting.number(most.high95)}, of {formatting.arm_title(view.plan, most.arm)}."
         )
     names = ", ".join(formatting.arm_title(view.plan, row.arm) for row in reached)
@@ -196,7 +197,7 @@ def factorial(view: View) -> Table:
 def _what(view: View, row: Any) -> str:
     """The factor, with all other levels of the case."""
     levels = formatting.case_levels(view.plan, row.cases.split()[0]).split(", ")
-    others = [level for level in levels if level != formatting.SPELT.get(row.low, row.low)]
+    others = [level for level in levels if level != spelt(row.benchmark, row.low)]
     title = formatting.benchmark_title(view.plan, row.benchmark)
     factor = "" if row.factor in title else row.factor
     return ", ".join(filter(None, (title, *others, factor)))

@@ -7,8 +7,9 @@ from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.benchmarks.metrics import Quantity
 from parity.plan.plan import Case, Plan
-from parity.report.figures.specs import QUANTITIES, SPELT, Quantity
+from parity.report.figures.specs import quantity, spelt
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -53,7 +54,7 @@ def case_levels(plan: Plan, case: str) -> str:
     levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
     if "nodes" in entry["parameters"]:
         levels[:1] = _allocation(plan, entry)
-    return ", ".join(SPELT.get(level, level) for level in levels)
+    return ", ".join(spelt(entry.benchmark, level) for level in levels)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
@@ -85,15 +86,9 @@ def subject(plan: Plan, case: str, label: str) -> str:
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
 
-def quantity(metric: str, unit: str) -> Quantity:
-    """How a metric is called; one without an entry keeps its own name and unit.
-
-    Args:
-        unit: the recorded unit, because two benchmarks may call different things alike;
-            empty where no value was measured.
-    """
-    known = [q for q in QUANTITIES if q.metric == metric and unit in (q.recorded or q.unit, "")]
-    return known[0] if known else Quantity(metric, metric.replace("_", " "), unit)
+def quantity_of(row: Any) -> Quantity:
+    """How the metric of a row is called."""
+    return quantity(row.case, row.metric, row.unit)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -156,7 +151,7 @@ def estimate(row: Any) -> str:
     if row.kind == "ratio":
         figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
     else:
-        factor = quantity(row.metric, row.unit).factor
+        factor = quantity_of(row).factor
         scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
         # As many decimals as the uncertainty deserves: two digits of its half width.
         width = (scaled[2] - scaled[1]) / 2
@@ -168,7 +163,7 @@ def estimate(row: Any) -> str:
 
 def unit_of(row: Any) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
-    return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
+    return "" if row.kind == "ratio" else quantity_of(row).unit
 
 
 def outcome(row: Any) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parity.analysis import outcomes
-from parity.report.figures.figure_spec import FigureSpec
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.report.figures.specs import quantity
 from parity.report.text import contrasts, formatting
 from parity.report.view import View
 
@@ -48,7 +49,7 @@ def of_comparison(view: View, case: str, metric: str) -> str:
     others = [row for row in rows if not row.control]
     first = next(iter(found.values()))
     ratio = first.kind == "ratio"
-    label = formatting.quantity(metric, first.unit).label
+    label = quantity(case, metric, first.unit).label
     margin = f"margin {formatting.margin(first.margin)}" if ratio else "no margin was set"
     said = [
         f"{formatting.subject(view.plan, case, label)} ({margin}).",
