@@ -163,7 +163,7 @@ class HpcChallenge(Benchmark):
         if "ranks" not in parameters:
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
-            return Program(words, cpus, openmpi.INSIDE | _ONE_THREAD, files, collect)
+            return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, collect)
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
             argv=self.binaries[:1],

@@ -91,7 +91,7 @@ def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
         )
     wanted = wanted or parameters["cache_multiple"] * node.last_level_cache
     allowed = min(wanted, parameters["memory_fraction"] * node.memory)
-    unit = _KILOBYTES_PER_THREAD * parameters["threads"]
+    unit: int = _KILOBYTES_PER_THREAD * parameters["threads"]
     return max(1, int(allowed / 1000 / unit)) * unit
 
 

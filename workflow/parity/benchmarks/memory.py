@@ -90,7 +90,7 @@ def node_in_use(row: Sample) -> int:
     """
     if row.get("node_free_per_cpu") is None:
         raise Refused("unparsable", "the samples do not tell node_free_per_cpu")
-    return row["node_used"] - row["node_free_per_cpu"]
+    return int(row["node_used"] - row["node_free_per_cpu"])
 
 
 class Memory(Benchmark):

@@ -111,7 +111,7 @@ class NetPipe(Benchmark):
     title = "NetPIPE"
     # NPtcp looks up the number of its protocol, which netbase knows.
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
-    binaries = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
+    binaries: ClassVar[tuple[str, ...]] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
     parameters: ClassVar = {
         "upper_bound": {

@@ -71,7 +71,7 @@ def elements_for(node: NodeFacts) -> int:
             allowed=", ".join(map(str, BUILDS)),
             action="give elements in the study: arrays of four times the cache",
         )
-    return fitting[0]
+    return int(fitting[0])
 
 
 class Stream(Benchmark):

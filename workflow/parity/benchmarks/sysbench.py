@@ -34,8 +34,8 @@ class SysbenchCpu(Benchmark):
 
     name = "sysbench"
     title = "SysBench cpu"
-    packages = ("sysbench",)
-    binaries = ("/usr/bin/sysbench",)
+    packages: ClassVar[tuple[str, ...]] = ("sysbench",)
+    binaries: ClassVar[tuple[str, ...]] = ("/usr/bin/sysbench",)
     parameters: ClassVar = {
         "prime": {
             "type": "integer",
@@ -61,7 +61,7 @@ class SysbenchCpu(Benchmark):
     }
     metrics = (TIME, EVENTS)
     primary = (TIME.metric,)
-    figures = (
+    figures: ClassVar[tuple[FigureSpec, ...]] = (
         FigureSpec(
             "sysbench",
             (TIME,),

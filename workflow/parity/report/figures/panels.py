@@ -90,7 +90,7 @@ def _folded(label: str) -> str:
 
 def inches(axes: Axes) -> float:
     """The width of a panel."""
-    return axes.get_position().width * axes.figure.get_size_inches()[0]
+    return float(axes.bbox.width / axes.figure.dpi)
 
 
 def tick_steps(axes: Axes) -> int:
@@ -117,9 +117,10 @@ def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:
 
 def beside(axes: Axes, row: float, text: str, **look: Any) -> None:
     """Words right of a row; row -1 is the head of that column."""
+    shown: dict[str, Any] = {"fontsize": 7, "color": style.GREY} | look
     axes.text(
         1.02, row + (0.1 if row < 0 else 0), text, transform=axes.get_yaxis_transform(),
-        ha="left", va="center", **({"fontsize": 7, "color": style.GREY} | look),
+        ha="left", va="center", **shown,
     )  # fmt: skip
 
 
@@ -387,8 +388,8 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
     beside(axes, number, str(row.blocks))
     mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
     offset = (16 if row.blocks < 100 else 20, 0)
-    bold = {"fontsize": 8, "fontweight": "bold", "va": "center", "ha": "center"}
-    place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    bold: dict[str, Any] = {"fontsize": 8, "fontweight": "bold", "va": "center", "ha": "center"}
+    place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     if numbers:
         axes.annotate(
             formatting.estimate(row), (1.02, number), (13, 0), fontsize=7, va="center", **place

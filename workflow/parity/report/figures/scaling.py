@@ -34,7 +34,7 @@ HEAD, MEDIANS, NOTES, FOOT = 0.56, 1.35, 0.2, 0.9  # inches
 TALLEST, PAGE = 0.6, 7.6  # inches of an arm's panel and of the whole figure, at most
 DODGE = 0.06  # octaves between two arms in the panel of medians
 BAND = "#ebebeb"  # lighter than in other figures, because shades lie on it
-DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9, "zorder": 1}
+DOTTED: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9, "zorder": 1}
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     bottom = FOOT + len(arms) * (body + NOTES)
     figure = page_layout.new_figure(bottom + MEDIANS + HEAD)
     width = (style.TWO_COLUMNS - LEFT - RIGHT + GAP) / len(found) - GAP
-    styles, limits, drawn = style.arm_styles(view.plan), _limits(found), {}
+    styles, limits = style.arm_styles(view.plan), _limits(found)
+    drawn: dict[str, Line2D] = {}
     for number, column in enumerate(found):
         left = LEFT + number * (width + GAP)
         top = page_layout.place(figure, left, bottom, width, MEDIANS)

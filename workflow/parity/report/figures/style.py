@@ -150,8 +150,8 @@ def _lighter(colour: str, times: int) -> str:
     if not times:
         return colour
     left = 0.75**times
-    parts = matplotlib.colors.to_rgb(colour)
-    return matplotlib.colors.to_hex([1 - left * (1 - part) for part in parts])
+    red, green, blue = (1 - left * (1 - part) for part in matplotlib.colors.to_rgb(colour))
+    return matplotlib.colors.to_hex((red, green, blue))
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

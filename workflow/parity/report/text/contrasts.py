@@ -31,9 +31,9 @@ _ENDED = {
 def of_crossed(view: View, spec: FigureSpec) -> str:
     """What the factor does in each arm, and whether the container has a part in it."""
     said = []
-    for _, found in view.crossed(spec).groupby("cases", sort=False):
-        first = next(found.itertuples(index=False))
-        by_effect = {effect: _measured(rows) for effect, rows in found.groupby("effect")}
+    for _, pair in view.crossed(spec).groupby("cases", sort=False):
+        first = _tuples(pair)[0]
+        by_effect = {effect: _measured(rows) for effect, rows in pair.groupby("effect")}
         over = f"the cost with {first.factor} {first.high} over that with {first.low}"
         reference, double = view.plan.reference, view.dataset.double
         said += [
@@ -85,8 +85,12 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
 
 def _measured(rows: pd.DataFrame | Rows) -> list[Any]:
     """Rows that have an interval, as named tuples."""
-    found = rows.itertuples(index=False) if isinstance(rows, pd.DataFrame) else rows
-    return [row for row in found if row.blocks > 1]
+    listed = _tuples(rows) if isinstance(rows, pd.DataFrame) else rows
+    return [row for row in listed if row.blocks > 1]
+
+
+def _tuples(frame: pd.DataFrame) -> list[Any]:
+    return list(frame.itertuples(index=False))
 
 
 def _one(view: View, row: Any, what: str, spec: FigureSpec) -> str:
@@ -139,8 +143,8 @@ def _named(view: View, row: Any) -> str:
 
 def _published(view: View, case: str, spec: FigureSpec) -> str:
     """Whose 95 % interval reaches what a publication reports."""
-    found = view.comparisons(case, spec.quantities[0].metric).values()
-    rows = _measured([row for row in found if not row.control])
+    compared = view.comparisons(case, spec.quantities[0].metric).values()
+    rows = _measured([row for row in compared if not row.control])
     if not rows or not spec.published:
         return ""
     low, high = min(spec.published), max(spec.published)
@@ -171,7 +175,7 @@ _EFFECTS = {
 def factorial(view: View) -> Table:
     """The effects of factors of two levels that are crossed with the arms."""
     arms = {arm: number for number, arm in enumerate(view.arms)}
-    found = view.analysis.factorial.assign(kind="ratio")
+    effects = _tuples(view.analysis.factorial.assign(kind="ratio"))
     rows = [
         (
             f"{_what(view, row)}: {row.high} over {row.low}",
@@ -180,7 +184,7 @@ def factorial(view: View) -> Table:
             *_cells(row),
         )
         for row in sorted(
-            found.itertuples(index=False),
+            effects,
             key=lambda row: (
                 row.cases,
                 row.metric,
@@ -206,7 +210,7 @@ def _what(view: View, row: Any) -> str:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = {arm: number for number, arm in enumerate(ladder.order(view.plan, view.arms))}
-    found = view.analysis.steps.assign(kind="ratio")
+    added = _tuples(view.analysis.steps.assign(kind="ratio"))
     rows = [
         (
             formatting.case_title(view.plan, row.case),
@@ -214,9 +218,7 @@ def steps(view: View) -> Table:
             formatting.arm_title(view.plan, row.before),
             *_cells(row),
         )
-        for row in sorted(
-            found.itertuples(index=False), key=lambda row: (row.case, row.metric, arms[row.arm])
-        )
+        for row in sorted(added, key=lambda row: (row.case, row.metric, arms[row.arm]))
     ]
     head = ("case", "arm", "over", "n", "ratio [95 % interval]", "margin", "outcome")
     return Table("steps", r"L{3.4cm}llrllL{4cm}", head, rows, "the study has no ladder")
