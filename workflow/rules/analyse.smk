@@ -28,7 +28,7 @@ rule analyse:
         records=expand(
             "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
         ),
-        exclusions="config/exclusions.yaml",
+        exclusions=configured("config/exclusions.yaml"),
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
@@ -39,7 +39,7 @@ rule analyse:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("analysis", "records/schema.py"),
+        code=code_of("analyse"),
     script:
         "../scripts/analyse.py"
 
@@ -54,7 +54,7 @@ rule draw:
         analysis=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
-        published="config/published/values.csv",
+        published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:
         pdf=expand(
@@ -76,7 +76,7 @@ rule draw:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("report", "records/dataset.py"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -86,7 +86,7 @@ rule figures:
     input:
         figures=expand("{data}/figures/{name}.pdf", data=DRAWN, name=FIGURE_NAMES),
         summaries=expand("{data}/summary.txt", data=DRAWN),
-        summary=f"{DATA}/summary.txt",
+        summary=f"{CHOSEN}/summary.txt",
     log:
         "results/figures.log",
     localrule: True

@@ -6,7 +6,10 @@ that config.yaml names. It measures nothing and needs no network.
 """
 
 JUDGED = ["verdicts", "evidence"]
-REGISTER = {"claims": "config/claims.yaml", "published": "config/published/claims.csv"}
+REGISTER = {
+    "claims": configured("config/claims.yaml"),
+    "published": configured("config/published/claims.csv"),
+}
 REGISTRATION = "config/registration.csv"
 EXPECTED = "config/expected_verdicts.csv"
 
@@ -22,7 +25,7 @@ rule judge:
         analysis=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
-        registration=REGISTRATION,
+        registration=configured(REGISTRATION),
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/{table}.parquet", table=JUDGED
@@ -33,7 +36,7 @@ rule judge:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("claims", "analysis", "records/schema.py"),
+        code=code_of("judge"),
     script:
         "../scripts/judge.py"
 
@@ -41,8 +44,8 @@ rule judge:
 rule claims:
     """Print the verdict on every published claim, and write the table in five forms."""
     input:
-        plan=f"{DATA}/plan.json",
-        verdicts=f"{DATA}/claims/verdicts.parquet",
+        plan=f"{CHOSEN}/plan.json",
+        verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
         "results/claims/claims.log",
     localrule: True
@@ -57,15 +60,15 @@ rule claims:
 rule claims_expected:
     """Fail if a verdict is not the one that is expected of this dataset, and name it."""
     input:
-        verdicts=f"{DATA}/claims/verdicts.parquet",
-        expected=EXPECTED,
+        verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
         "results/claims/expected.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     params:
-        accept=False,
+        known=configured(EXPECTED),
+        accepted=None,
     script:
         "../scripts/claims_expected.py"
 
@@ -73,15 +76,15 @@ rule claims_expected:
 rule claims_accept:
     """Expect from now on the verdicts that this dataset gives."""
     input:
-        verdicts=f"{DATA}/claims/verdicts.parquet",
-        expected=EXPECTED,
+        verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
         "results/claims/accept.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     params:
-        accept=True,
+        known=configured(EXPECTED),
+        accepted=EXPECTED,
     script:
         "../scripts/claims_expected.py"
 
@@ -93,7 +96,7 @@ rule register:
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",
-            *sorted(map(str, Path("results/archive").glob("*/plan.json"))),
+            *ARCHIVED_PLANS,
         ],
     log:
         "results/claims/register.log",
@@ -101,6 +104,7 @@ rule register:
     conda:
         "../../envs/parity.yaml"
     params:
+        known=configured(REGISTRATION),
         registration=REGISTRATION,
     script:
         "../scripts/register.py"

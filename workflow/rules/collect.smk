@@ -27,7 +27,7 @@ rule gather_blocks:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("records/gather.py", "records/schema.py"),
+        code=code_of("gather_blocks"),
         system=SYSTEM.name,
     script:
         "../scripts/gather_blocks.py"
@@ -48,7 +48,7 @@ rule parse_records:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("records", "benchmarks"),
+        code=code_of("parse_records"),
     script:
         "../scripts/parse_records.py"
 

@@ -1,5 +1,6 @@
 """Loads and checks the configuration, once, for all rules; no logic lives here."""
 
+import os
 from pathlib import Path
 
 from parity.plan.making import make_plan
@@ -12,8 +13,9 @@ from parity.plan.system import load_system, refuse_without_batch_system
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
-    STUDY = load_study(config["study"], config["scale"])
-    SYSTEM = load_system(config["system"])
+    STUDY_FILE, SYSTEM_FILE = configured(config["study"]), configured(config["system"])
+    STUDY = load_study(STUDY_FILE, config["scale"])
+    SYSTEM = load_system(SYSTEM_FILE)
     PLAN = make_plan(STUDY)
     if STUDY.provider == "spack":
         check_place(config["spack"])
@@ -22,24 +24,28 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-CAMPAIGN = STUDY.campaign
 BLOCKS = [block.name for block in PLAN.blocks]
 # What each block asks of a batch system, and the modules that it loads there.
 JOBS = jobs_of(PLAN)
 MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
-LIVE = f"results/live/{CAMPAIGN}"
+# A dataset is a folder: the live one is measured here, the archived one is the configured.
+LIVE = f"results/live/{STUDY.campaign}"
+ARCHIVE = f"results/archive/{config['archive']}"
 # What Spack builds has images of its own, and a record of what was built natively.
 BY_SPACK = STUDY.provider == "spack"
 IMAGES = "results/spack-images" if BY_SPACK else "results/images"
 NATIVE = ["results/native/native.json"] if BY_SPACK else []
-ARCHIVE = f"results/archive/{config['archive']}"
-# What `figures` and `paper` draw; `all` always draws what is measured here.
-DATA = LIVE if config["data"] == "live" else ARCHIVE
-# What `figures` draws: all that is archived, or what was measured here.
-ARCHIVED = sorted(
-    str(path.parent) for path in Path("results/archive").glob("*/plan.json")
-)
-DRAWN = [DATA] if DATA == LIVE else sorted({DATA, *ARCHIVED})
+# The dataset of `claims`, `dashboard` and `paper`; `all` is always about the live one.
+CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
+ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
+# `figures` draws all that is archived, or what was measured here.
+ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
+DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
+
+
+def code_of(script):
+    """The digest of a script and of all that it imports from the package."""
+    return digest_of(PROJECT / f"workflow/scripts/{script}.py")
 
 
 def asked(key):
@@ -60,14 +66,16 @@ def noise_audit(wildcards):
     return [str(path)] if path.exists() else []
 
 
-def others(*names):
+def of_other_datasets(*names):
     """The function that gives these files of the other archived datasets of a dataset's system."""
 
     def of_dataset(wildcards):
-        from parity.records.dataset import archived  # only for papers: it loads pyarrow
+        if wildcards.source != "archive":
+            return []
+        from parity.records.dataset import archived  # it loads pyarrow
 
         known = archived(Path("results/archive"))
-        if wildcards.source != "archive" or wildcards.dataset not in known:
+        if wildcards.dataset not in known:
             return []
         system = known[wildcards.dataset][0]
         beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]

@@ -10,7 +10,7 @@ rule compare:
     input:
         plan=f"{ARCHIVE}/plan.json",
         records=expand(f"{ARCHIVE}/records/{{table}}.parquet", table=RECORDS),
-        exclusions="config/exclusions.yaml",
+        exclusions=configured("config/exclusions.yaml"),
     log:
         "results/compare.log",
     localrule: True

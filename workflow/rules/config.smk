@@ -6,9 +6,9 @@ from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 
 try:
-    load_yaml("config/config.yaml")
+    load_yaml(configured("config/config.yaml"))
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
 
-configfile: "config/config.yaml"
+configfile: configured("config/config.yaml")

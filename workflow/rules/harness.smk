@@ -21,7 +21,7 @@ rule harness:
     params:
         benchmark="sysbench",
         seed=PLAN.seed,
-        system=config["system"],
+        system=SYSTEM_FILE,
         # The audit's blocks are started as Snakemake itself would start them.
         snakefile=workflow.main_snakefile,
     script:

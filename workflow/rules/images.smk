@@ -45,8 +45,8 @@ rule build_image:
     """Build the image with the package versions of the native side."""
     input:
         base=f"{IMAGES}/base.json",
-        dockerfile="containers/Dockerfile",
-        hosts="containers/hosts",
+        dockerfile=own("containers/Dockerfile"),
+        hosts=own("containers/hosts"),
         sources=SOURCES,
     output:
         record=f"{IMAGES}/oci.json",

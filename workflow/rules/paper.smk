@@ -3,15 +3,17 @@
 from pathlib import Path
 
 CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
-PUBLISHED = ["config/published/claims.csv", "config/published/ruiz_table1.csv"]
-STUDIES = sorted(path.stem for path in Path("config/studies").glob("*.yaml"))
+PUBLISHED = [
+    configured(f"config/published/{name}.csv") for name in ("claims", "ruiz_table1")
+]
+STUDIES = sorted(path.stem for path in Path(own("config/studies")).glob("*.yaml"))
 
 
 rule tell:
     """Write what the verdicts say of each study, and what arithmetic says of its numbers."""
     input:
         verdicts="results/{source}/{dataset}/claims/verdicts.parquet",
-        claims="config/claims.yaml",
+        claims=configured("config/claims.yaml"),
         published=PUBLISHED,
     output:
         parts=expand("results/{{source}}/{{dataset}}/claims/{name}", name=CLAIM_PARTS),
@@ -25,7 +27,7 @@ rule tell:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("report", "claims"),
+        code=code_of("tell"),
     script:
         "../scripts/tell.py"
 
@@ -33,8 +35,8 @@ rule tell:
 rule build_paper:
     """Typeset the paper with the dataset's own numbers, tables and figures."""
     input:
-        main="paper/main.tex",
-        studies=sorted(map(str, Path("paper/studies").glob("*.tex"))),
+        main=own("paper/main.tex"),
+        studies=sorted(map(str, Path(own("paper/studies")).glob("*.tex"))),
         plan="results/{source}/{dataset}/plan.json",
         figures=expand(
             "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES
@@ -44,8 +46,8 @@ rule build_paper:
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
-        sections=others("section.tex"),
-        beside=others(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
+        sections=of_other_datasets("section.tex"),
+        beside=of_other_datasets(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:
@@ -54,7 +56,7 @@ rule build_paper:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=digest_of("report/text/paper.py", "report/text/section.py"),
+        code=code_of("build_paper"),
         studies=STUDIES,
     script:
         "../scripts/build_paper.py"
@@ -63,8 +65,8 @@ rule build_paper:
 rule paper:
     """Put the paper of the dataset that the configuration names where people look for it."""
     input:
-        pdf=f"{DATA}/paper/paper.pdf",
-        summary=f"{DATA}/summary.txt",
+        pdf=f"{CHOSEN}/paper/paper.pdf",
+        summary=f"{CHOSEN}/summary.txt",
     log:
         "results/paper.log",
     localrule: True

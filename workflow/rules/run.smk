@@ -7,7 +7,7 @@ Needs: the study file, the images. Makes: plan.json, and a folder per block.
 rule write_plan:
     """Write the plan: blocks, and the seeded order of runs in each."""
     input:
-        study=config["study"],
+        study=STUDY_FILE,
     output:
         plan=f"{LIVE}/plan.json",
     log:
@@ -17,7 +17,7 @@ rule write_plan:
         "../../envs/parity.yaml"
     params:
         scale=config["scale"],
-        code=digest_of("plan", "benchmarks", "runtimes"),
+        code=code_of("write_plan"),
     script:
         "../scripts/write_plan.py"
 
@@ -46,7 +46,7 @@ rule run_block:
         runtime=asked("minutes"),
     params:
         package=str(PACKAGE.parent),
-        system=config["system"],
+        system=SYSTEM_FILE,
         modules=MODULES,
         native=expand("--native {record}", record=NATIVE),
     shell:

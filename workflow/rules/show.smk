@@ -5,8 +5,8 @@ rule plan:
     """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
     input:
         plan=f"{LIVE}/plan.json",
-        exclusions="config/exclusions.yaml",
-        designs="config/published/designs.csv",
+        exclusions=configured("config/exclusions.yaml"),
+        designs=configured("config/published/designs.csv"),
     log:
         f"{LIVE}/logs/plan.log",
     localrule: True
@@ -15,7 +15,7 @@ rule plan:
     params:
         archive=ARCHIVE,
         images=f"{IMAGES}/images.json",
-        system=config["system"],
+        system=SYSTEM_FILE,
         # As many blocks at once as --jobs allows; without a batch system, one.
         jobs=workflow.resource_settings.nodes or 1,
     script:

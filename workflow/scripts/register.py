@@ -1,5 +1,6 @@
 """Rule register: add what is new or changed to config/registration.csv."""
 
+import shutil
 from pathlib import Path
 
 from parity.claims import registration
@@ -11,6 +12,10 @@ if __name__ == "__main__":
         given, path = snakemake.input, Path(snakemake.params.registration)
         register = load_register(Path(given.claims), Path(given.published))
         plans = [Path(plan) for plan in given.plans]
+        if not path.exists():
+            # Used from another folder: the project's own registrations stay as they are.
+            path.parent.mkdir(exist_ok=True)
+            shutil.copyfile(snakemake.params.known, path)
         known = registration.load(path)
         current = registration.wanted(register, plans)
         rows = registration.missing(known, current, registration.now())

@@ -237,7 +237,7 @@ def _properties(rules: dict):
             yield from _properties(rules[part])
 
 
-@pytest.mark.parametrize("name", sorted(p.name.split(".")[0] for p in SCHEMAS.glob("*.yaml")))
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_every_key_of_a_schema_is_described_and_no_other_is_taken(name: str) -> None:
     rules = schema(name)
     for key, rule in _properties(rules):

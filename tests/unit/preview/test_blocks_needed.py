@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis.measured import measured
+from parity.analysis.analysis import analysed
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
 from parity.preview import blocks_needed, pilots, proof_lines, published_designs
@@ -21,7 +21,7 @@ KEY = ("sysbench", "time")
 def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     plan = synthetic.plan(blocks, ARMS)
     plan.cases[0]["parameters"] = parameters or {}
-    return measured(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
+    return analysed(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 
 def _spread(deviation: float = 0.02, **facts) -> Spread:

@@ -39,9 +39,7 @@ def study_plan(study: str, blocks: int) -> Plan:
 def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
     """A view of a synthetic dataset of such a study."""
     plan = study_plan(study, blocks)
-    return synthetic.view(
-        folder / f"archive/machine-{study}", plan, synthetic.records(plan, **plants)
-    )
+    return synthetic.view(folder / f"live/machine-{study}", plan, synthetic.records(plan, **plants))
 
 
 @pytest.mark.parametrize("blocks", [3, 30])

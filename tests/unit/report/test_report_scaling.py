@@ -20,7 +20,9 @@ from test_report_figures import ROOT, drawn, house_style, texts, words_apart  # 
 from parity.benchmarks.figure_spec import Form
 from parity.benchmarks.metrics import Quantity
 from parity.core.errors import UserError
-from parity.report import system_kind, write
+from parity.core.wording import counted
+from parity.plan.system_kind import KINDS
+from parity.report import write
 from parity.report.figures import figures, scaling, specs
 from parity.report.text import formatting, noise_audit, numbers, paper
 from parity.report.text.summary import summary
@@ -64,9 +66,7 @@ def written(view: View, tmp_path_factory) -> Path:
 
 def curve(view: View, each: int, arm: str) -> dict[int, scaling.Point]:
     """The points of an arm by number of nodes, for one number of ranks per node."""
-    found = {s.title: s for s in scaling.series(view, SPEC)}[
-        f"{formatting.counted(each, 'rank')} per node"
-    ]
+    found = {s.title: s for s in scaling.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
     return {p.nodes: p for p in scaling.curve(view, found, SPEC.quantities[0], arm)}
 
 
@@ -216,9 +216,9 @@ def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
 
 def test_every_kind_of_system_has_its_sentence() -> None:
     kinds = re.search(
-        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/schemas/system.schema.yaml").read_text()
+        r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
     )
-    assert kinds and set(kinds[1].split(", ")) == set(system_kind.SCALES)
+    assert kinds and set(kinds[1].split(", ")) == set(KINDS)
 
 
 AUDIT = {

@@ -1,39 +1,49 @@
-"""One set of versions: pyproject.toml, uv.lock and the conda environments say the same."""
+"""One set of versions: uv.lock has them, pyproject.toml allows them, conda's files repeat them."""
 
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKED = {
+    package["name"]: package.get("version", "")
+    for package in tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+}
+OWN = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+GROUPS = [Requirement(text) for group in PROJECT["dependency-groups"].values() for text in group]
 CONDA_NAMES = {"matplotlib-base": "matplotlib"}
 
 
-def _locked() -> dict[str, str]:
-    lock = tomllib.loads((ROOT / "uv.lock").read_text())
-    return {package["name"]: package.get("version", "") for package in lock["package"]}
+@pytest.mark.parametrize("requirement", OWN + GROUPS, ids=lambda each: each.name)
+def test_every_requirement_has_bounds_that_the_locked_version_meets(
+    requirement: Requirement,
+) -> None:
+    assert {each.operator for each in requirement.specifier} == {">=", "<"}
+    assert requirement.specifier.contains(LOCKED[requirement.name])
 
 
-def _pinned() -> dict[str, str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    groups = [project["project"]["dependencies"], *project["dependency-groups"].values()]
-    return dict(requirement.split("==") for group in groups for requirement in group)
-
-
-def test_every_requirement_is_pinned_exactly_and_locked_so() -> None:
-    locked = _locked()
-    assert {name: locked[name] for name in _pinned()} == _pinned()
+def test_the_environment_of_the_workflow_holds_all_groups() -> None:
+    assert set(PROJECT["tool"]["uv"]["default-groups"]) == set(PROJECT["dependency-groups"])
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda p: p.name)
-def test_conda_environments_have_the_locked_versions(path: Path) -> None:
-    locked = _locked()
+def test_conda_environments_have_the_locked_versions_of_all_that_the_package_needs(
+    path: Path,
+) -> None:
+    pinned = {}
     for dependency in yaml.safe_load(path.read_text())["dependencies"]:
         name, version = re.fullmatch(r"([a-z0-9-]+) =([0-9.]+)", dependency).groups()
-        if name != "python":
-            assert locked[CONDA_NAMES.get(name, name)] == version, name
+        pinned[CONDA_NAMES.get(name, name)] = version
+    del pinned["python"]
+    assert pinned == {each.name: LOCKED[each.name] for each in OWN}
 
 
 def test_uv_s_own_version_is_pinned_where_it_is_installed() -> None:
@@ -42,6 +52,31 @@ def test_uv_s_own_version_is_pinned_where_it_is_installed() -> None:
 
 def test_the_citation_has_the_project_s_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert citation["version"] == project["version"]
+    assert citation["version"] == PROJECT["project"]["version"]
     assert {"authors", "cff-version", "message", "title"} <= citation.keys()
+
+
+def test_an_installation_holds_the_whole_package_and_works_without_snakemake(
+    new_clone, tmp_path: Path
+) -> None:
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    clone = new_clone()
+    build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=clone, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+    package = clone / "workflow/parity"
+    held = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}
+    assert held == {
+        path.relative_to(installed / "parity")
+        for path in (installed / "parity").rglob("*")
+        if path.is_file()
+    }
+    program = (
+        "import sys; sys.modules['snakemake'] = None\n"
+        "import parity.analysis.statistics, parity.core.settings, parity.report.dashboard.page\n"
+        "assert parity.__file__.startswith(sys.argv[1]); parity.core.settings.schema('study')"
+    )
+    words = [sys.executable, "-c", program, installed]
+    subprocess.run(words, cwd=tmp_path, env={"PYTHONPATH": str(installed)}, check=True)

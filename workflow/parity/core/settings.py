@@ -13,7 +13,11 @@ import yaml
 
 from parity.core.errors import UserError
 
-SCHEMAS = Path(__file__).parents[2] / "schemas"
+# Every schema lies in the package whose document it is about.
+SCHEMAS = {
+    path.name.removesuffix(".schema.yaml"): path
+    for path in Path(__file__).parents[1].glob("*/*.schema.yaml")
+}
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -78,8 +82,8 @@ _Validator = jsonschema.validators.extend(
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema `workflow/schemas/<name>.schema.yaml`."""
-    text = (SCHEMAS / f"{name}.schema.yaml").read_text(encoding="utf-8")
+    """The JSON schema of that name: `<name>.schema.yaml` in one of the packages."""
+    text = SCHEMAS[name].read_text(encoding="utf-8")
     # Every job reads the schemas. libyaml takes a fifth of the time, but its messages about
     # what people wrote are poorer, so theirs are read by Python.
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

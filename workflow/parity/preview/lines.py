@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from parity.benchmarks import benchmarks
 from parity.plan.plan import Case, Plan, jobs_of
 from parity.preview.surroundings import (
-    VIRTUAL,
     Probe,
     Seen,
     Surroundings,
@@ -125,7 +124,7 @@ def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
 
 
 def _at_once(here: Surroundings) -> str:
-    if here.system.scale_label == VIRTUAL:
+    if here.one_host:
         return "virtual nodes measure one block at a time"
     return f"{here.at_once} jobs at once, waiting in the queue not counted"
 

@@ -15,13 +15,12 @@ from parity.core.documents import canonical
 from parity.core.files import read_json
 from parity.plan.plan import DISTRIBUTION, Plan
 from parity.plan.system import System
+from parity.plan.system_kind import kind_of
 from parity.runtimes import arms, every_arm
 
 BLOCKS = Path("results/blocks")
 LIVE = Path("results/live")
 RUNS = Path("records/runs.parquet")
-# All virtual nodes share one host, whose lock lets one block measure at a time.
-VIRTUAL = "virtual-cluster"
 # Blocks that are looked at to see how much a run leaves on disk.
 BLOCKS_WEIGHED = 5
 
@@ -70,9 +69,14 @@ class Surroundings:
     probes: Sequence[Probe]
 
     @property
+    def one_host(self) -> bool:
+        """Whether all nodes share one host, whose lock lets one block measure at a time."""
+        return kind_of([self.system.scale_label]).one_host
+
+    @property
     def at_once(self) -> int:
         """How many blocks can be measured at the same time, at best."""
-        is_serial = not self.system.batch_system or self.system.scale_label == VIRTUAL
+        is_serial = not self.system.batch_system or self.one_host
         return 1 if is_serial else self.jobs
 
 

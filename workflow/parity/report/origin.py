@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity.plan.system_kind import kind_of
 from parity.records import schema
 from parity.records.dataset import PROVENANCE, provenance
-from parity.report import system_kind
 from parity.report.text import noise_audit
 from parity.report.text.noise_audit import Audit
 
@@ -34,7 +34,7 @@ class Origin:
     @property
     def note(self) -> str:
         """What every figure and table must say of these systems; often nothing."""
-        return system_kind.note(self.scale_labels)
+        return kind_of(self.scale_labels).note
 
 
 def load(folder: Path) -> Origin:

@@ -12,8 +12,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import analysis, dataset, outcomes
-from parity.analysis.analysis import Analysis
-from parity.analysis.dataset import Dataset
+from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.plan.plan import Plan
 from parity.report import origin
@@ -21,11 +20,9 @@ from parity.report.origin import Origin
 
 
 @dataclass(frozen=True)
-class View:
-    """What is presented."""
+class View(Analysed):
+    """What is presented: a dataset with its analysis and its origin."""
 
-    dataset: Dataset
-    analysis: Analysis
     origin: Origin
 
     @property

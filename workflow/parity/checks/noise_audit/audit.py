@@ -105,9 +105,9 @@ def _mean_log(seconds: Sequence[float]) -> float:
 
 
 def _interval(effects: Sequence[float], prefix: str) -> dict[str, float]:
-    found = estimate(effects)
-    if found.mean is None or found.interval95 is None or found.interval90 is None:
+    if len(effects) < 2:
         raise UserError("fewer than two pairs are good: an interval needs more of them")
+    found = estimate(effects)
     (low95, high95), (low90, high90) = found.interval95, found.interval90
     logs = {"ratio": found.mean, "low95": low95, "high95": high95, "low90": low90, "high90": high90}
     return {f"{prefix}{name}": math.exp(value) for name, value in logs.items()}

@@ -112,13 +112,10 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
 
 def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
     """What the analysis would say of runs of these programs: one definition for both."""
-    hashes = {
-        ("", path, each.arm): (each.sha256(path), each.closure_sha256(path))
-        for path in paths
-        for each in (side, base)
-    }
-    pairs = [{"block": "", "case": p, "arm": side.arm, "reference": base.arm} for p in paths]
-    return identity(hashes, pairs)
+    digests = [
+        [(each.sha256(path), each.closure_sha256(path)) for path in paths] for each in (side, base)
+    ]
+    return identity(list(zip(*digests, strict=True)))
 
 
 def _missing(paths: Sequence[str], side: Side, base: Side) -> str:

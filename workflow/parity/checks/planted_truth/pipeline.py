@@ -14,7 +14,6 @@ from parity.analysis.ledger import run_stages
 from parity.checks.planted_truth.blocks import Planted, plant
 from parity.checks.planted_truth.campaign import SYSTEM, Campaign, image_records
 from parity.checks.planted_truth.claims import Claims
-from parity.claims import system_kind
 from parity.claims.verdicts import judge
 from parity.core.files import write_json
 from parity.plan.plan import write_plan
@@ -51,9 +50,9 @@ def run(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Outcome:
         planted = plant(campaign, golden, Path(place) / "blocks", seed)
         folder = Path(place) / "live" / planted.plan.campaign
         collect(planted, folder)
-        loaded, label = dataset.load(folder), system_kind.label(folder)
+        loaded = dataset.load(folder)
     analysis = analyse(loaded)
-    judged = judge(claims.register, loaded, analysis, (), label).verdicts
+    judged = judge(claims.register, loaded, analysis, ()).verdicts
     found = analysis.comparisons
     return Outcome(
         comparisons=found[found["metric"] == campaign.printer.metric].reset_index(drop=True),

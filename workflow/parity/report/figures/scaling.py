@@ -22,6 +22,7 @@ from matplotlib.transforms import Transform
 from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
+from parity.core.wording import counted
 from parity.report.figures import page_layout, style
 from parity.report.figures.panels import LETTER, inches
 from parity.report.figures.specs import spelt
@@ -86,7 +87,7 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
         Series(
             ", ".join(
                 [
-                    f"{formatting.counted(each, 'rank')} per node",
+                    f"{counted(each, 'rank')} per node",
                     *(spelt(spec.benchmark, level) for level in levels),
                 ]
             ),

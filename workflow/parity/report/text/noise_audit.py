@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.errors import UserError
-from parity.report import system_kind
+from parity.plan.system_kind import kind_of
 from parity.report.text import formatting
 
 FILE = "harness.json"
@@ -40,7 +40,7 @@ def sentence(audit: Audit | None) -> str:
         return "not measured on this system"
     ratio, low, high = (formatting.number(audit[key]) for key in ("ratio", "low95", "high95"))
     label = audit["scale_label"]
-    note = system_kind.note([label]).removesuffix(".")
+    note = kind_of([label]).note.removesuffix(".")
     return (
         f"{ratio} [{low}, {high}] for {audit['program']} over {audit['pairs']} pairs, measured "
         f"{audit['measured'][:10]} on {audit['system']} ({label})"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import listed
 from parity.report.figures.specs import FIGURES
 from parity.report.text import captions, formatting, sentences
 from parity.report.view import View
@@ -72,7 +73,7 @@ def together(present: Sequence[str], absent: Sequence[str]) -> str:
         )
     lines += [rf"\input{{{name}/{NAME.removesuffix('.tex')}}}" for name in present]
     if absent:
-        names = formatting.latex(sentences.listed(list(absent)))
+        names = formatting.latex(listed(absent))
         what = "The study" if len(absent) == 1 else "The studies"
         lines.append(
             rf"\point{{Not archived.}}{what} {names} of this system "
