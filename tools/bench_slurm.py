@@ -75,8 +75,8 @@ def job_of(block: Path, started: float, ended: float) -> BlockJob:
     session = read_json(block / "session-1-start.json")
     runs = read_json(block / "progress.json")
     looked, last = _seconds(session["started"]), _seconds(runs["updated"])
-    records = [record for run in (block / "runs").iterdir() for record in history.records(run)]
-    programs = sum(record["wall_seconds"] for record in records)
+    attempts = [made for run in (block / "runs").iterdir() for made in history.attempts_of(run)]
+    programs = sum(made.wall_seconds or 0.0 for made in attempts if made)
     nodes = 1 + len(session["other_nodes"])
     return BlockJob(
         nodes=nodes,

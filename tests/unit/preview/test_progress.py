@@ -1,6 +1,5 @@
 """Progress: counted once, estimated from what was seen, and shown by Snakemake's own log."""
 
-import json
 import logging
 import os
 import subprocess
@@ -9,10 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+from plans import block_record_of, run_record_of
 
-from parity.core.files import read_json, write_json
+from parity.core.files import write_json
 from parity.measure import block_progress
+from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
+from parity.plan.plan import write_plan
 from parity.plan.study import load_study
 from parity.preview.progress import (
     REPORT,
@@ -64,37 +67,31 @@ def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) 
     block_progress.begin(block, tmp_path)
     for entry in block["runs"][:20]:
         block_progress.count(entry["run"], "", True, tmp_path)
-    killed = read_json(tmp_path / block_progress.TALLY) | {"seconds": 100.0}
-    write_json(tmp_path / block_progress.TALLY, killed)
+    killed = replace(PROGRESS.read_in(tmp_path), seconds=100.0)
+    PROGRESS.write_in(tmp_path, killed)
     block_progress.begin(block, tmp_path)
     # It walks past what is settled, and makes the rest; one run fails at first.
     block_progress.count(block["runs"][0]["run"], "timeout", True, tmp_path)
     for entry in block["runs"]:
         block_progress.count(entry["run"], "", True, tmp_path)
-    resumed = read_json(tmp_path / block_progress.TALLY)
-    assert (resumed["done"], resumed["ok"], resumed["failed"]) == (72, 72, 0)
-    assert 100 <= resumed["seconds"] < 110
-    assert resumed["started"] == killed["started"]
+    resumed = PROGRESS.read_in(tmp_path)
+    assert (resumed.ok, resumed.failed) == (72, {})
+    assert 100 <= resumed.seconds < 110
+    assert resumed.started == killed.started
 
 
-def test_a_block_without_a_tally_is_counted_from_its_records(plan, tmp_path) -> None:
+def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
     first, second, *_ = [entry["run"] for entry in block["runs"]]
     for number, reason in ((1, "timeout"), (2, "")):
         attempt = tmp_path / "runs" / first / f"attempt-{number}"
         attempt.mkdir(parents=True)
-        write_json(attempt / "record.json", {"reason": reason})
-    session = {
-        "start": {"started": "2026-01-01T10:00:00+00:00"},
-        "end": {"ended": "2026-01-01T10:02:00+00:00"},
-    }
-    write_json(
-        tmp_path / "block.json",
-        {"not_started": {second: {"reason": "not-tested"}}, "sessions": [session]},
-    )
+        RECORD.write_in(attempt, run_record_of(reason=reason))
+    why = {"reason": "not-tested", "detail": ""}
+    BLOCK.write_in(tmp_path, block_record_of(not_started={second: why}))
     counted = block_progress.read(block, tmp_path)
-    assert (counted["ok"], counted["failed"], counted["not_started"]) == (1, 0, 1)
-    assert counted["seconds"] == 120
+    assert (counted.ok, counted.failed, counted.not_started) == (1, {}, {"not-tested": 1})
+    assert counted.seconds == 120
 
 
 def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> None:
@@ -163,14 +160,14 @@ def test_the_handler_never_raises_and_says_once_that_it_is_broken(tmp_path) -> N
 
 
 SNAKEFILE = """
-from parity.core.files import read_json
+from parity.plan.plan import read_plan
 
-PLAN, LIVE = read_json(Path("plan.json")), "results/live/torrez2019-smoke"
+PLAN, LIVE = read_plan(Path("plan.json")), "results/live/torrez2019-smoke"
 include: "{rules}/progress.smk"
 
 rule all:
     input:
-        expand("results/blocks/{{block}}/block.json", block=[b["block"] for b in PLAN.blocks])
+        expand("results/blocks/{{block}}/block.json", block=[block.name for block in PLAN.blocks])
 
 rule run_block:
     output:
@@ -185,22 +182,24 @@ RUNNER = """
 import sys
 from pathlib import Path
 from parity.measure import block_progress
-from parity.core.files import read_json, write_json
+from parity.measure.block_folder import PROGRESS
+from parity.core.files import write_json
+from parity.plan.plan import read_plan
 
-block = block_of(read_json(Path("plan.json")), sys.argv[1])
-folder = Path("results/blocks") / block["block"]
-is_first = not (folder / block_progress.TALLY).exists()
+block = read_plan(Path("plan.json")).block(sys.argv[1])
+folder = Path("results/blocks") / block.name
+is_first = not PROGRESS.is_in(folder)
 block_progress.begin(block, folder)
-for number, entry in enumerate(block["runs"]):
-    if block["number"] == 2 and number == 36 and is_first:
+for number, run in enumerate(block.runs):
+    if block.number == 2 and number == 36 and is_first:
         sys.exit("broken")
-    block_progress.count(entry["run"], "timeout" if number == 5 else "", True, folder)
+    block_progress.count(run.name, "timeout" if number == 5 else "", True, folder)
 write_json(folder / "block.json", {})
 """
 
 
 def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    write_plan(tmp_path / "plan.json", plan)
     (tmp_path / "runner.py").write_text(RUNNER)
     text = SNAKEFILE.format(rules=ROOT / "workflow/rules", python=sys.executable)
     (tmp_path / "Snakefile").write_text(text)

@@ -24,6 +24,7 @@ from parity.analysis.identity import worst
 from parity.analysis.pairing import DIFFERENCE
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
+from parity.plan.plan import PLAN
 
 INSIDE, OUTSIDE, CONSTANT, NOT_COMPARED = "inside", "outside", "constant", "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
@@ -67,7 +68,7 @@ def refuse_missing(folder: Path) -> None:
     Raises:
         UserError: `folder` (results/<source>/<dataset>) holds no plan or no records.
     """
-    if (folder / "plan.json").exists() and (folder / "records/metrics.parquet").exists():
+    if (folder / PLAN).exists() and (folder / "records/metrics.parquet").exists():
         return
     there = sorted(
         path.parents[1] for path in folder.parents[1].glob("*/*/records/metrics.parquet")

@@ -15,7 +15,7 @@ from parity.core.errors import UserError
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
-from parity.records.dataset import broken_files
+from parity.records.dataset import CHECKSUMS, broken_files
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 
@@ -137,7 +137,7 @@ def refuse_broken(folder: Path) -> None:
         raise UserError(
             f"the archive was changed: {', '.join(broken)}",
             where=str(folder),
-            allowed="files with the checksums in SHA256SUMS",
+            allowed=f"files with the checksums in {CHECKSUMS}",
             action="restore these files, for instance with git checkout",
         )
 

@@ -19,8 +19,9 @@ from typing import Any
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
 from parity.measure import block_progress
+from parity.measure.block_folder import BLOCK
 from parity.plan.making import make_plan
-from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, Plan, read_plan
+from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
 from parity.preview.lines import duration
 
@@ -56,9 +57,9 @@ class BlockState:
         return self.ok + sum(self.failed.values()) + sum(self.not_started.values())
 
 
-def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
+def state_of(block: Block, folder: Path) -> BlockState:
     """The state of a planned block, from its folder."""
-    name, nodes, runs = block["block"], block["nodes"], len(block["runs"])
+    name, nodes, runs = block.name, block.nodes, len(block.runs)
     kept = block_progress.read(block, folder)
     if kept is None:
         return BlockState(name, nodes, runs)
@@ -66,12 +67,12 @@ def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
         name,
         nodes,
         runs,
-        finished=(folder / "block.json").exists(),
-        ok=kept["ok"],
-        failed=kept["reasons"],
-        not_started=kept["not_started_reasons"],
-        seconds=kept["seconds"],
-        updated=datetime.fromisoformat(kept["updated"]),
+        finished=BLOCK.is_in(folder),
+        ok=kept.ok,
+        failed=kept.failed,
+        not_started=kept.not_started,
+        seconds=kept.seconds,
+        updated=datetime.fromisoformat(kept.updated),
     )
 
 
@@ -274,9 +275,9 @@ class BlockLog(logging.Handler):
 
 def _plan_at_work() -> dict[str, Any]:
     """The plan of the campaign that Snakemake last worked on here, or the configured one."""
-    reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name("plan.json").exists()]
+    reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name(PLAN).exists()]
     if reports:
-        return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name("plan.json"))
+        return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
     config = load_checked("config/config.yaml", "config")
     return make_plan(load_study(config["study"], config["scale"]))
 

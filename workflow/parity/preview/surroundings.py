@@ -13,6 +13,7 @@ from parity.benchmarks import benchmarks
 from parity.core.availability import Presence
 from parity.core.documents import canonical
 from parity.core.files import read_json
+from parity.measure.block_folder import BLOCK
 from parity.plan.plan import DISTRIBUTION, Plan
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
@@ -95,7 +96,7 @@ def look_around(plan: Plan, system: System, jobs: int, archive: Path, images: Pa
         system=system,
         jobs=jobs,
         seen=seen_seconds(plan, [table for table in tables if table.exists()]),
-        done={name for name in names if (BLOCKS / name / "block.json").exists()},
+        done={name for name in names if BLOCK.is_in(BLOCKS / name)},
         run_bytes=bytes_of_a_run(BLOCKS, plan.campaign),
         images=read_json(images) if images.exists() else None,
         probes=probes(used, plan.provider),
@@ -154,8 +155,8 @@ def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
     Args:
         blocks: the folder of all blocks.
     """
-    finished = [path.parent for path in blocks.glob("*/block.json")]
-    finished.sort(key=lambda folder: (folder / "block.json").stat().st_mtime)
+    finished = [path.parent for path in blocks.glob(f"*/{BLOCK.file}")]
+    finished.sort(key=lambda folder: (folder / BLOCK.file).stat().st_mtime)
     own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
     weighed = (own or finished)[-BLOCKS_WEIGHED:]
     runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))

@@ -256,10 +256,10 @@ def read(schema: TableSchema, path: Path | str) -> pa.Table:
         ValueError: the file's schema is not this one; the message says both versions.
     """
     table = pq.read_table(path)
-    found = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
-    if found != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
+    version = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
+    if version != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
         raise ValueError(
-            f"{path}: columns of table {schema.name} version {found}; "
+            f"{path}: columns of table {schema.name} version {version}; "
             f"this program reads version {SCHEMA_VERSION}"
         )
     return table

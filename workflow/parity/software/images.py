@@ -15,6 +15,8 @@ from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
 
 TAG = "parity"
+# The records of all formats, by format.
+IMAGES = "images.json"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from parity.analysis.estimate import estimate
 from parity.benchmarks import benchmarks
-from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
 from parity.checks.noise_audit.script import BLOCKS, Pair
 from parity.core.commands import output_of
@@ -20,7 +20,7 @@ from parity.core.errors import UserError
 from parity.core.files import write_json
 from parity.measure import history, node
 from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan, write_plan
+from parity.plan.plan import PLAN, Case, Plan, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 
@@ -63,10 +63,12 @@ def sides_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> Sides:
         bare.append((_own_seconds(case, left.with_suffix(".stdout"), outer), outer))
     for run in runs:
         place = blocks / pair.block / "runs" / run["run"]
-        records = history.records(place)
-        if not records or records[-1]["reason"]:
-            raise UserError(records[-1]["reason"] if records else "the block did not end")
-        outer = records[-1]["wall_seconds"]
+        attempts = history.attempts_of(place)
+        record = history.good_record(attempts)
+        if record is None or record.wall_seconds is None:
+            reason = history.last_reason(attempts) if attempts else "the block did not end"
+            raise UserError(reason)
+        outer = record.wall_seconds
         inside.append((_own_seconds(case, place / "attempt-1/stdout", outer), outer))
     own, outer = zip(*bare, strict=True)
     own_inside, outer_inside = zip(*inside, strict=True)
@@ -142,7 +144,7 @@ def audit(
     # JSON is YAML, and the study is checked as any other.
     study.write_text(json.dumps(script.study_of(benchmark, pairs, label, seed), indent=1))
     plan = make_plan(load_study(study, label))
-    write_plan(folder / "plan.json", plan)
+    write_plan(folder / PLAN, plan)
     changed = {"study": str(study), "scale": label, "system": system_file}
     order, path = script.pairs_of(plan), folder / "script.sh"
     path.write_text(
@@ -169,7 +171,7 @@ def audit(
 
 def _program(plan: Plan) -> Sequence[str]:
     """The words of the plan's program; they do not depend on the node that it runs on."""
-    case, here = plan.cases[0], NodeFacts(**node.node_facts())
+    case, here = plan.cases[0], node.node_facts()
     return benchmarks()[case["benchmark"]].program(case["parameters"], here).argv
 
 

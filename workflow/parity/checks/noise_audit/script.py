@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity.measure.block_folder import BLOCK
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import arms
@@ -134,7 +135,7 @@ def block_words(system: System, config: Mapping[str, str], snakefile: str) -> li
     words += ["--nocolor", "--cores", "all", "--allowed-rules", "run_block"]
     words += ["--config", *(f"{key}={value}" for key, value in config.items())]
     if not system.batch_system:
-        return [*words, "--", f"{BLOCKS}/@block@/block.json"]
+        return [*words, "--", f"{BLOCKS}/@block@/{BLOCK.file}"]
     # What the executor plugin puts into a job; this Snakemake then starts another one.
     words += ["--target-jobs", "run_block:block=@block@", "--force", "--force-use-threads"]
     words += ["--ignore-incomplete", "--no-hooks", "--target-files-omit-workdir-adjustment"]

@@ -12,9 +12,10 @@ from parity.benchmarks import benchmarks
 from parity.checks.parity_audit.interface import is_whole, parse_interface, question
 from parity.measure import node, storage
 from parity.measure.arm_audit import AuditError, run_in_arm
+from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
-from parity.measure.node_check import ArmState, arm_state, host_namespaces
+from parity.measure.node_check import arm_state, host_namespaces
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
@@ -83,7 +84,7 @@ def ask_all(plan: Plan, images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
     storage.private_folder(SCRATCH)
     with storage.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
-        cpus = node.node_facts()["cpus"]
+        cpus = node.node_facts().cpus
         look = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
         # Nothing is timed, and most of it is hashing.
         with ThreadPoolExecutor(max_workers=len(cpus)) as pool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,8 +10,10 @@ from typing import Any
 
 from parity.checks.planted_truth.campaign import RECIPE, image_of
 from parity.checks.planted_truth.outputs import NODE, Printer
-from parity.measure import inner_command, storage
-from parity.measure.gates import Gate
+from parity.core.documents import Document, canonical
+from parity.measure import inner_command
+from parity.measure.block_folder import RECORD, STARTED
+from parity.measure.documents import Gate, Started
 from parity.measure.record import Order, Seen, record
 from parity.measure.timed_process import Finished
 from parity.runtimes import arms
@@ -71,8 +72,7 @@ class Writer:
         started = at(attempt.minutes)
         order = self._order(attempt)
         name = f"parity-1-1-{attempt.number}"
-        named = {"name": name, "arm": attempt.arm, "ranks": 0, "started": started}
-        write(folder / storage.STARTED, named)
+        write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
         stdout, stderr = self._said(order, attempt)
         (folder / "stdout").write_text(stdout, encoding="utf-8")
         (folder / "stderr").write_text(stderr, encoding="utf-8")
@@ -82,7 +82,7 @@ class Writer:
         command = order.arm.command(launch, inner_command.witnessed(order.program))
         steal = 0.5 if attempt.ending == "gate-steal" else 0.001
         seen = self._seen(order, attempt, command)
-        write(folder / storage.RECORD, record(order, seen, stderr, steal, 0.1, started))
+        write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
 
     def _order(self, attempt: Attempt) -> Order:
         parameters = self.parameters[attempt.case]
@@ -154,6 +154,6 @@ def at(minutes: float) -> str:
     return (BEGINNING + timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
 
 
-def write(path: Path, document: Mapping[str, Any]) -> None:
+def write(path: Path, document: Document) -> None:
     """JSON with the runner's content, without its line breaks and without waiting for the disk."""
-    path.write_text(json.dumps(document, sort_keys=True, ensure_ascii=False), encoding="utf-8")
+    path.write_text(canonical(document), encoding="utf-8")

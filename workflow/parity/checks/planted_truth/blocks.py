@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from parity.checks.planted_truth.attempts import Writer, at, write
 from parity.checks.planted_truth.campaign import RECIPE, SYSTEM, Campaign, image_of, sha256
 from parity.checks.planted_truth.planted_effects import shared_costs
 from parity.checks.planted_truth.runner_simulation import ABSENT, Story, tell
-from parity.measure.block import BLOCK_VERSION
-from parity.measure.gates import Gate
-from parity.measure.node_check import ArmState
-from parity.measure.session import sessions
-from parity.plan.plan import Plan
+from parity.measure.block_folder import BLOCK, read_sessions
+from parity.measure.documents import (
+    ArmState,
+    Binary,
+    BlockRecord,
+    Gate,
+    Library,
+    NotStarted,
+    ProgramIdentity,
+    SessionEnd,
+    SessionStart,
+)
+from parity.plan.plan import Block, Plan
 from parity.runtimes import arms
 
 MINUTES_PER_BLOCK = 24 * 60
@@ -46,14 +54,14 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
     """
     random = np.random.default_rng(seed)
     plan = campaign.plan(seed)
-    parameters = {case["case"]: case["parameters"] for case in plan.cases}
+    parameters = {case.name: case.parameters for case in plan.cases}
     writer = Writer(campaign.printer, golden, parameters)
     costs, nodes = shared_costs(campaign.truth, plan.blocks, random)
     folders, endings = [], {}
     for number, block in enumerate(plan.blocks):
-        name, runs = block["block"], block["runs"]
+        name, runs = block.name, block.runs
         if random.random() < campaign.truth.misfortune.lost:
-            endings |= {(name, run["run"]): ("planned", "not-run") for run in runs}
+            endings |= {(name, run.name): ("planned", "not-run") for run in runs}
             continue
         story = Story(runs, f"node-{nodes[number]}", number * MINUTES_PER_BLOCK)
         tell(story, campaign.truth, costs[number], random)
@@ -67,7 +75,7 @@ def _write_block(
     campaign: Campaign,
     writer: Writer,
     plan: Plan,
-    block: Mapping[str, Any],
+    block: Block,
     story: Story,
     folder: Path,
 ) -> None:
@@ -81,50 +89,50 @@ def _write_block(
         write(folder / f"session-{number}-start.json", start)
         if last:
             ended = at(story.begin + MINUTES_PER_BLOCK)
-            end = {"ended": ended, "busy_fraction": 0.0, "node": _facts(story.node)}
+            end = SessionEnd(ended=ended, busy_fraction=0.0, facts=_facts(story.node))
             write(folder / f"session-{number}-end.json", end)
-    summary = {
-        "version": BLOCK_VERSION,
-        "campaign": plan.campaign,
-        "block": block["block"],
-        "number": block["number"],
-        "runs": block["runs"],
-        "sessions": sessions(folder),
-        "not_started": story.not_started,
-    }
-    write(folder / "block.json", summary)
+    record = BlockRecord(
+        campaign=plan.campaign,
+        name=block.name,
+        number=block.number,
+        runs=block.runs,
+        sessions=read_sessions(folder),
+        not_started={run: NotStarted(**why) for run, why in story.not_started.items()},
+    )
+    write(folder / BLOCK.file, record)
 
 
-def _start(campaign: Campaign, absent: str, story: Story) -> dict[str, Any]:
+def _start(campaign: Campaign, absent: str, story: Story) -> SessionStart:
     """What a session finds before anything is timed."""
     names = campaign.all_arms
-    binary = {
-        "benchmark": campaign.benchmark,
-        "path": campaign.printer.benchmark.binaries[0],
-        "sha256": sha256("binary"),
-        "build_id": sha256("build")[:40],
-        "closure": [{"library": "libc.so.6", "sha256": sha256("library")}],
-        "closure_sha256": sha256("closure"),
-    }
-    return {
-        "started": at(story.begin),
-        "program": {
-            "commit": "0" * 40,
-            "changed": False,
-            "package_sha256": sha256("package"),
-            "lock_sha256": sha256("lock"),
-            "python": "3.11.0",
-        },
-        "system": SYSTEM,
-        "scale_label": "vm",
-        "allocation": {},
-        "node_name": story.node,
-        "node": _facts(story.node),
-        "busy_fraction": 0.0,
-        "arms": {name: _state(name, absent).as_record() for name in names},
-        "binaries": [{"arm": name} | binary for name in names if name != absent],
-        "other_nodes": [],
-    }
+    binary = Binary(
+        arm="",
+        benchmark=campaign.benchmark,
+        path=campaign.printer.benchmark.binaries[0],
+        sha256=sha256("binary"),
+        build_id=sha256("build")[:40],
+        closure=(Library(library="libc.so.6", sha256=sha256("library")),),
+        closure_sha256=sha256("closure"),
+    )
+    return SessionStart(
+        started=at(story.begin),
+        program=ProgramIdentity(
+            commit="0" * 40,
+            changed=False,
+            package_sha256=sha256("package"),
+            lock_sha256=sha256("lock"),
+            python="3.11.0",
+        ),
+        system=SYSTEM,
+        scale_label="vm",
+        allocation={},
+        node_name=story.node,
+        facts=_facts(story.node),
+        busy_fraction=0.0,
+        arms={name: _state(name, absent) for name in names},
+        binaries=tuple(replace(binary, arm=name) for name in names if name != absent),
+        other_nodes=(),
+    )
 
 
 def _state(name: str, absent: str) -> ArmState:
@@ -132,7 +140,8 @@ def _state(name: str, absent: str) -> ArmState:
     why = ABSENT if name == absent else {"reason": "", "detail": ""}
     image = image_of(name)
     recipe = RECIPE if arms()[name].image_format else ""
-    return ArmState(image, recipe, Gate("image", True), version="planted 1.0", **why)
+    gate = Gate("image", True)
+    return ArmState(image=image, recipe=recipe, gate=gate, version="planted 1.0", **why)
 
 
 def _facts(node: str) -> dict[str, str]:

@@ -16,10 +16,11 @@ from parity.checks.planted_truth.campaign import SYSTEM, Campaign, image_records
 from parity.checks.planted_truth.claims import Claims
 from parity.claims.verdicts import judge
 from parity.core.files import write_json
-from parity.plan.plan import write_plan
+from parity.plan.plan import PLAN, write_plan
 from parity.records import schema
 from parity.records.dataset import parse_dataset
 from parity.records.gather import gather_blocks, gather_images, gather_raw
+from parity.software.images import IMAGES
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ def collect(planted: Planted, folder: Path) -> None:
     """Gather and parse blocks into a dataset, as the rules of workflow/rules/collect.smk do."""
     records = folder / "records"
     records.mkdir(parents=True)
-    write_plan(folder / "plan.json", planted.plan)
-    write_json(folder / "images.json", gather_images(image_records()))
+    write_plan(folder / PLAN, planted.plan)
+    write_json(folder / IMAGES, gather_images(image_records()))
     schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
     blocks = gather_blocks(planted.folders, SYSTEM)
     schema.write(schema.BLOCKS, blocks, records / "blocks.parquet")

@@ -55,7 +55,7 @@ def _course(view: View) -> dict[str, str]:
     ledger, facts = view.analysis.ledger, view.origin.facts
     stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
     return {
-        "measured": formatting.period(facts["began"], facts["ended"]),
+        "measured": formatting.period(facts.began, facts.ended),
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
         "scale-threat": kind_of(view.origin.scale_labels).threat,

@@ -30,7 +30,7 @@ def of_dataset(view: View) -> str:
     shown = [spec for spec in FIGURES if view.shown(spec)]
     facts = view.origin.facts
     said = [
-        f"Dataset {name}, measured {formatting.period(facts['began'], facts['ended'])}.",
+        f"Dataset {name}, measured {formatting.period(facts.began, facts.ended)}.",
         sentences.design(view),
         sentences.few_blocks(view),
         sentences.abstract(view),
