@@ -10,6 +10,7 @@ from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
+from parity.records.noise_audit import NOISE_AUDIT
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
@@ -62,7 +63,7 @@ def asked(key):
 
 def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
-    path = Path(f"results/{wildcards.source}/{wildcards.dataset}/harness.json")
+    path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT
     return [str(path)] if path.exists() else []
 
 

@@ -15,7 +15,7 @@ from parity.core.files import write_json
 from parity.measure import block_progress
 from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
-from parity.plan.plan import write_plan
+from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
 from parity.preview.progress import (
     REPORT,
@@ -34,7 +34,7 @@ NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def plan() -> dict:
+def plan() -> Plan:
     return make_plan(load_study(ROOT / "config/studies/torrez2019.yaml", "smoke"))
 
 
@@ -47,14 +47,14 @@ def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **fac
 
 def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    assert states_of(plan, tmp_path)[0] == BlockState(block["block"], 1, 72)
-    folder = tmp_path / block["block"]
+    assert states_of(plan, tmp_path)[0] == BlockState(block.name, 1, 72)
+    folder = tmp_path / block.name
     folder.mkdir()
     block_progress.begin(block, folder)
     for entry, reason, started in zip(
-        block["runs"], ("", "timeout", "not-tested"), (True, True, False), strict=False
+        block.runs, ("", "timeout", "not-tested"), (True, True, False), strict=False
     ):
-        block_progress.count(entry["run"], reason, started, folder)
+        block_progress.count(entry.name, reason, started, folder)
     state = states_of(plan, tmp_path)[0]
     assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
     assert (state.done, state.runs, state.finished) == (3, 72, False)
@@ -65,15 +65,15 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
     block = plan.blocks[0]
     block_progress.begin(block, tmp_path)
-    for entry in block["runs"][:20]:
-        block_progress.count(entry["run"], "", True, tmp_path)
+    for run in block.runs[:20]:
+        block_progress.count(run.name, "", True, tmp_path)
     killed = replace(PROGRESS.read_in(tmp_path), seconds=100.0)
     PROGRESS.write_in(tmp_path, killed)
     block_progress.begin(block, tmp_path)
     # It walks past what is settled, and makes the rest; one run fails at first.
-    block_progress.count(block["runs"][0]["run"], "timeout", True, tmp_path)
-    for entry in block["runs"]:
-        block_progress.count(entry["run"], "", True, tmp_path)
+    block_progress.count(block.runs[0].name, "timeout", True, tmp_path)
+    for run in block.runs:
+        block_progress.count(run.name, "", True, tmp_path)
     resumed = PROGRESS.read_in(tmp_path)
     assert (resumed.ok, resumed.failed) == (72, {})
     assert 100 <= resumed.seconds < 110
@@ -82,7 +82,7 @@ def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) 
 
 def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    first, second, *_ = [entry["run"] for entry in block["runs"]]
+    first, second, *_ = [entry.name for entry in block.runs]
     for number, reason in ((1, "timeout"), (2, "")):
         attempt = tmp_path / "runs" / first / f"attempt-{number}"
         attempt.mkdir(parents=True)
@@ -148,11 +148,11 @@ def test_a_finished_campaign_says_so(plan) -> None:
     assert rest([_block("b1", 60, 0)]) == "all blocks are done"
 
 
-def test_the_handler_never_raises_and_says_once_that_it_is_broken(tmp_path) -> None:
+def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
     said: list[str] = []
-    handler = BlockLog({}, "run_block", tmp_path, tmp_path / REPORT, said.append)
+    handler = BlockLog(plan, "run_block", tmp_path, tmp_path / REPORT, said.append)
     record = logging.makeLogRecord(
-        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {"block": "b"}}
+        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {}}
     )
     handler.handle(record)
     handler.handle(record)
@@ -227,7 +227,7 @@ def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     for words in ([], ["plan.json"]):
         if not words:
-            write_json(report.with_name("plan.json"), plan)
+            write_plan(report.with_name("plan.json"), plan)
         done = subprocess.run(
             [*module, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
         )

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
@@ -23,7 +22,7 @@ from parity.measure.block_folder import BLOCK
 from parity.plan.making import make_plan
 from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
-from parity.preview.lines import duration
+from parity.preview.terminal import duration
 
 BLOCK_FOLDERS = Path("results/blocks")
 LIVE = Path("results/live")
@@ -78,7 +77,7 @@ def state_of(block: Block, folder: Path) -> BlockState:
 
 def states_of(plan: Plan, blocks: Path) -> list[BlockState]:
     """The states of all blocks of a plan, in its order; `blocks` holds their folders."""
-    return [state_of(block, blocks / block["block"]) for block in plan.blocks]
+    return [state_of(block, blocks / block.name) for block in plan.blocks]
 
 
 def at_once(blocks: Iterable[BlockState]) -> float:
@@ -138,14 +137,14 @@ def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
     blocks = [block for block in blocks if block.finished or block.block not in stopped]
     if not any(block.finished for block in blocks):
         return "time to the end: not known before a block is done"
-    found = estimate(blocks)
-    if found is None:
+    bounds = estimate(blocks)
+    if bounds is None:
         counts = unseen_node_counts(blocks)
         nodes = f"{' and '.join(map(str, counts))} node{'' if counts == [1] else 's'}"
         return f"time to the end: not known before a block on {nodes} is done"
     if all(block.finished for block in blocks):
         return "the other blocks are done" if stopped else "all blocks are done"
-    words = list(dict.fromkeys(duration(seconds) for seconds in found))
+    words = list(dict.fromkeys(duration(seconds) for seconds in bounds))
     return f"about {' to '.join(words)} to the end of the last block"
 
 
@@ -171,13 +170,13 @@ def progress_lines(
     begun = [block for block in blocks if block.updated is not None and not block.finished]
     waiting = len(blocks) - done - len(begun)
     lines = [
-        f"{plan['campaign']}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
+        f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
         f" {waiting} waiting",
         f"  {_runs(blocks)}",
         f"  {rest(blocks, stopped)}",
     ]
     # A run is counted when it is settled, which its time limit and attempts bound.
-    longest = max(case["timeout"] for case in plan.cases) * plan.attempts
+    longest = max(case.timeout_seconds for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)
     for block in begun[:MOST_BLOCKS_NAMED]:
         assert block.updated is not None
@@ -273,7 +272,7 @@ class BlockLog(logging.Handler):
             self._say(f"Progress: {one_line(states, self._stopped)}")
 
 
-def _plan_at_work() -> dict[str, Any]:
+def _plan_at_work() -> Plan:
     """The plan of the campaign that Snakemake last worked on here, or the configured one."""
     reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name(PLAN).exists()]
     if reports:

@@ -15,6 +15,7 @@ from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity, SessionRecord
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
+from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import parse_all
 from parity.software.images import IMAGES
 from parity.software.native import NATIVE
@@ -29,7 +30,7 @@ FILES = sorted(
 )
 # What it may hold beside them: the noise audit of the system that it was measured on, and
 # the record of what Spack built for it.
-OPTIONAL = ("harness.json", NATIVE)
+OPTIONAL = (NOISE_AUDIT, NATIVE)
 
 
 class Provenance(Document, frozen=True, kw_only=True):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from parity.plan.system_kind import kind_of
 from parity.records.dataset import Provenance, block_records, provenance
-from parity.report.text import noise_audit
-from parity.report.text.noise_audit import Audit
+from parity.records.noise_audit import NoiseAudit, read_noise_audit
 
 
 @dataclass(frozen=True)
@@ -19,13 +18,13 @@ class Origin:
         facts: what `parity.records.dataset.provenance` says.
         systems: name and kind of each system that measured it, such as `machine (vm)`.
         scale_labels: the kinds of these systems.
-        harness: what the harness itself costs there; None if nobody measured it.
+        noise_audit: what the harness itself costs there; None if nobody measured it.
     """
 
     facts: Provenance
     systems: tuple[str, ...]
     scale_labels: tuple[str, ...]
-    harness: Audit | None
+    noise_audit: NoiseAudit | None
 
     @property
     def note(self) -> str:
@@ -40,5 +39,5 @@ def load(folder: Path) -> Origin:
         facts=provenance(folder),
         systems=tuple(sorted({f"{start.system} ({start.scale_label})" for start in starts})),
         scale_labels=tuple(sorted({start.scale_label for start in starts})),
-        harness=noise_audit.load(folder),
+        noise_audit=read_noise_audit(folder),
     )

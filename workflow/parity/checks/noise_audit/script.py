@@ -85,9 +85,9 @@ def pairs_of(plan: Plan) -> list[Pair]:
     """A pair for each block; in half of them, drawn by the plan's seed, the bare side is first."""
     blocks = plan.blocks
     halves = [True, False] * math.ceil(len(blocks) / 2)
-    bare_first = random.Random(f"harness/{plan['seed']}").sample(halves, len(blocks))
+    bare_first = random.Random(f"harness/{plan.seed}").sample(halves, len(blocks))
     return [
-        Pair(block["number"], block["block"], first)
+        Pair(block.number, block.name, first)
         for block, first in zip(blocks, bare_first, strict=True)
     ]
 

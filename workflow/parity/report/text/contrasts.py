@@ -17,7 +17,7 @@ from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures.specs import spelt
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import View
+from parity.report.view import View, rows_of
 
 Rows = Sequence[Any]
 # Outcomes in the order in which they are said, and what they are called here.
@@ -32,7 +32,7 @@ def of_crossed(view: View, spec: FigureSpec) -> str:
     """What the factor does in each arm, and whether the container has a part in it."""
     said = []
     for _, pair in view.crossed(spec).groupby("cases", sort=False):
-        first = _tuples(pair)[0]
+        first = rows_of(pair)[0]
         by_effect = {effect: _measured(rows) for effect, rows in pair.groupby("effect")}
         over = f"the cost with {first.factor} {first.high} over that with {first.low}"
         reference, double = view.plan.reference, view.dataset.double
@@ -85,12 +85,8 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
 
 def _measured(rows: pd.DataFrame | Rows) -> list[Any]:
     """Rows that have an interval, as named tuples."""
-    listed = _tuples(rows) if isinstance(rows, pd.DataFrame) else rows
+    listed = rows_of(rows) if isinstance(rows, pd.DataFrame) else rows
     return [row for row in listed if row.blocks > 1]
-
-
-def _tuples(frame: pd.DataFrame) -> list[Any]:
-    return list(frame.itertuples(index=False))
 
 
 def _one(view: View, row: Any, what: str, spec: FigureSpec) -> str:
@@ -175,7 +171,7 @@ _EFFECTS = {
 def factorial(view: View) -> Table:
     """The effects of factors of two levels that are crossed with the arms."""
     arms = {arm: number for number, arm in enumerate(view.arms)}
-    effects = _tuples(view.analysis.factorial.assign(kind="ratio"))
+    effects = rows_of(view.analysis.factorial.assign(kind="ratio"))
     rows = [
         (
             f"{_what(view, row)}: {row.high} over {row.low}",
@@ -210,7 +206,7 @@ def _what(view: View, row: Any) -> str:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = {arm: number for number, arm in enumerate(ladder.order(view.plan, view.arms))}
-    added = _tuples(view.analysis.steps.assign(kind="ratio"))
+    added = rows_of(view.analysis.steps.assign(kind="ratio"))
     rows = [
         (
             formatting.case_title(view.plan, row.case),

@@ -31,7 +31,7 @@ def values(view: View) -> dict[str, str]:
 def _design(view: View) -> dict[str, str]:
     """What the study planned."""
     plan = view.plan
-    margins = sorted({case["margin"] for case in plan.cases if case["margin"] is not None})
+    margins = sorted({case.margin for case in plan.cases if case.margin is not None})
     notes = {formatting.benchmark_title(plan, name): n for name, n in plan.benchmark_notes.items()}
     return {
         "title": plan.title,
@@ -43,8 +43,8 @@ def _design(view: View) -> dict[str, str]:
         "arms": str(len(plan.arms)),
         "arm-list": listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
-        "control": formatting.arm_title(plan, view.dataset.double),
-        "margins": listed([formatting.margin(m) for m in margins]) or "none",
+        "control": formatting.arm_title(plan, plan.double),
+        "margins": listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "declared": sentences.declared(view),
     }
@@ -59,7 +59,7 @@ def _course(view: View) -> dict[str, str]:
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
         "scale-threat": kind_of(view.origin.scale_labels).threat,
-        "harness": noise_audit.sentence(view.origin.harness),
+        "harness": noise_audit.sentence(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
