@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from parity.core.documents import (
     Content,
     Document,
@@ -34,27 +32,7 @@ BESIDE_PROGRAMS_MINUTES = 15
 DISTRIBUTION = "system"
 
 
-class _Part(Document, frozen=True):
-    """A part of a plan."""
-
-    # For the time of the regrouping: the keys of the JSON text.
-    def __getitem__(self, key: str) -> Any:
-        for field in msgspec.structs.fields(type(self)):
-            if field.encode_name == key:
-                return getattr(self, field.name)
-        raise KeyError(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key] or default
-        except KeyError:
-            return default
-
-    def __contains__(self, key: str) -> bool:
-        return bool(self.get(key))
-
-
-class Run(_Part, frozen=True, rename={"name": "run"}):
+class Run(Document, frozen=True, rename={"name": "run"}):
     """One run of a block: a case in an arm. Its name is unique in the block."""
 
     name: str
@@ -62,7 +40,7 @@ class Run(_Part, frozen=True, rename={"name": "run"}):
     arm: str
 
 
-class Block(_Part, frozen=True, rename={"name": "block"}):
+class Block(Document, frozen=True, rename={"name": "block"}):
     """One block: the runs of one allocation, in their order.
 
     Attributes:
@@ -77,7 +55,7 @@ class Block(_Part, frozen=True, rename={"name": "block"}):
     runs: tuple[Run, ...]
 
 
-class Case(_Part, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
+class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
     """A benchmark at one level of each of its factors.
 
     Attributes:
@@ -110,7 +88,7 @@ class Case(_Part, frozen=True, rename={"name": "case", "timeout_seconds": "timeo
         return "nodes" in self.parameters
 
 
-class PlannedComparison(_Part, frozen=True):
+class PlannedComparison(Document, frozen=True):
     """What the study compares by. Without a margin, no equivalence is sought."""
 
     case: str
@@ -120,7 +98,7 @@ class PlannedComparison(_Part, frozen=True):
     margin: float | None
 
 
-class NotTested(_Part, frozen=True, omit_defaults=True):
+class NotTested(Document, frozen=True, omit_defaults=True):
     """What the study declares as not tested: an arm, a benchmark, or an arm in one."""
 
     reason: str
@@ -128,7 +106,7 @@ class NotTested(_Part, frozen=True, omit_defaults=True):
     benchmark: str = ""
 
 
-class Plan(_Part, frozen=True):
+class Plan(Document, frozen=True):
     """What a campaign measures.
 
     Attributes:
