@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 import synthetic
+from figure_help import drawn, texts, words_apart
 from plans import plan_of
-from test_report_figures import drawn, house_style, texts, words_apart  # noqa: F401
 
 from parity.analysis import crossed, ladder, outcomes
 from parity.benchmarks.figure_spec import Form

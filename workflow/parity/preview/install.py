@@ -36,8 +36,9 @@ PAPER_PACKAGES = (
     "texlive-publishers",
 )
 # A real browser, in which the tests open the dashboard; Debian's, so that its driver
-# (Playwright, from PyPI) has nothing to download.
-BROWSER_PACKAGES = ("chromium-headless-shell",)
+# (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
+# reader of programs against.
+TEST_PACKAGES = ("binutils", "chromium-headless-shell")
 IMAGES = Path("results/images")
 SPACK_IMAGES = Path("results/spack-images")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
@@ -58,7 +59,7 @@ def wanted_packages(toolchain: str | None = None) -> dict[str, tuple[str, ...]]:
     }
     wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
-    wanted |= {"tests of the dashboard": BROWSER_PACKAGES}
+    wanted |= {"tests": TEST_PACKAGES}
     if toolchain:
         named = debian_packages(load_toolchain(toolchain))
         wanted[f"toolchain {toolchain}"] = (*named["build"], *named["run"])

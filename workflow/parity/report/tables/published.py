@@ -17,6 +17,7 @@ import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
+from parity.core.wording import counted
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
@@ -119,7 +120,7 @@ def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | Non
     if not len(pairs):
         return None
     differences = pairs["value"] - pairs["reference_value"]
-    return Ours(differences.median(), formatting.counted(len(pairs), "block"))
+    return Ours(differences.median(), counted(len(pairs), "block"))
 
 
 def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import pandas as pd
 from parity.claims import terms
 from parity.claims.defects import Defect
 from parity.claims.registration import AFTER, AMENDED, BEFORE
-from parity.core.wording import counted, listed
+from parity.core.wording import RATIO, counted, listed
 from parity.report.tables import table
 from parity.report.tables.table import Table
 from parity.report.text import formatting
@@ -117,7 +117,7 @@ def measured(row: Any) -> str:
     """Estimate, interval, unit, margin, blocks and A/A pair of a verdict, as far as it has them."""
     if row.estimate is None or pd.isna(row.estimate):
         return "no number of its own"
-    ratio = row.unit == terms.RATIO
+    ratio = row.unit == RATIO
     figures = [
         formatting.number(value) if ratio else formatting.significant(value)
         for value in (row.estimate, row.low95, row.high95)
