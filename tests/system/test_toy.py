@@ -1,9 +1,11 @@
-"""A runtime and a benchmark are one file each: both are measured, drawn, listed and told."""
+"""A runtime and a benchmark are one file each: both are measured, drawn, listed and told.
+
+Needs: the images (built if they are not there), user namespaces and LaTeX.
+"""
 
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 import toys
 import yaml
+from clones import borrow_images, never_wait_for_quiet
 
 pytestmark = pytest.mark.system
-ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 WORDS = ["all", "dashboard", "--config", "study=config/studies/toys.yaml", "scale=tiny"]
-# The test machine runs tests beside it; what is tested here is what is shown of the numbers.
-QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 # The words of two figures, as the clone's own program draws them.
 DRAW = """
 import json, sys
@@ -40,14 +40,8 @@ def study(clone: Path, images: dict) -> Path:
     (clone / "workflow/parity/runtimes/toy.py").write_text(toys.RUNTIME)
     (clone / "workflow/parity/benchmarks/toy_copy.py").write_text(toys.BENCHMARK)
     (clone / "config/studies/toys.yaml").write_text(yaml.safe_dump(toys.STUDY))
-    system = clone / "config/systems/machine.yaml"
-    system.write_text(yaml.safe_dump(yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}))
-    (clone / "results/images").mkdir(parents=True)
-    # In the order of the chain, so that no record is older than what it was made from.
-    chain = ["base", "oci", "directory"]
-    others = sorted(images.keys() - set(chain))
-    for name in [*(f"{name}.json" for name in [*chain, *others]), "images.json", "images.parquet"]:
-        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
+    never_wait_for_quiet(clone, "machine")
+    borrow_images(clone, images)
     return clone
 
 
