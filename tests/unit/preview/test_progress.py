@@ -1,6 +1,5 @@
 """Progress: counted once, estimated from what was seen, and shown by Snakemake's own log."""
 
-import json
 import logging
 import os
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 from parity.core.files import read_json, write_json
 from parity.measure import block_progress
 from parity.plan.making import make_plan
+from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
 from parity.preview.progress import (
     REPORT,
@@ -31,7 +31,7 @@ NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def plan() -> dict:
+def plan() -> Plan:
     return make_plan(load_study(ROOT / "config/studies/torrez2019.yaml", "smoke"))
 
 
@@ -44,14 +44,14 @@ def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **fac
 
 def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    assert states_of(plan, tmp_path)[0] == BlockState(block["block"], 1, 72)
-    folder = tmp_path / block["block"]
+    assert states_of(plan, tmp_path)[0] == BlockState(block.name, 1, 72)
+    folder = tmp_path / block.name
     folder.mkdir()
     block_progress.begin(block, folder)
     for entry, reason, started in zip(
-        block["runs"], ("", "timeout", "not-tested"), (True, True, False), strict=False
+        block.runs, ("", "timeout", "not-tested"), (True, True, False), strict=False
     ):
-        block_progress.count(entry["run"], reason, started, folder)
+        block_progress.count(entry.name, reason, started, folder)
     state = states_of(plan, tmp_path)[0]
     assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
     assert (state.done, state.runs, state.finished) == (3, 72, False)
@@ -62,15 +62,15 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
     block = plan.blocks[0]
     block_progress.begin(block, tmp_path)
-    for entry in block["runs"][:20]:
-        block_progress.count(entry["run"], "", True, tmp_path)
+    for entry in block.runs[:20]:
+        block_progress.count(entry.name, "", True, tmp_path)
     killed = read_json(tmp_path / block_progress.TALLY) | {"seconds": 100.0}
     write_json(tmp_path / block_progress.TALLY, killed)
     block_progress.begin(block, tmp_path)
     # It walks past what is settled, and makes the rest; one run fails at first.
-    block_progress.count(block["runs"][0]["run"], "timeout", True, tmp_path)
-    for entry in block["runs"]:
-        block_progress.count(entry["run"], "", True, tmp_path)
+    block_progress.count(block.runs[0].name, "timeout", True, tmp_path)
+    for entry in block.runs:
+        block_progress.count(entry.name, "", True, tmp_path)
     resumed = read_json(tmp_path / block_progress.TALLY)
     assert (resumed["done"], resumed["ok"], resumed["failed"]) == (72, 72, 0)
     assert 100 <= resumed["seconds"] < 110
@@ -79,7 +79,7 @@ def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) 
 
 def test_a_block_without_a_tally_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    first, second, *_ = [entry["run"] for entry in block["runs"]]
+    first, second, *_ = [entry.name for entry in block.runs]
     for number, reason in ((1, "timeout"), (2, "")):
         attempt = tmp_path / "runs" / first / f"attempt-{number}"
         attempt.mkdir(parents=True)
@@ -151,11 +151,11 @@ def test_a_finished_campaign_says_so(plan) -> None:
     assert rest([_block("b1", 60, 0)]) == "all blocks are done"
 
 
-def test_the_handler_never_raises_and_says_once_that_it_is_broken(tmp_path) -> None:
+def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
     said: list[str] = []
-    handler = BlockLog({}, "run_block", tmp_path, tmp_path / REPORT, said.append)
+    handler = BlockLog(plan, "run_block", tmp_path, tmp_path / REPORT, said.append)
     record = logging.makeLogRecord(
-        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {"block": "b"}}
+        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {}}
     )
     handler.handle(record)
     handler.handle(record)
@@ -163,14 +163,14 @@ def test_the_handler_never_raises_and_says_once_that_it_is_broken(tmp_path) -> N
 
 
 SNAKEFILE = """
-from parity.core.files import read_json
+from parity.plan.plan import read_plan
 
-PLAN, LIVE = read_json(Path("plan.json")), "results/live/torrez2019-smoke"
+PLAN, LIVE = read_plan(Path("plan.json")), "results/live/torrez2019-smoke"
 include: "{rules}/progress.smk"
 
 rule all:
     input:
-        expand("results/blocks/{{block}}/block.json", block=[b["block"] for b in PLAN.blocks])
+        expand("results/blocks/{{block}}/block.json", block=[b.name for b in PLAN.blocks])
 
 rule run_block:
     output:
@@ -185,22 +185,23 @@ RUNNER = """
 import sys
 from pathlib import Path
 from parity.measure import block_progress
-from parity.core.files import read_json, write_json
+from parity.core.files import write_json
+from parity.plan.plan import read_plan
 
-block = block_of(read_json(Path("plan.json")), sys.argv[1])
-folder = Path("results/blocks") / block["block"]
+block = read_plan(Path("plan.json")).block(sys.argv[1])
+folder = Path("results/blocks") / block.name
 is_first = not (folder / block_progress.TALLY).exists()
 block_progress.begin(block, folder)
-for number, entry in enumerate(block["runs"]):
-    if block["number"] == 2 and number == 36 and is_first:
+for number, entry in enumerate(block.runs):
+    if block.number == 2 and number == 36 and is_first:
         sys.exit("broken")
-    block_progress.count(entry["run"], "timeout" if number == 5 else "", True, folder)
+    block_progress.count(entry.name, "timeout" if number == 5 else "", True, folder)
 write_json(folder / "block.json", {})
 """
 
 
 def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    write_plan(tmp_path / "plan.json", plan)
     (tmp_path / "runner.py").write_text(RUNNER)
     text = SNAKEFILE.format(rules=ROOT / "workflow/rules", python=sys.executable)
     (tmp_path / "Snakefile").write_text(text)
@@ -228,7 +229,7 @@ def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     for words in ([], ["plan.json"]):
         if not words:
-            write_json(report.with_name("plan.json"), plan)
+            write_plan(report.with_name("plan.json"), plan)
         done = subprocess.run(
             [*module, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
         )

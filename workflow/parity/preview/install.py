@@ -22,7 +22,7 @@ from pathlib import Path
 from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
-from parity.preview.lines import probe_lines
+from parity.preview.probe import probe_lines
 from parity.runtimes import arms
 from parity.software import build
 from parity.software.images import forget_failures

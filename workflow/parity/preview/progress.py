@@ -14,15 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
 from parity.measure import block_progress
 from parity.plan.making import make_plan
-from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, Plan, read_plan
+from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
-from parity.preview.lines import duration
+from parity.preview.terminal import duration
 
 BLOCK_FOLDERS = Path("results/blocks")
 LIVE = Path("results/live")
@@ -56,9 +55,9 @@ class BlockState:
         return self.ok + sum(self.failed.values()) + sum(self.not_started.values())
 
 
-def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
+def state_of(block: Block, folder: Path) -> BlockState:
     """The state of a planned block, from its folder."""
-    name, nodes, runs = block["block"], block["nodes"], len(block["runs"])
+    name, nodes, runs = block.name, block.nodes, len(block.runs)
     kept = block_progress.read(block, folder)
     if kept is None:
         return BlockState(name, nodes, runs)
@@ -77,7 +76,7 @@ def state_of(block: Mapping[str, Any], folder: Path) -> BlockState:
 
 def states_of(plan: Plan, blocks: Path) -> list[BlockState]:
     """The states of all blocks of a plan, in its order; `blocks` holds their folders."""
-    return [state_of(block, blocks / block["block"]) for block in plan.blocks]
+    return [state_of(block, blocks / block.name) for block in plan.blocks]
 
 
 def at_once(blocks: Iterable[BlockState]) -> float:
@@ -137,14 +136,14 @@ def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
     blocks = [block for block in blocks if block.finished or block.block not in stopped]
     if not any(block.finished for block in blocks):
         return "time to the end: not known before a block is done"
-    found = estimate(blocks)
-    if found is None:
+    bounds = estimate(blocks)
+    if bounds is None:
         counts = unseen_node_counts(blocks)
         nodes = f"{' and '.join(map(str, counts))} node{'' if counts == [1] else 's'}"
         return f"time to the end: not known before a block on {nodes} is done"
     if all(block.finished for block in blocks):
         return "the other blocks are done" if stopped else "all blocks are done"
-    words = list(dict.fromkeys(duration(seconds) for seconds in found))
+    words = list(dict.fromkeys(duration(seconds) for seconds in bounds))
     return f"about {' to '.join(words)} to the end of the last block"
 
 
@@ -170,13 +169,13 @@ def progress_lines(
     begun = [block for block in blocks if block.updated is not None and not block.finished]
     waiting = len(blocks) - done - len(begun)
     lines = [
-        f"{plan['campaign']}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
+        f"{plan.campaign}: {done} of {len(blocks)} blocks done, {len(begun)} begun,"
         f" {waiting} waiting",
         f"  {_runs(blocks)}",
         f"  {rest(blocks, stopped)}",
     ]
     # A run is counted when it is settled, which its time limit and attempts bound.
-    longest = max(case["timeout"] for case in plan.cases) * plan.attempts
+    longest = max(case.timeout_seconds for case in plan.cases) * plan.attempts
     silent = timedelta(seconds=longest, minutes=BESIDE_PROGRAMS_MINUTES)
     for block in begun[:MOST_BLOCKS_NAMED]:
         assert block.updated is not None
@@ -272,11 +271,11 @@ class BlockLog(logging.Handler):
             self._say(f"Progress: {one_line(states, self._stopped)}")
 
 
-def _plan_at_work() -> dict[str, Any]:
+def _plan_at_work() -> Plan:
     """The plan of the campaign that Snakemake last worked on here, or the configured one."""
-    reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name("plan.json").exists()]
+    reports = [path for path in LIVE.glob(f"*/{REPORT}") if path.with_name(PLAN).exists()]
     if reports:
-        return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name("plan.json"))
+        return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
     config = load_checked("config/config.yaml", "config")
     return make_plan(load_study(config["study"], config["scale"]))
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
+from parity.preview.terminal import aligned, percent
 
 COLUMNS = ("study", "experiment", "runs", "cv_percent", "cv_source", "margin_percent", "place")
 POWER = 0.9
+# Letters of a source that the terminal has room for.
+SOURCE_LETTERS = 32
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,29 @@ def _design(row: dict[str, str], where: str) -> Design:
     texts = (row[name] for name in ("study", "experiment", "cv_source", "place"))
     study, experiment, source, place = texts
     return Design(study, experiment, runs, cv, source, margin, place)
+
+
+def paper_lines(designs: Iterable[Design]) -> list[str]:
+    """The smallest margin that each published experiment could have proven."""
+    rows = [
+        (
+            design.study,
+            design.experiment,
+            "?" if design.runs is None else str(design.runs),
+            "?" if design.cv is None else f"{percent(design.cv)} %",
+            textwrap.shorten(design.cv_source, SOURCE_LETTERS, placeholder=" …"),
+            _provable(design),
+            "–" if design.margin is None else f"±{percent(design.margin)} %",
+            {True: "yes", False: "no", None: "–"}[design.could],
+        )
+        for design in designs
+    ]
+    head = ("study", "experiment", "n", "CV", "CV from", "provable", "margin", "within reach")
+    title = "What the papers could have proven with their n (two samples, 90 % power)"
+    return [title, *(f"  {line}" for line in aligned([head, *rows]))]
+
+
+def _provable(design: Design) -> str:
+    if design.provable is not None:
+        return f"±{percent(design.provable)} %"
+    return "nothing: one run" if design.runs == 1 else "not known"

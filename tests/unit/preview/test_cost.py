@@ -10,19 +10,22 @@ from parity.core.availability import Presence
 from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
+from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
-from parity.preview.lines import duration, not_tested, plan_lines, probe_lines
-from parity.preview.surroundings import (
-    Probe,
-    Seen,
+from parity.preview.cost import (
+    MeasuredBefore,
     Surroundings,
     bytes_of_a_run,
     expected_seconds,
-    look_around,
-    seen_seconds,
+    not_tested,
+    plan_lines,
+    seconds_before,
     shortest_wall,
+    surroundings_of,
 )
+from parity.preview.probe import Probe, probe_lines
+from parity.preview.terminal import duration
 
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
@@ -32,24 +35,24 @@ HERE = Presence(True, version="1.0")
 AWAY = Presence(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
 
 
-def _plan(study: str, scale: str) -> dict:
+def _plan(study: str, scale: str) -> Plan:
     return make_plan(load_study(ROOT / f"config/studies/{study}.yaml", scale))
 
 
 @pytest.fixture(scope="module")
-def single() -> dict:
+def single() -> Plan:
     return _plan("torrez2019", "smoke")
 
 
 @pytest.fixture(scope="module")
-def scaling() -> dict:
+def scaling() -> Plan:
     return _plan("scaling", "smoke")
 
 
-def _here(plan: dict, system=MACHINE, **facts) -> Surroundings:
+def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
     known = {
         "jobs": 1,
-        "seen": {case["case"]: Seen(10.0, True) for case in plan.cases},
+        "before": {case.name: MeasuredBefore(10.0, True) for case in plan.cases},
         "done": set(),
         "run_bytes": 35e3,
         "images": {"oci": {"bytes": 1_000_000_000, "reason": ""}},
@@ -81,8 +84,10 @@ def test_one_machine_says_size_margins_time_and_gaps(single) -> None:
 
 
 def test_times_of_other_parameters_are_marked(single) -> None:
-    seen = {case["case"]: Seen(10.0, case["benchmark"] != "sysbench") for case in single["cases"]}
-    lines = plan_lines(single, _here(single, seen=seen))
+    before = {
+        case.name: MeasuredBefore(10.0, case.benchmark != "sysbench") for case in single.cases
+    }
+    lines = plan_lines(single, _here(single, before=before))
     assert any(line.endswith("about 10.0 s a run with other parameters") for line in lines)
     assert any(line.endswith("on such a machine, a part by other parameters") for line in lines)
 
@@ -91,11 +96,11 @@ def test_a_cluster_gets_jobs_node_hours_and_wall_time(scaling) -> None:
     lines = plan_lines(scaling, _here(scaling, CLUSTER, jobs=9))
     (jobs,) = [line for line in lines if "jobs for slurm" in line]
     assert jobs == f"  jobs for slurm: {len(scaling['blocks'])}, each with its nodes for itself"
-    blocks = scaling["blocks"]
-    node_seconds = sum(block["nodes"] * len(block["runs"]) * 10 for block in blocks)
+    blocks = scaling.blocks
+    node_seconds = sum(block.nodes * len(block.runs) * 10 for block in blocks)
     (hours,) = [line for line in lines if "node-hours" in line]
     assert f"about {node_seconds / 3600:.3g} for the programs alone" in hours
-    longest = max(len(block["runs"]) * 10 for block in blocks)
+    longest = max(len(block.runs) * 10 for block in blocks)
     (wall,) = [line for line in lines if "wall time" in line]
     assert f"about {duration(longest)} for the programs alone" in wall
     assert wall.endswith("9 jobs at once, waiting in the queue not counted")
@@ -109,31 +114,31 @@ def test_a_cluster_gets_jobs_node_hours_and_wall_time(scaling) -> None:
 def test_the_virtual_cluster_measures_one_block_at_a_time(scaling) -> None:
     here = _here(scaling, SLURM, jobs=16)
     assert here.at_once == 1
-    total = duration(sum(len(block["runs"]) * 10 for block in scaling["blocks"]))
+    total = duration(sum(len(block.runs) * 10 for block in scaling.blocks))
     (wall,) = [line for line in plan_lines(scaling, here) if "wall time" in line]
     assert f"about {total}" in wall and "one block at a time" in wall
 
 
 def test_what_was_never_measured_is_said_to_be_unknown(scaling) -> None:
-    here = _here(scaling, SLURM, seen={}, run_bytes=None, images=None)
+    here = _here(scaling, SLURM, before={}, run_bytes=None, images=None)
     said = "\n".join(plan_lines(scaling, here))
-    cases = len(scaling["cases"])
+    cases = len(scaling.cases)
     assert f"node-hours: not known ({cases} of {cases} cases not measured before)" in said
     assert "records of all blocks not known before" in said
     assert "images not known before they are made" in said
     # Times of other parameters are no better where node-hours are concerned.
-    other = {case["case"]: Seen(10.0, False) for case in scaling["cases"]}
+    other = {case.name: MeasuredBefore(10.0, False) for case in scaling.cases}
     assert "node-hours: not known" in "\n".join(
-        plan_lines(scaling, _here(scaling, SLURM, seen=other))
+        plan_lines(scaling, _here(scaling, SLURM, before=other))
     )
 
 
 def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
-    done = {scaling["blocks"][0]["block"]}
+    done = {scaling.blocks[0].name}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=done))
     assert f"  measured already: 1 of {len(scaling['blocks'])} blocks" in lines
     assert any(f"jobs for slurm: {len(scaling['blocks']) - 1}," in line for line in lines)
-    everything = {block["block"] for block in scaling["blocks"]}
+    everything = {block.name for block in scaling.blocks}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=everything))
     assert any("jobs for slurm: 0," in line for line in lines)
 
@@ -154,21 +159,21 @@ def test_every_gap_has_its_reason(scaling) -> None:
 
 
 def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_path) -> None:
-    case = single["cases"][0]
-    same, other = canonical(case["parameters"]), canonical({**case["parameters"], "events": 1})
+    case = single.cases[0]
+    same, other = canonical(case.parameters), canonical({**case.parameters, "events": 1})
 
     def table(name: str, rows: list[tuple[str, float | None]]) -> Path:
         path = tmp_path / name
-        named = [(case["case"], *row) for row in rows]
+        named = [(case.name, *row) for row in rows]
         pandas.DataFrame(named, columns=["case", "parameters", "wall_seconds"]).to_parquet(path)
         return path
 
     first = table("first", [(other, 1.0), (other, None)])
     second = table("second", [(same, 2.0), (same, 4.0), (same, 100.0), (other, 9.0)])
-    assert seen_seconds(single, [first]) == {case["case"]: Seen(1.0, False)}
-    assert seen_seconds(single, [first, second]) == {case["case"]: Seen(4.0, True)}
-    assert seen_seconds(single, []) == {}
-    assert expected_seconds(single["blocks"][0], {case["case"]: Seen(4.0, True)}) is None
+    assert seconds_before(single, [first]) == {case.name: MeasuredBefore(1.0, False)}
+    assert seconds_before(single, [first, second]) == {case.name: MeasuredBefore(4.0, True)}
+    assert seconds_before(single, []) == {}
+    assert expected_seconds(single.blocks[0], {case.name: MeasuredBefore(4.0, True)}) is None
 
 
 def test_a_run_weighs_what_finished_blocks_of_the_campaign_do(tmp_path) -> None:
@@ -188,12 +193,12 @@ def test_the_published_cluster_design_is_previewed(monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     plan = _plan("scaling", "cluster")
     lines = plan_lines(
-        plan, look_around(plan, CLUSTER, 16, ROOT / "results/archive/none", ROOT / "none")
+        plan, surroundings_of(plan, CLUSTER, 16, ROOT / "results/archive/none", ROOT / "none")
     )
     assert any("jobs for slurm: 500," in line for line in lines)
 
 
-def test_ranks_that_start_inside_of_the_arm_need_no_launcher(scaling: dict) -> None:
+def test_ranks_that_start_inside_of_the_arm_need_no_launcher(scaling: Plan) -> None:
     hpcg = _plan("hpcg", "machine")
     assert not [gap for gap in not_tested(hpcg, _here(hpcg)) if "launcher" in gap]
     assert [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import synthetic
@@ -10,8 +11,8 @@ import synthetic
 from parity.analysis.measured import measured
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
-from parity.preview import blocks_needed, pilots, proof_lines, published_designs
-from parity.preview.pilots import Spread
+from parity.preview import proof, published_designs
+from parity.preview.proof import Spread
 
 ROOT = Path(__file__).parents[3]
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -20,7 +21,9 @@ KEY = ("sysbench", "time")
 
 def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     plan = synthetic.plan(blocks, ARMS)
-    plan.cases[0]["parameters"] = parameters or {}
+    first, *others = plan.cases
+    first = msgspec.structs.replace(first, parameters=parameters or {})
+    plan = msgspec.structs.replace(plan, cases=(first, *others))
     return measured(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 
@@ -37,13 +40,13 @@ def _spread(deviation: float = 0.02, **facts) -> Spread:
 
 def test_variances_are_pooled_around_each_arm_s_own_mean() -> None:
     # Squares 2 and 8 over 1 + 1 degrees of freedom, whatever the means.
-    assert pilots.pooled([[0.0, 2.0], [100.0, 104.0], [7.0]]) == pytest.approx(math.sqrt(5))
+    assert proof.pooled([[0.0, 2.0], [100.0, 104.0], [7.0]]) == pytest.approx(math.sqrt(5))
     with pytest.raises(ValueError):
-        pilots.pooled([[1.0]])
+        proof.pooled([[1.0]])
 
 
 def test_the_spread_is_that_within_blocks(tmp_path) -> None:
-    found = pilots.spreads(synthetic.plan(3, ARMS), _pilot(tmp_path / "live/synthetic-x", 60))
+    found = proof.spreads(synthetic.plan(3, ARMS), _pilot(tmp_path / "live/synthetic-x", 60))
     # Planted: 0.4 % in every run, and 20 % that a block has in common, which pairing removes.
     assert found[KEY].deviation == pytest.approx(0.004 * math.sqrt(2), rel=0.15)
     assert (found[KEY].arms, found[KEY].blocks, found[KEY].same) == (3, 60, True)
@@ -61,7 +64,7 @@ def test_own_parameters_then_own_machine_then_more_blocks_decide() -> None:
 def test_the_best_pilot_is_taken_for_each_case(tmp_path) -> None:
     few = _pilot(tmp_path / "live/synthetic-few", 3)
     many = _pilot(tmp_path / "live/synthetic-many", 20, {"events": 5})
-    best = pilots.best_spreads(synthetic.plan(3, ARMS), [few, many])
+    best = proof.best_spreads(synthetic.plan(3, ARMS), [few, many])
     assert best[KEY].dataset == "live/synthetic-few"
     assert best["hpcc", "hpl"].dataset == "live/synthetic-many"
 
@@ -70,17 +73,15 @@ def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:
     folder = tmp_path / "live/synthetic-x"
     (folder / "records").mkdir(parents=True)
     (folder / "records/metrics.parquet").write_text("nothing")
-    found, unread = pilots.pilots([folder, tmp_path / "live/none"])
+    found, unread = proof.pilots([folder, tmp_path / "live/none"])
     assert not found and len(unread) == 1
     assert unread[0].startswith("live/synthetic-x is not used")
 
 
 def test_blocks_and_margins_keep_what_they_promise() -> None:
-    need = blocks_needed.need(*KEY, 0.01, 30, _spread(0.02))
+    need = proof.need(*KEY, 0.01, 30, _spread(0.02))
     for kind, powers in ((need.alone, power.tost_power), (need.gated, power.gated_power)):
-        for wanted, blocks, margin in zip(
-            blocks_needed.POWERS, kind.blocks, kind.margins, strict=True
-        ):
+        for wanted, blocks, margin in zip(proof.POWERS, kind.blocks, kind.margins, strict=True):
             assert powers(0.02, blocks, 0.01) >= wanted > powers(0.02, blocks - 1, 0.01)
             assert powers(0.02, 30, margin) == pytest.approx(wanted, abs=1e-6)
     assert need.gated.blocks > need.alone.blocks and need.gated.margins > need.alone.margins
@@ -91,16 +92,16 @@ def test_blocks_and_margins_keep_what_they_promise() -> None:
     [(0.0, 3, (2, 2), (0.0, 0.0)), (0.0, 1, (2, 2), ())],
 )
 def test_without_spread_two_blocks_suffice(deviation, planned, blocks, margins) -> None:
-    need = blocks_needed.need(*KEY, 0.01, planned, _spread(deviation))
+    need = proof.need(*KEY, 0.01, planned, _spread(deviation))
     assert (need.alone.blocks, need.alone.margins) == (blocks, margins)
 
 
 def test_every_margin_of_the_plan_has_a_row() -> None:
     plan = synthetic.plan(3, ARMS)
-    found = blocks_needed.needs(plan, {KEY: _spread(0.02)})
+    found = proof.needs(plan, {KEY: _spread(0.02)})
     assert [need.case for need in found][:2] == ["sysbench", "hpcc"]
     assert not any(need.case.startswith("startup") for need in found)
-    lines = proof_lines.need_lines(found, lambda case, blocks: f"{blocks} min")
+    lines = proof.need_lines(found, lambda case, blocks: f"{blocks} min")
     row = next(line for line in lines if line.startswith("  sysbench"))
     assert row.split("  ")[1:] and "±1 %" in row and "36 / 46" in row and "min" in row
     assert any("hpcc" in line and "no variance known: measure a pilot" in line for line in lines)
@@ -108,8 +109,8 @@ def test_every_margin_of_the_plan_has_a_row() -> None:
 
 
 def test_a_spread_of_other_parameters_is_marked() -> None:
-    need = blocks_needed.need(*KEY, 0.01, 1, _spread(0.02, same=False))
-    lines = proof_lines.need_lines([need], lambda case, blocks: "?")
+    need = proof.need(*KEY, 0.01, 1, _spread(0.02, same=False))
+    lines = proof.need_lines([need], lambda case, blocks: "?")
     assert "~2 (4) %" in lines[2] and "needs two" in lines[2]
     assert "~ with other parameters" in lines[3]
 
@@ -137,7 +138,7 @@ def test_a_statement_is_within_reach_or_not_or_it_cannot_be_said() -> None:
 def test_the_designs_of_the_papers_are_readable() -> None:
     found = published_designs.load(ROOT / "config/published/designs.csv")
     assert len({entry.study for entry in found}) == 5
-    lines = proof_lines.paper_lines(found)
+    lines = published_designs.paper_lines(found)
     assert len(lines) == len(found) + 2
 
 
@@ -160,5 +161,5 @@ def test_pooling_is_unbiased_though_arms_share_the_reference() -> None:
     random, squares = np.random.default_rng(5), []
     for _ in range(2000):
         runs = random.normal(0, 0.01, (4, 5))
-        squares.append(pilots.pooled(runs[1:] - runs[0]) ** 2)
+        squares.append(proof.pooled(runs[1:] - runs[0]) ** 2)
     assert math.sqrt(np.mean(squares)) == pytest.approx(0.01 * math.sqrt(2), rel=0.03)

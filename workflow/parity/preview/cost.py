@@ -1,0 +1,282 @@
+"""What a plan costs here: jobs, time and disk, from what was measured before; and its gaps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from parity.benchmarks import benchmarks
+from parity.core.documents import canonical
+from parity.core.files import read_json
+from parity.plan.plan import Block, Case, Plan, jobs_of
+from parity.plan.system import System
+from parity.preview.probe import Probe, probes
+from parity.preview.progress import BLOCK_FOLDERS, LIVE
+from parity.preview.terminal import duration
+from parity.runtimes import every_arm
+
+RUNS = Path("records/runs.parquet")
+# All virtual nodes share one host, whose lock lets one block measure at a time.
+VIRTUAL = "virtual-cluster"
+# Blocks that are looked at to see how much a run leaves on disk.
+BLOCKS_WEIGHED = 5
+
+
+@dataclass(frozen=True)
+class MeasuredBefore:
+    """How long runs of a case took where it was measured before.
+
+    Attributes:
+        same: whether with the same parameters; else it is a hint and no more.
+    """
+
+    seconds: float
+    same: bool
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a preview knows besides the plan.
+
+    Attributes:
+        system: the system file's content.
+        jobs: how many jobs may wait or run at once; 1 on a machine without a batch system.
+        before: how long runs took before, by case.
+        done: blocks that are measured already.
+        run_bytes: what a run leaves on disk; None if no block was ever measured here.
+        images: the records of the image formats, by format; None before they are made.
+        probes: what of the plan's arms and benchmarks is here.
+    """
+
+    system: System
+    jobs: int
+    before: Mapping[str, MeasuredBefore]
+    done: Collection[str]
+    run_bytes: float | None
+    images: Mapping[str, Mapping[str, Any]] | None
+    probes: Sequence[Probe]
+
+    @property
+    def at_once(self) -> int:
+        """How many blocks can be measured at the same time, at best."""
+        is_serial = not self.system.batch_system or self.system.scale_label == VIRTUAL
+        return 1 if is_serial else self.jobs
+
+
+def surroundings_of(
+    plan: Plan, system: System, jobs: int, archive: Path, images: Path
+) -> Surroundings:
+    """What is known for a preview, in the study's folder.
+
+    Args:
+        images: the file with the records of the study's images.
+        jobs: how many jobs may wait or run at once.
+        archive: the archived dataset, whose times count where nothing was measured here.
+    """
+    tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
+    used = {*plan.arms, *(case.benchmark for case in plan.cases)}
+    names = [block.name for block in plan.blocks]
+    return Surroundings(
+        system=system,
+        jobs=jobs,
+        before=seconds_before(plan, [table for table in tables if table.exists()]),
+        done={name for name in names if (BLOCK_FOLDERS / name / "block.json").exists()},
+        run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
+        images=read_json(images) if images.exists() else None,
+        probes=probes(used, plan.provider),
+    )
+
+
+def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefore]:
+    """How long a run of each case took, the median over all runs of it in RUNS tables.
+
+    The same parameters count before any others, and earlier tables before later ones.
+    """
+    from pyarrow import parquet  # only here: the light commands must not pay for it
+
+    before: dict[str, MeasuredBefore] = {}
+    for table in tables:
+        # Column by column, without the machinery that would load pandas.
+        rows = parquet.ParquetFile(table).read(["case", "parameters", "wall_seconds"])
+        seconds_of = defaultdict(list)
+        for case, parameters, seconds in zip(*(c.to_pylist() for c in rows.columns), strict=True):
+            if seconds is not None:
+                seconds_of[case, parameters].append(seconds)
+        for planned in plan.cases:
+            ours = canonical(planned.parameters)
+            for (case, parameters), seconds in seconds_of.items():
+                same = parameters == ours
+                if case == planned.name and (case not in before or same > before[case].same):
+                    before[case] = MeasuredBefore(median(seconds), same)
+    return before
+
+
+def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
+    """What a run leaves on disk on average, of finished blocks; None if there are none.
+
+    The youngest blocks of the campaign count, or of any other if it has none.
+
+    Args:
+        blocks: the folder of all blocks.
+    """
+    finished = [path.parent for path in blocks.glob("*/block.json")]
+    finished.sort(key=lambda folder: (folder / "block.json").stat().st_mtime)
+    own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
+    weighed = (own or finished)[-BLOCKS_WEIGHED:]
+    runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))
+    # st_blocks counts units of 512 bytes whatever the file system's own.
+    used = sum(path.lstat().st_blocks * 512 for folder in weighed for path in folder.rglob("*"))
+    return used / runs if runs else None
+
+
+def expected_seconds(block: Block, before: Mapping[str, MeasuredBefore]) -> float | None:
+    """How long a block's programs take; None if any of its cases was never measured."""
+    if any(run.case not in before for run in block.runs):
+        return None
+    return sum(before[run.case].seconds for run in block.runs)
+
+
+def time_for(plan: Plan, here: Surroundings, case: str, blocks: int) -> str:
+    """How long so many of the plan's blocks take that hold the case, in words."""
+    block = next(each for each in plan.blocks if any(run.case == case for run in each.runs))
+    seconds = expected_seconds(block, here.before)
+    return "?" if seconds is None else duration(shortest_wall([seconds] * blocks, here.at_once))
+
+
+def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
+    """Seconds from first to last if blocks start in order, each as soon as a place is free."""
+    free = [0.0] * max(1, min(at_once, len(seconds)))
+    for took in seconds:
+        first = free.index(min(free))
+        free[first] += took
+    return max(free)
+
+
+def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
+    """The plan in a few lines: size, order, margins, cost, what is not tested."""
+    lines = [
+        f"{plan.campaign}: {plan.title}",
+        f"  {_size(plan)}, in random order from seed {plan.seed}",
+        f"  arms: {', '.join(plan.arms)} (reference {plan.reference})",
+    ]
+    for case in plan.cases:
+        judged = "no margin" if case.margin is None else f"margin ±{100 * case.margin:g} %"
+        lines.append(f"  {case.name:<20} {judged}{_takes(here.before.get(case.name))}")
+    if here.done:
+        lines.append(f"  measured already: {len(here.done)} of {len(plan.blocks)} blocks")
+    lines += _job_lines(plan, here) if here.system.batch_system else _machine_lines(plan, here)
+    lines.append(_disk_line(plan, here))
+    return lines + [f"  not tested: {what}" for what in not_tested(plan, here)]
+
+
+def _size(plan: Plan) -> str:
+    blocks, cases, arms = len(plan.blocks), len(plan.cases), len(plan.arms)
+    runs = sum(len(block.runs) for block in plan.blocks)
+    if runs == blocks * cases * arms:
+        return f"{blocks} blocks x {cases} cases x {arms} arms = {runs} runs"
+    return f"{blocks} blocks with {cases} cases by node count, {arms} arms: {runs} runs"
+
+
+def _takes(before: MeasuredBefore | None) -> str:
+    if before is None:
+        return ""
+    return f", about {before.seconds:.1f} s a run{'' if before.same else ' with other parameters'}"
+
+
+def _machine_lines(plan: Plan, here: Surroundings) -> list[str]:
+    """Blocks one after the other on one machine."""
+    each = [expected_seconds(block, here.before) for block in plan.blocks]
+    known = [seconds for seconds in each if seconds is not None]
+    if len(known) < len(each):
+        return []
+    is_exact = all(before.same for before in here.before.values())
+    hint = "" if is_exact else ", a part by other parameters"
+    return [f"  programs alone: about {sum(known) / 60:.0f} minutes on such a machine{hint}"]
+
+
+def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
+    """Jobs, node-hours and wall time on a batch system, of the blocks still to be measured."""
+    jobs = jobs_of(plan)
+    blocks = [block for block in plan.blocks if block.name not in here.done]
+    limits = [60.0 * jobs[block.name]["minutes"] for block in blocks]
+    # Other parameters may be other problems altogether: they say nothing of node-hours.
+    before = {case: takes for case, takes in here.before.items() if takes.same}
+    expected = [expected_seconds(block, before) for block in blocks]
+    lines = [
+        f"  jobs for {here.system.batch_system}: {len(blocks)}, each with its nodes for itself"
+    ]
+    for nodes in sorted({block.nodes for block in blocks}):
+        those = [i for i, block in enumerate(blocks) if block.nodes == nodes]
+        alone = expected[those[0]]
+        takes = "duration not known" if alone is None else f"programs about {duration(alone)}"
+        lines.append(
+            f"    {len(those):>4} on {nodes:>3} node{'s' if nodes > 1 else ' '}"
+            f"   {takes}, time limit {duration(max(limits[i] for i in those))} each"
+        )
+    known = [seconds for seconds in expected if seconds is not None]
+    if len(known) < len(blocks):
+        cases = {run.case for block in blocks for run in block.runs}
+        unknown = len(cases - before.keys())
+        hours = wall = f"not known ({unknown} of {len(cases)} cases not measured before)"
+    else:
+        hours = f"about {_node_hours(blocks, known):,.3g} for the programs alone"
+        wall = f"about {duration(shortest_wall(known, here.at_once))} for the programs alone"
+    return [
+        *lines,
+        f"  node-hours: {hours}, at most {_node_hours(blocks, limits):,.0f} by the time limits",
+        f"  wall time: {wall}, at most {duration(shortest_wall(limits, here.at_once))};"
+        f" {_at_once(here)}",
+    ]
+
+
+def _node_hours(blocks: Iterable[Block], seconds: Iterable[float]) -> float:
+    return sum(b.nodes * each for b, each in zip(blocks, seconds, strict=True)) / 3600
+
+
+def _at_once(here: Surroundings) -> str:
+    if here.system.scale_label == VIRTUAL:
+        return "virtual nodes measure one block at a time"
+    return f"{here.at_once} jobs at once, waiting in the queue not counted"
+
+
+def _disk_line(plan: Plan, here: Surroundings) -> str:
+    runs = sum(len(block.runs) for block in plan.blocks)
+    records = (
+        "not known before a block was measured here"
+        if here.run_bytes is None
+        else f"about {runs * here.run_bytes / 1e6:.2g} MB"
+    )
+    images = (
+        "not known before they are made"
+        if here.images is None
+        else f"{sum(image['bytes'] or 0 for image in here.images.values()) / 1e9:.2g} GB (made)"
+    )
+    return f"  disk: records of all blocks {records}; images {images}"
+
+
+def not_tested(plan: Plan, here: Surroundings) -> list[str]:
+    """What is in the publication or the plan and will not be tested, and why."""
+    gaps = [
+        f"{declared.benchmark or declared.arm}: {declared.reason}" for declared in plan.not_tested
+    ]
+    missing = [probe for probe in here.probes if not probe.presence.available]
+    elsewhere = " here; nodes may differ from this machine" if here.system.batch_system else ""
+    gaps += [f"{probe.name}: {probe.presence.reason}{elsewhere}" for probe in missing]
+    for name in sorted(set(plan.arms) - {probe.name for probe in missing}):
+        image = (here.images or {}).get(every_arm()[name].image_format or "")
+        if image and image["reason"]:
+            gaps.append(f"{name}: its image could not be made: {image['reason']}")
+    placed = [case.name for case in plan.cases if _needs_launcher(case)]
+    if placed and not here.system.launcher:
+        gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")
+    return gaps
+
+
+def _needs_launcher(case: Case) -> bool:
+    """Whether a site without an MPI launcher cannot run a case."""
+    nodes = case.parameters.get("nodes", 0)
+    return nodes > 1 or (nodes == 1 and not benchmarks()[case.benchmark].starts_ranks_inside)

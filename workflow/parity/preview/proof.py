@@ -1,0 +1,264 @@
+"""What each margin of a plan needs to be proven, and what the planned blocks can prove.
+
+The spread between blocks is taken from earlier measurements, the pilots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parity.analysis.measured import Measured, measured
+from parity.analysis.statistics import power
+from parity.core.errors import UserError
+from parity.plan.plan import Plan
+from parity.preview.terminal import aligned, percent
+
+POWERS = (0.8, 0.9)
+# Below this, blocks do not differ but for rounding.
+NO_SPREAD = 1e-9
+FEWEST_BLOCKS = 2
+# So many blocks of this machine tell more of it than any number of another's.
+ENOUGH_BLOCKS = 10
+HEAD = (
+    "case", "margin", "SD (widest)", "alone", "with A/A", "time", "planned", "prove alone",
+    "with A/A",
+)  # fmt: skip
+NOTES = (
+    "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
+    "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of as many whole blocks",
+)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Scatter of the log cost ratios of one case and metric.
+
+    Attributes:
+        deviation: standard deviation of one block's log ratio, pooled over arms.
+        widest: the same of the arm that scatters most.
+        arms: how many arms were pooled, the A/A pair among them.
+        blocks: of the arm that has fewest.
+        dataset: where it was measured, such as `archive/machine-2026-11-20`.
+        same: whether with the parameters of the plan; else it is a hint.
+    """
+
+    deviation: float
+    widest: float
+    arms: int
+    blocks: int
+    dataset: str
+    same: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, int]:
+        """Which of two spreads of a case tells more of it: the higher one."""
+        is_here = self.dataset.startswith("live/")
+        return self.same, is_here and self.blocks >= ENOUGH_BLOCKS, self.blocks
+
+
+def pooled(effects: Iterable[ArrayLike]) -> float:
+    """Standard deviation of effects around their own arm's mean.
+
+    The root of the arms' variances, weighted by their degrees of freedom, as in an analysis
+    of variance. Arms share the reference's runs, so it rests on fewer independent numbers
+    than it has terms; it is unbiased all the same.
+
+    Args:
+        effects: log ratios per arm; an arm with fewer than two is left out.
+    """
+    arms = [arm for arm in (np.asarray(each, dtype=float) for each in effects) if len(arm) > 1]
+    if not arms:
+        raise ValueError("needs an arm with at least two effects")
+    squares = sum(float(((arm - arm.mean()) ** 2).sum()) for arm in arms)
+    return math.sqrt(squares / sum(len(arm) - 1 for arm in arms))
+
+
+def spreads(plan: Plan, pilot: Measured) -> dict[tuple[str, str], Spread]:
+    """The spread of each case and metric of the plan that a dataset holds ratios of."""
+    parameters = {case.name: case.parameters for case in plan.cases}
+    by_case: dict[tuple[str, str], list[np.ndarray]] = {}
+    for (case, metric, arm), row in pilot.compared.items():
+        if case in parameters and row.kind == "ratio" and row.blocks > 1:
+            by_case.setdefault((case, metric), []).append(pilot.effects[case, metric, arm])
+    return {
+        (case, metric): Spread(
+            deviation=pooled(effects),
+            widest=max(pooled([arm]) for arm in effects),
+            arms=len(effects),
+            blocks=min(len(arm) for arm in effects),
+            dataset=pilot.dataset.name,
+            same=pilot.parameters[case] == parameters[case],
+        )
+        for (case, metric), effects in by_case.items()
+    }
+
+
+def best_spreads(plan: Plan, pilots: Iterable[Measured]) -> dict[tuple[str, str], Spread]:
+    """For each case and metric the spread that tells most, of all datasets that have one.
+
+    The plan's own parameters come before others, then this machine's own blocks if they
+    are enough, then more blocks before fewer.
+    """
+    best: dict[tuple[str, str], Spread] = {}
+    for pilot in pilots:
+        for key, spread in spreads(plan, pilot).items():
+            if key not in best or spread.rank > best[key].rank:
+                best[key] = spread
+    return best
+
+
+def pilots(
+    folders: Iterable[Path], excluded: Sequence[dict[str, Any]] = ()
+) -> tuple[list[Measured], list[str]]:
+    """The datasets in these folders, and a line for each that is there and cannot be read."""
+    readable, unread = [], []
+    for folder in folders:
+        if not (folder / "records/metrics.parquet").exists():
+            continue
+        try:
+            readable.append(measured(folder, excluded))
+        except UserError as error:
+            unread.append(f"{'/'.join(folder.parts[-2:])} is not used: {error.what}")
+    return readable, unread
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What it takes to prove equal arms equivalent, at each of POWERS.
+
+    Attributes:
+        blocks: fewest blocks for the case's margin.
+        margins: smallest margins that the planned blocks can prove; empty if these are
+            fewer than two.
+    """
+
+    blocks: tuple[int, ...]
+    margins: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Need:
+    """One case and metric of a plan that has a margin.
+
+    Attributes:
+        planned: blocks that the plan holds of it.
+        spread: None if nothing is known of it.
+        alone: for one comparison; None without a spread.
+        gated: for one comparison and the A/A pair, which must pass as well.
+    """
+
+    case: str
+    metric: str
+    margin: float
+    planned: int
+    spread: Spread | None
+    alone: Proof | None
+    gated: Proof | None
+
+
+def needs(plan: Plan, known: Mapping[tuple[str, str], Spread]) -> list[Need]:
+    """Each case and metric of the plan with a margin, in its order.
+
+    Powers are those of arms that truly cost the same; a true difference needs more.
+    """
+    wanted = {
+        (comparison.case, comparison.metric): comparison.margin
+        for comparison in plan.comparisons
+        if comparison.margin is not None
+    }
+    return [
+        need(case, metric, margin, _planned(plan, case), known.get((case, metric)))
+        for (case, metric), margin in wanted.items()
+    ]
+
+
+def need(case: str, metric: str, margin: float, planned: int, spread: Spread | None) -> Need:
+    """What one case and metric needs."""
+    if spread is None:
+        return Need(case, metric, margin, planned, None, None, None)
+    deviation, provable = spread.deviation, [p for p in POWERS if planned >= FEWEST_BLOCKS]
+    if deviation < NO_SPREAD:
+        constant = Proof((FEWEST_BLOCKS,) * len(POWERS), (0.0,) * len(provable))
+        return Need(case, metric, margin, planned, spread, constant, constant)
+    alone = Proof(
+        tuple(power.blocks_needed(deviation, margin, p) for p in POWERS),
+        tuple(power.provable_margin(deviation, planned, p) for p in provable),
+    )
+    gated = Proof(
+        tuple(power.gated_blocks_needed(deviation, margin, p) for p in POWERS),
+        tuple(power.gated_provable_margin(deviation, planned, p) for p in provable),
+    )
+    return Need(case, metric, margin, planned, spread, alone, gated)
+
+
+def _planned(plan: Plan, case: str) -> int:
+    return sum(any(run.case == case for run in block.runs) for block in plan.blocks)
+
+
+# How long so many blocks take that hold a case, in words.
+Takes = Callable[[str, int], str]
+
+
+def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
+    """Blocks and time for each margin, and what the planned blocks can prove."""
+    if not needs:
+        return ["Blocks needed: no comparison of this study has a margin"]
+    lines = ["Blocks to prove each margin, at 80 / 90 % power, if arms truly cost the same"]
+    metrics = Counter(need.case for need in needs)
+    rows = [_cells(need, metrics[need.case] > 1, takes) for need in needs]
+    lines += [f"  {line}" for line in aligned([HEAD, *rows])]
+    known = [need.spread for need in needs if need.spread]
+    lines += [f"  SD from {source}" for source in _sources(known)]
+    return lines + [f"  {line}" for line in NOTES if known]
+
+
+def _cells(need: Need, several: bool, takes: Takes) -> tuple[str, ...]:
+    name = f"{need.case} {need.metric}" if several else need.case
+    margin = f"±{percent(need.margin)} %"
+    if need.spread is None or need.alone is None or need.gated is None:
+        return name, margin, "no variance known: measure a pilot"
+    if need.spread.deviation < NO_SPREAD:
+        return name, margin, "no spread between blocks: two suffice"
+    other = "" if need.spread.same else "~"
+    return (
+        name,
+        margin,
+        f"{other}{percent(need.spread.deviation)} ({percent(need.spread.widest)}) %",
+        _both(need.alone.blocks),
+        _both(need.gated.blocks),
+        " / ".join(dict.fromkeys(takes(need.case, count) for count in need.gated.blocks)),
+        str(need.planned),
+        _margins(need.alone),
+        _margins(need.gated),
+    )
+
+
+def _both(blocks: Sequence[int]) -> str:
+    return " / ".join(map(str, blocks))
+
+
+def _margins(proof: Proof) -> str:
+    if not proof.margins:
+        return "needs two"
+    return f"±{' / '.join(percent(margin) for margin in proof.margins)} %"
+
+
+def _sources(known: Iterable[Spread]) -> list[str]:
+    """Each dataset once, with what it rests on."""
+    by_dataset: dict[str, list[Spread]] = {}
+    for spread in known:
+        by_dataset.setdefault(spread.dataset, []).append(spread)
+    return [
+        f"{dataset}, {min(spread.blocks for spread in those)} blocks, "
+        f"{max(spread.arms for spread in those)} arms"
+        f"{'' if all(spread.same for spread in those) else '; ~ with other parameters'}"
+        for dataset, those in by_dataset.items()
+    ]

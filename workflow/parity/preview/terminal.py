@@ -1,0 +1,31 @@
+"""Durations, percentages and columns, as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def duration(seconds: float) -> str:
+    """A duration in words, in the unit that suits it: `40 s`, `12 min`, `3.5 h`, `4.2 days`."""
+    for unit, length, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 48)):
+        if seconds < most * length:
+            digits = 1 if unit == "h" else 0
+            return f"{seconds / length:.{digits}f} {unit}"
+    return f"{seconds / 86400:.1f} days"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as per cent with two significant digits."""
+    value = 100 * fraction
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in columns; a row that ends early is a sentence and takes what room it needs."""
+    full = len(rows[0])
+    cells = [row if len(row) == full else row[:-1] for row in rows]
+    widths = [max(len(row[i]) for row in cells if i < len(row)) for i in range(full)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    ]
