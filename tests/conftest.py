@@ -1,6 +1,5 @@
 """Fixtures for all tests."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from parity.software.images import ImageRecord, read_images
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,10 +37,10 @@ def clone(new_clone) -> Path:
 
 
 @pytest.fixture(scope="session")
-def images() -> dict[str, dict]:
+def images() -> dict[str, ImageRecord]:
     """The records of the image formats; built in results/images if they are not there yet."""
     gathered = ROOT / "results/images/images.json"
     if not gathered.exists():
         snakemake = Path(sys.executable).with_name("snakemake")
         subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
-    return json.loads(gathered.read_text())
+    return read_images(gathered)

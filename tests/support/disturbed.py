@@ -21,6 +21,7 @@ import yaml
 from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
 
 from parity.core.files import read_json, write_json
+from parity.software.images import ImageRecord, write_images, write_record
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 # Tests run beside each other's left-overs; what is tested is the ledger, not the numbers.
@@ -100,7 +101,7 @@ class Workflow:
 class Study:
     """The small study at one of its scales, in a clone of its own."""
 
-    def __init__(self, clone: Path, scale: str, images: Mapping[str, Any]) -> None:
+    def __init__(self, clone: Path, scale: str, images: Mapping[str, ImageRecord]) -> None:
         self.folder, self._started = clone, 0
         self.dataset = clone / f"results/live/faults-{scale}"
         self.blocks = clone / "results/blocks"
@@ -223,14 +224,14 @@ def _birth(path: Path) -> str:
     return read_json(path.parent / "started.json")["started"]
 
 
-def _write_image_records(clone: Path, images: Mapping[str, Any]) -> None:
+def _write_image_records(clone: Path, images: Mapping[str, ImageRecord]) -> None:
     """So that nothing is built; in the order of the chain, so that none looks out of date."""
     folder = clone / "results/images"
     folder.mkdir(parents=True)
     chain = ["base", "oci", "directory"]
     for name in [*chain, *sorted(images.keys() - set(chain))]:
-        write_json(folder / f"{name}.json", images[name])
-    write_json(folder / "images.json", images)
+        write_record(images[name], folder / f"{name}.json")
+    write_images(folder / "images.json", images)
 
 
 def record_row(name: str, row: Mapping[str, Any]) -> None:

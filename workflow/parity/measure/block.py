@@ -23,6 +23,7 @@ from parity.plan.plan import Case, Plan
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
+from parity.software.images import ImageRecord
 
 BLOCK_VERSION = 1
 
@@ -32,7 +33,7 @@ Reasons = dict[str, dict[str, str]]
 def run_block(
     plan: Plan,
     block_id: str,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     folder: Path,
@@ -69,7 +70,7 @@ def run_block(
 def _run_alone(
     plan: Plan,
     block: Mapping[str, Any],
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     allocation: Allocation,

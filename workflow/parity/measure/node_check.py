@@ -18,14 +18,16 @@ from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.debian import altered
+from parity.core.documents import read_document
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json, write_json
+from parity.core.files import write_json
 from parity.measure import gates, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.idle_cpu import wait_until_quiet
 from parity.measure.inner_command import WORK
 from parity.runtimes import every_arm
 from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
+from parity.software.images import ImageRecord
 
 PATIENCE_SECONDS = 120
 QUESTION = "question.json"
@@ -47,7 +49,7 @@ class Question:
 
     arms: tuple[str, ...]
     benchmarks: tuple[str, ...]
-    images: Mapping[str, Mapping[str, Any]]
+    images: Mapping[str, ImageRecord]
     provider: str
     expected: Mapping[str, str]
     nodes: int
@@ -143,7 +145,7 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 
 def look_at(
     name: str,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     binaries: Mapping[str, Sequence[str]],
     judge: Callable[[Rows], gates.Gate],
     ours: Mapping[str, str],
@@ -166,7 +168,7 @@ def look_at(
     return state, rows
 
 
-def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
+def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
     """Whether an arm can be used on this node, its image checked by content."""
     presence = arm.probe()
     held = gates.Gate("image", True)
@@ -175,16 +177,16 @@ def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
     if arm.image_format is None:
         return ArmState(None, "", held, "", "", presence.version)
     record = images[arm.image_format]
-    if record["reason"]:
-        again = f"{record['reason']} (then; now: snakemake images --forcerun convert_image)"
+    if record.reason:
+        again = f"{record.reason} (then; now: snakemake images --forcerun convert_image)"
         return ArmState(None, "", held, "not-tested", again, presence.version)
-    image = Image(arm.image_format, record["location"], record["digest"])
+    image = Image(arm.image_format, record.location, record.digest)
     try:
         found = arm.digest(image.location)
     except OSError as error:
         found = f"unreadable: {error.strerror}"
     gate = gates.image_gate(image.location, image.digest, found or "nothing, or no answer")
-    return ArmState(image, record["recipe"], gate, "", "", presence.version)
+    return ArmState(image, record.recipe, gate, "", "", presence.version)
 
 
 def audited(
@@ -227,7 +229,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="holds the question; the answer goes there")
     folder = parser.parse_args(words).folder
     with shown_to_the_user():
-        answer = ask(Question(**read_json(folder / QUESTION)), folder)
+        answer = ask(read_document(folder / QUESTION, Question), folder)
         write_json(folder / f"node-{answer['node_name']}.json", answer)
 
 

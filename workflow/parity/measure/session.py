@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from parity.benchmarks.model import NodeFacts
 from parity.core.availability import Presence
 from parity.core.code_identity import identity
 from parity.core.commands import output_of
+from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
 from parity.measure import gates, node
@@ -23,6 +24,7 @@ from parity.measure.mpi_launcher import on_each_node
 from parity.measure.node_check import QUESTION, Answer, ArmState, Question, ask
 from parity.plan.plan import Plan
 from parity.plan.system import System
+from parity.software.images import ImageRecord
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Session:
 
 def begin_session(
     plan: Plan,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     allocation: Allocation,
@@ -109,7 +111,7 @@ def _ask_all(
     """
     assert system.launcher is not None
     folder.mkdir()
-    write_json(folder / QUESTION, asdict(question))
+    write_document(folder / QUESTION, question)
     there = [sys.executable, "-m", "parity.measure.node_check", str(folder)]
     output_of(on_each_node(system.launcher, question.nodes, there))
     paths = [folder / f"node-{host}.json" for host in allocation.hosts]

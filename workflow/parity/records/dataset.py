@@ -14,6 +14,7 @@ from parity.core.errors import UserError
 from parity.plan.plan import read_plan
 from parity.records import schema
 from parity.records.parse import parse_all
+from parity.software.images import read_images
 
 VERBATIM = ("raw", "blocks")
 PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
@@ -25,8 +26,8 @@ FILES = sorted(
     + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
 )
 # What it may hold beside them: the noise audit of the system that it was measured on, and
-# the record of what Spack built for it.
-OPTIONAL = ("harness.json", "native.json")
+# the record of what Spack built for it, with the lock that it was built from.
+OPTIONAL = ("harness.json", "native.json", "spack.yaml", "spack.lock", "lock.json")
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
@@ -35,7 +36,7 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
         read_plan(dataset / "plan.json"),
         schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
         schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
-        _json(dataset / "images.json"),
+        read_images(dataset / "images.json"),
     )
     for name, rows in tables.items():
         schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")
@@ -148,7 +149,3 @@ def broken_files(archive: Path) -> list[str]:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

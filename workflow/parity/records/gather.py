@@ -51,14 +51,6 @@ def gather_raw(folders: Iterable[Path]) -> list[Row]:
     return rows
 
 
-def gather_images(images: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
-    """The records of the image formats without their place on this machine."""
-    return {
-        name: {key: value for key, value in record.items() if key != "location"}
-        for name, record in images.items()
-    }
-
-
 def _attempts(folder: Path, block: Mapping[str, Any]) -> Iterator[Row]:
     for attempt in folder.glob("runs/*/attempt-*"):
         yield {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from parity.software.images import ImageRecord
+
 Row = dict[str, Any]
 
 
@@ -83,10 +85,10 @@ def binary_rows(block: Mapping[str, Any]) -> Iterable[Row]:
             yield shared | row
 
 
-def image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
     """Rows of the IMAGES table: the digest chain."""
     columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
     return [
-        {"campaign": campaign, "format": name} | {column: record[column] for column in columns}
+        {"campaign": campaign, "format": name} | {key: getattr(record, key) for key in columns}
         for name, record in images.items()
     ]

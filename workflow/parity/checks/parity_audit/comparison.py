@@ -10,7 +10,7 @@ from typing import Any
 from parity.analysis.identity import CONFOUNDED, identity
 from parity.checks.parity_audit.side import Programs, Side
 from parity.core.errors import UserError
-from parity.core.spack_paths import VIEW
+from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import SHARED
 
 
@@ -196,7 +196,7 @@ def mismatches(
         if side.link_set == SHARED
         # What else a benchmark runs comes from the image, even where the build is shared.
         for path in side.programs
-        if Path(path).is_relative_to(VIEW) and base.sha256(path) not in ("", side.sha256(path))
+        if Path(path).is_relative_to(PREFIX) and base.sha256(path) not in ("", side.sha256(path))
     )
     return [*built, *packaged, *shared]
 

@@ -16,11 +16,11 @@ from parity.checks.planted_truth.campaign import SYSTEM, Campaign, image_records
 from parity.checks.planted_truth.claims import Claims
 from parity.claims import system_kind
 from parity.claims.verdicts import judge
-from parity.core.files import write_json
 from parity.plan.plan import write_plan
 from parity.records import schema
 from parity.records.dataset import parse_dataset
-from parity.records.gather import gather_blocks, gather_images, gather_raw
+from parity.records.gather import gather_blocks, gather_raw
+from parity.software.images import without_location, write_images
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def collect(planted: Planted, folder: Path) -> None:
     records = folder / "records"
     records.mkdir(parents=True)
     write_plan(folder / "plan.json", planted.plan)
-    write_json(folder / "images.json", gather_images(image_records()))
+    write_images(folder / "images.json", without_location(image_records()))
     schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
     blocks = gather_blocks(planted.folders, SYSTEM)
     schema.write(schema.BLOCKS, blocks, records / "blocks.parquet")
