@@ -23,3 +23,8 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON document that `write_json` wrote."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files of a folder, sorted; what Python leaves beside its sources does not count."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
