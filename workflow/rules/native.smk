@@ -9,7 +9,7 @@ mirror that the image is built from.
 from glob import glob
 
 from parity.core.files import files_below
-from parity.software.environment import packages_of_study
+from parity.software.environment import builds_of_study
 from parity.software.spack import expected_release
 from parity.software.toolchain import composed_manifest, packages_now
 
@@ -17,7 +17,7 @@ try:
     # The environment that the study asks for, with what other studies asked for before.
     MANIFEST = composed_manifest(
         TOOLCHAIN,
-        packages_of_study({case.benchmark for case in STUDY.cases}),
+        builds_of_study(sorted({case.benchmark for case in STUDY.cases})),
         expected_release(config["spack"]),
     )
 except UserError as error:

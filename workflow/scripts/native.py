@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
-from parity.software.native import build_native, lock_once
+from parity.software.native import build_native
 from parity.software.spack import find_spack, spack_site
 from parity.software.toolchain import choose_toolchain
 
@@ -16,7 +16,7 @@ if __name__ == "__main__":
         )
         # Without Spack nothing else matters.
         spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
-        lock_once(spack, toolchain, given.manifest, log)
-        build_native(spack, toolchain, Path(snakemake.output.record), log)
+        record = Path(snakemake.output.record)
+        build_native(spack, toolchain, given.manifest, record, log)
         for copy in map(Path, snakemake.output.lock):
             shutil.copyfile(toolchain.folder / copy.name, copy)

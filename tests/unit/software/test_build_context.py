@@ -165,7 +165,7 @@ def test_the_arguments_of_a_toolchain_s_image(
 def test_the_context_holds_all_that_is_copied(made: Context) -> None:
     names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*")}
     assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= names
-    toolchain = {"spack.yaml", "spack.lock", "lock.json", "debian.yaml", "recipes/repo.yaml"}
+    toolchain = {"spack.yaml", "spack.lock", "lock.json", "recipes/repo.yaml"}
     assert {f"toolchain/{name}" for name in toolchain} <= names
     assert "toolchain/recipes/packages/netpipe/package.py" in names
     assert os.access(made.folder / "spack/bin/spack", os.X_OK)

@@ -10,10 +10,10 @@ from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.software.environment import (
     ToolchainEntry,
+    builds_of_study,
     compilers_in,
     compose,
-    packages_of_study,
-    read_packages,
+    read_builds,
 )
 from parity.software.toolchain import (
     Toolchain,
@@ -23,8 +23,8 @@ from parity.software.toolchain import (
 
 OLD, NEW = (0, 23), (1, 0)
 ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")
-HPCG = packages_of_study(["hpcg"])
-STREAM = packages_of_study(["stream"])
+HPCG = builds_of_study(["hpcg"])
+STREAM = builds_of_study(["stream"])
 
 
 def _content(tmp_path: Path, text: str) -> dict:
@@ -39,22 +39,22 @@ def toolchain(tmp_path: Path) -> Toolchain:
 
 @pytest.mark.parametrize("release", [OLD, NEW])
 def test_the_packages_are_the_study_s_and_no_others(tmp_path: Path, release) -> None:
-    content = _content(tmp_path, compose(ENTRY, [*STREAM, *HPCG, *HPCG], release))
+    content = _content(tmp_path, compose(ENTRY, STREAM | HPCG, release))
     names = [spec.split("@")[0] for spec in content["specs"]]
     assert names == ["hpcg", *["stream"] * 7]
     folders = list(content["view"]["default"]["projections"].values())
-    assert sorted(folders) == sorted(package.view_folder for package in (*HPCG, *STREAM))
+    assert sorted(folders) == sorted((STREAM | HPCG).values())
 
 
 def test_a_benchmark_of_the_distribution_alone_asks_for_nothing() -> None:
-    assert packages_of_study(["sysbench", "startup"]) == ()
-    assert [package.spec for package in packages_of_study(["hpcc"])] == ["hpcc@1.5.0"]
-    assert {package.name for package in packages_of_study(["mpip"])} == {"mpip", "npb"}
+    assert builds_of_study(["sysbench", "startup"]) == {}
+    assert builds_of_study(["hpcc"]) == {"hpcc@1.5.0": "hpcc"}
+    assert set(builds_of_study(["mpip"]).values()) == {"mpip", "npb"}
 
 
 def test_the_build_that_says_most_has_the_first_projection(tmp_path: Path) -> None:
     """Spack takes the first that fits, and a build without libaio fits any."""
-    content = _content(tmp_path, compose(ENTRY, packages_of_study(["sysbench-libaio"]), OLD))
+    content = _content(tmp_path, compose(ENTRY, builds_of_study(["sysbench-libaio"]), OLD))
     first, last = content["view"]["default"]["projections"].items()
     assert "libaio" in first[0] and first[1] == "sysbench-libaio"
     assert last == ("sysbench", "sysbench")
@@ -102,10 +102,10 @@ def test_another_study_adds_and_takes_nothing_away(toolchain: Toolchain) -> None
     first = composed_manifest(toolchain, STREAM, OLD)
     toolchain.folder.mkdir()
     toolchain.manifest.write_text(first)
-    assert read_packages(toolchain.manifest) == STREAM
-    assert composed_manifest(toolchain, STREAM[:1], OLD) == first
+    assert read_builds(toolchain.manifest) == STREAM
+    assert composed_manifest(toolchain, dict(list(STREAM.items())[:1]), OLD) == first
     both = composed_manifest(toolchain, HPCG, OLD)
-    assert both == compose(ENTRY, [*HPCG, *STREAM], OLD)
+    assert both == compose(ENTRY, STREAM | HPCG, OLD)
     check_only_grown(toolchain, OLD)
 
 

@@ -212,7 +212,10 @@ class BySpack(NetPipe):
     """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
 
     spack_packages = (spack.SpackPackage("netpipe", "3.7.2"),)
-    binaries = tuple(spack.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
+    binaries = (
+        spack.program_path("netpipe", "NPtcp"),
+        spack.program_path("netpipe", "NPopenmpi"),
+    )
 
     def probe(self) -> Presence:
         """Whether both programs are in the view."""

@@ -30,7 +30,7 @@ class SysbenchCpu(Benchmark):
     name = "sysbench"
     title = "SysBench cpu"
     packages = ("sysbench",)
-    binaries = ("/usr/bin/sysbench",)
+    binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
     parameters: ClassVar = {
         "prime": {
             "type": "integer",

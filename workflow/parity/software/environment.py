@@ -10,7 +10,6 @@ from typing import Any
 import yaml
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.spack import SpackPackage
 from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
@@ -20,7 +19,6 @@ _HEADER = """\
 # Composed from the benchmarks of the studies that were built, and from the toolchain's entry
 # in the system's file: change those, not this. docs/spack.md says how.
 """
-_SPEC = re.compile(r"([a-z0-9][a-z0-9-]*)@(\S+) ?(.*)")
 
 
 class Compiler(Document, frozen=True):
@@ -63,77 +61,63 @@ class ToolchainEntry(Document, frozen=True):
     debian: DebianPackages
 
 
-def packages_of_study(names: Iterable[str]) -> tuple[SpackPackage, ...]:
-    """What Spack builds for the benchmarks of these names, each once, sorted by folder."""
+def builds_of_study(names: Iterable[str]) -> dict[str, str]:
+    """What Spack builds for the benchmarks of these names: the folder in the view by spec."""
     by_spack = (benchmarks()[name].provided_by(SPACK) for name in names)
-    return sort_packages(each for benchmark in by_spack for each in benchmark.spack_packages)
+    packages = (package for benchmark in by_spack for package in benchmark.spack_packages)
+    return {package.spec: package.view_folder for package in packages}
 
 
-def sort_packages(packages: Iterable[SpackPackage]) -> tuple[SpackPackage, ...]:
-    """Each package once, in the order of their folders in the view."""
-    return tuple(sorted(set(packages), key=lambda package: (package.view_folder, package.spec)))
-
-
-def read_packages(manifest: Path) -> tuple[SpackPackage, ...]:
-    """The packages of a spack.yaml that was composed here; none if there is no such file.
+def read_builds(manifest: Path) -> dict[str, str]:
+    """The same of a spack.yaml that was composed here; empty if there is no such file.
 
     Raises:
         UserError: it was not composed here, or changed by hand.
     """
     if not manifest.exists():
-        return ()
+        return {}
     try:
         content = load_yaml(manifest)["spack"]
         folders = content["view"]["default"]["projections"]
-        packages = [_package(spec, folders) for spec in content["specs"]]
-    except (KeyError, TypeError, ValueError):
+        return {spec: folders[_without_version(spec)] for spec in content["specs"]}
+    except (KeyError, TypeError):
         raise UserError(
             "this is no environment that was composed here",
             where=str(manifest),
             action="remove its folder, or undo the change",
         ) from None
-    return sort_packages(packages)
 
 
-def _package(spec: str, folders: Mapping[str, str]) -> SpackPackage:
-    """A package from its spec and the view's projections; KeyError or ValueError if unlike ours."""
-    parts = _SPEC.fullmatch(spec)
-    if parts is None:
-        raise ValueError(spec)
-    name, version, variants = parts.groups()
-    folder = folders[f"{name} {variants}".strip()]
-    return SpackPackage(name, version, variants, "" if folder == name else folder)
+def _without_version(spec: str) -> str:
+    """What a build is told from others of its package by: the key of a projection."""
+    return re.sub(r"@\S+", "", spec)
 
 
-def compose(
-    entry: ToolchainEntry, packages: Iterable[SpackPackage], spack_version: tuple[int, ...]
-) -> str:
+def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int, ...]) -> str:
     """The text of spack.yaml.
 
     Each package is decided by itself (`unify: false`): so several builds of one package fit
     beside each other, and a further benchmark changes no build of those there are.
 
     Args:
-        spack_version: from 1.0 on compilers are packages.
+        builds: folders in the view by spec.
+        release: of Spack; from 1.0 on compilers are packages.
     """
-    wanted = sort_packages(packages)
+    wanted = sorted(builds, key=lambda spec: (builds[spec], spec))
     # The first projection that fits is taken, so those that say most come first.
-    projected = sorted(wanted, key=lambda package: (package.name, -len(package.variants)))
+    projected = sorted(wanted, key=lambda spec: (spec.split("@")[0], -len(spec)))
     content: dict[str, Any] = {
-        "specs": [package.spec for package in wanted],
+        "specs": wanted,
         "concretizer": {"reuse": False, "unify": False},
         "view": {
             "default": {
                 "root": "../view",
                 "link": "roots",
-                "projections": {
-                    f"{package.name} {package.variants}".strip(): package.view_folder
-                    for package in projected
-                },
+                "projections": {_without_version(spec): builds[spec] for spec in projected},
             }
         },
     }
-    if spack_version >= (1,):
+    if release >= (1,):
         content["packages"] = _packages(entry, [], _compiler_as_package(entry.compiler))
     else:
         content["compilers"] = [_compiler_apart(entry)]

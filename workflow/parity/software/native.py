@@ -19,7 +19,7 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError
 from parity.software.binaries import audit_script, parse_audit
-from parity.software.environment import read_packages
+from parity.software.environment import read_builds
 from parity.software.sources import fetch_sources
 from parity.software.spack import Spack
 from parity.software.toolchain import (
@@ -31,7 +31,6 @@ from parity.software.toolchain import (
     packages_of,
     read_lock,
     specs_of,
-    write_debian,
     write_origin,
 )
 
@@ -141,82 +140,88 @@ def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> N
     Raises:
         UserError: a compiler is missing, or Spack finds no solution.
     """
-    _concretize(spack, toolchain, manifest, log, "--force")
-
-
-def lock_once(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
-    """Make a composed toolchain's lock at its first use; from then on check it.
-
-    Where the study has benchmarks that the lock does not have yet they are added, and
-    nothing else in it changes. A site's own lock is checked only.
-
-    Raises:
-        UserError: the lock does not match, a compiler is missing, or Spack finds no solution.
-    """
-    if toolchain.entry is not None:
-        write_debian(toolchain)
-        if not toolchain.lock.exists():
-            _concretize(spack, toolchain, manifest, log)
-        check_lock(toolchain)
-        if toolchain.manifest.read_text(encoding="utf-8") != manifest:
-            check_only_grown(toolchain, spack.release)
-            shutil.copyfile(toolchain.lock, _workplace(spack, toolchain) / "spack.lock")
-            _concretize(spack, toolchain, manifest, log)
-    check_lock(toolchain)
-
-
-def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
     workplace = _workplace(spack, toolchain)
-    composed = workplace / "spack.yaml"
     if toolchain.entry is None:
-        shutil.copyfile(toolchain.manifest, composed)
-    else:
-        write_debian(toolchain)
-        composed.write_text(manifest, encoding="utf-8")
-        if not read_packages(composed):
-            raise UserError(
-                "Spack builds no benchmark of this study",
-                where="config/config.yaml: study",
-                action="choose a study with `provider: spack`",
-            )
-    check_compilers(compilers_of(composed), toolchain)
-    spack.run("--env-dir", workplace, "concretize", *words, log=log)
-    # Only now: a study that Spack refuses leaves the toolchain as it was.
-    if toolchain.entry is not None:
-        toolchain.manifest.write_text(manifest, encoding="utf-8")
-    shutil.copyfile(workplace / "spack.lock", toolchain.lock)
-    write_origin(toolchain, spack.version)
+        manifest = toolchain.manifest.read_text(encoding="utf-8")
+    _concretize(spack, toolchain, manifest, log, "--force")
+    _keep(spack, toolchain, workplace)
 
 
-def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
+def build_native(
+    spack: Spack, toolchain: Toolchain, manifest: str, destination: Path, log: Path
+) -> None:
     """Install what the lock says, and record it as JSON at `destination`.
 
-    Everything that can be refused is refused before the first compiler starts.
+    A composed toolchain is locked at its first use, and where the study has packages that
+    the lock does not have yet they are added; else the lock is checked. It is kept when all
+    is built: a study that cannot be built leaves the toolchain as it was to the others.
+
+    Args:
+        manifest: the composed spack.yaml; empty for a site's own folder, which has one.
 
     Raises:
-        UserError: the lock does not match, a compiler is missing, a source cannot be
-            fetched, or a build fails.
+        UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
+            source cannot be fetched, or a build fails.
     """
-    check_lock(toolchain)
-    check_compilers(compilers_of(toolchain.manifest), toolchain)
     workplace = _workplace(spack, toolchain)
-    for path in (toolchain.manifest, toolchain.lock):
-        shutil.copyfile(path, workplace / path.name)
+    if toolchain.entry is None or toolchain.lock.exists():
+        check_lock(toolchain)
+        for path in (toolchain.manifest, toolchain.lock):
+            shutil.copyfile(path, workplace / path.name)
+    if toolchain.entry is not None:
+        if not toolchain.lock.exists():
+            _concretize(spack, toolchain, manifest, log, "--force")
+        elif not _is_kept(toolchain, manifest):
+            check_only_grown(toolchain, spack.release)
+            _concretize(spack, toolchain, manifest, log)
+    check_compilers(compilers_of(workplace / "spack.yaml"), toolchain)
+    lock = workplace / "spack.lock"
+    decided = packages_of(lock)
     # Asked for sources of nothing, Spack fails.
-    if not_installed(spack, toolchain):
-        fetch_sources(spack, toolchain, workplace, log)
+    if not_installed(spack.tree, lock):
+        fetch_sources(spack, workplace, log)
     destination.unlink(missing_ok=True)
     start = time.monotonic()
     spack.run("--env-dir", workplace, "install", "--only-concrete", "--no-cache", log=log)
     seconds = round(time.monotonic() - start, 3)
     # Another release of Spack writes its own version into the lock; the packages are the same.
-    if packages_of(workplace / "spack.lock") != packages_of(toolchain.lock):
+    if packages_of(lock) != decided:
         raise UserError(
             "Spack changed the lock while it installed it",
             where=str(toolchain.lock),
             action="snakemake lock with this Spack",
         )
+    if toolchain.entry is not None and not _is_kept(toolchain, manifest):
+        _keep(spack, toolchain, workplace)
     write_document(destination, _record(spack, toolchain, workplace.parent / "view", seconds))
+
+
+def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
+    """Have Spack decide in its own folder."""
+    workplace = _workplace(spack, toolchain)
+    composed = workplace / "spack.yaml"
+    composed.write_text(manifest, encoding="utf-8")
+    if toolchain.entry is not None and not read_builds(composed):
+        raise UserError(
+            "Spack builds no benchmark of this study",
+            where="config/config.yaml: study",
+            action="choose a study with `provider: spack`",
+        )
+    check_compilers(compilers_of(composed), toolchain)
+    spack.run("--env-dir", workplace, "concretize", *words, log=log)
+
+
+def _is_kept(toolchain: Toolchain, manifest: str) -> bool:
+    """Whether that environment is the one that the toolchain's lock was made from."""
+    return toolchain.lock.exists() and toolchain.manifest.read_text(encoding="utf-8") == manifest
+
+
+def _keep(spack: Spack, toolchain: Toolchain, workplace: Path) -> None:
+    """Keep the environment and its lock with the results, or in the site's own folder."""
+    toolchain.folder.mkdir(parents=True, exist_ok=True)
+    for path in (toolchain.manifest, toolchain.lock):
+        shutil.copyfile(workplace / path.name, path)
+    write_origin(toolchain, spack.version)
 
 
 def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
@@ -226,14 +231,14 @@ def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
     return folder
 
 
-def not_installed(spack: Spack, toolchain: Toolchain) -> list[str]:
-    """Folders of the lock's packages that are not in the installation tree yet."""
+def not_installed(tree: Path, lock: Path) -> list[str]:
+    """Folders of a lock's packages that are not in the installation tree yet."""
     names = [
         f"{row['name']}-{row['version'].replace('=', '_')}-{row['hash'][:7]}"
-        for row in specs_of(read_lock(toolchain))
+        for row in specs_of(read_lock(lock))
         if not row["external"]
     ]
-    return [name for name in names if not (spack.tree / name).is_dir()]
+    return [name for name in names if not (tree / name).is_dir()]
 
 
 def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
@@ -253,7 +258,7 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> N
             language: {"path": path, "version": answer_of([path, "--version"])[1]}
             for language, path in compilers_of(toolchain.manifest).items()
         },
-        "specs": specs_of(read_lock(toolchain)),
+        "specs": specs_of(read_lock(toolchain.lock)),
         "view": str(view),
         "binaries": rows,
         "seconds": seconds,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
-from parity.benchmarks.spack import SpackPackage
 from parity.core import digests
 from parity.core.documents import Document, as_document, parse_json, read_text, write_document
 from parity.core.errors import UserError
@@ -26,8 +24,7 @@ from parity.software.environment import (
     ToolchainEntry,
     compilers_in,
     compose,
-    read_packages,
-    sort_packages,
+    read_builds,
 )
 
 # Our own recipes.
@@ -61,6 +58,11 @@ class Toolchain:
         return self.name if self.folder.parent == COMPOSED else str(self.folder)
 
     @property
+    def source(self) -> str:
+        """Where a person has to look: the site's spack.yaml, or the entry."""
+        return f"the system's file: {self.name}" if self.entry else str(self.manifest)
+
+    @property
     def manifest(self) -> Path:
         """What is to be built, with which compiler, for which instruction set."""
         return self.folder / "spack.yaml"
@@ -77,13 +79,13 @@ class Toolchain:
 
     @property
     def debian(self) -> Path:
-        """The Debian packages that building and running take."""
+        """A site's list of the Debian packages that building and running take."""
         return self.folder / "debian.yaml"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that the folder holds for Spack."""
-        return (self.manifest, self.lock, self.origin, self.debian)
+        """What Spack is given, what it decided, and what from."""
+        return (self.manifest, self.lock, self.origin)
 
 
 class LockOrigin(Document, frozen=True):
@@ -160,35 +162,27 @@ def check_prefix(section: Mapping[str, str]) -> None:
 
 
 def composed_manifest(
-    toolchain: Toolchain, packages: Iterable[SpackPackage], spack_version: tuple[int, ...]
+    toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
 ) -> str:
-    """The spack.yaml of a composed toolchain: these packages, and those it has already.
+    """The spack.yaml of a composed toolchain: these builds, and those it has already.
 
     So a study takes nothing from a view that another one measures in. Empty for a site's
     own folder.
     """
     if toolchain.entry is None:
         return ""
-    wanted = sort_packages([*packages, *read_packages(toolchain.manifest)])
-    return compose(toolchain.entry, wanted, spack_version)
+    return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
 
 
-def write_debian(toolchain: Toolchain) -> None:
-    """Write the list of Debian packages of a composed toolchain beside its spack.yaml."""
-    assert toolchain.entry is not None
-    toolchain.folder.mkdir(parents=True, exist_ok=True)
-    toolchain.debian.write_text(yaml.safe_dump(msgspec.to_builtins(toolchain.entry.debian)))
-
-
-def check_only_grown(toolchain: Toolchain, spack_version: tuple[int, ...]) -> None:
-    """Refuse a composed spack.yaml that differs from the locked one in more than its packages.
+def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
+    """Refuse to add to a lock that was made from another entry, or for another layout of Spack.
 
     Raises:
-        UserError: the toolchain's entry, or the layout that this Spack reads, is another one.
+        UserError: composing the same packages gives another spack.yaml than the locked one.
     """
     assert toolchain.entry is not None
-    before = toolchain.manifest.read_text(encoding="utf-8")
-    if compose(toolchain.entry, read_packages(toolchain.manifest), spack_version) != before:
+    locked = toolchain.manifest.read_text(encoding="utf-8")
+    if compose(toolchain.entry, read_builds(toolchain.manifest), release) != locked:
         raise UserError(
             "the lock was made with another compiler, target, library or layout of Spack",
             where=str(toolchain.manifest),
@@ -269,7 +263,7 @@ def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
     if missing:
         raise UserError(
             f"no such compiler: {', '.join(sorted(missing))}",
-            where=f"{toolchain.manifest}: compilers",
+            where=f"{toolchain.source}: compilers",
             action=f"{install_command(toolchain)} (Debian), or install it, or choose"
             " another toolchain in config/config.yaml: spack.toolchain",
         )
@@ -300,7 +294,7 @@ def installed_packages(toolchain: Toolchain) -> DebianPackages:
     """
     wanted = debian_packages(toolchain)
     action = install_command(toolchain)
-    check_installed([*wanted.build, *wanted.run], str(toolchain.debian), action)
+    check_installed([*wanted.build, *wanted.run], f"{toolchain.source}: Debian packages", action)
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
     return DebianPackages(build=build, run=run)
 
@@ -316,7 +310,7 @@ def packages_now(toolchain: Toolchain) -> list[str]:
 
 def packages_of(lock: Path) -> list[str]:
     """The hashes of all packages of a lock file; each covers its dependencies, too."""
-    return sorted(json.loads(lock.read_text(encoding="utf-8"))["concrete_specs"])
+    return sorted(read_lock(lock)["concrete_specs"])
 
 
 def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -352,7 +346,7 @@ def _target(spec: Mapping[str, Any]) -> str:
     return target if isinstance(target, str) else target["name"]
 
 
-def read_lock(toolchain: Toolchain) -> dict[str, Any]:
-    """The lock as Spack wrote it."""
-    lock: dict[str, Any] = json.loads(toolchain.lock.read_text(encoding="utf-8"))
+def read_lock(path: Path) -> dict[str, Any]:
+    """A lock as Spack wrote it."""
+    lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return lock
