@@ -7,6 +7,7 @@ mirror that the image is built from.
 """
 
 from glob import glob
+from hashlib import sha256
 
 from parity.core.files import files_below
 from parity.software.environment import builds_of_study
@@ -15,11 +16,8 @@ from parity.software.toolchain import composed_manifest, packages_now
 
 try:
     # The environment that the study asks for, with what other studies asked for before.
-    MANIFEST = composed_manifest(
-        TOOLCHAIN,
-        builds_of_study(sorted({case.benchmark for case in STUDY.cases})),
-        expected_release(config["spack"]),
-    )
+    BUILDS = builds_of_study(sorted({case.benchmark for case in STUDY.cases}))
+    MANIFEST = composed_manifest(TOOLCHAIN, BUILDS, expected_release(config["spack"]))
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
@@ -67,7 +65,7 @@ rule image_sources:
         recipes=str(TOOLCHAIN.recipes),
         # Another program in the environment makes another image, and so does a compiler
         # that is upgraded.
-        manifest=MANIFEST,
+        environment=sha256(MANIFEST.encode()).hexdigest(),
         packages=packages_now(TOOLCHAIN) if BY_SPACK else [],
     script:
         "../scripts/image_sources.py"
@@ -95,6 +93,7 @@ rule native:
         spack=config["spack"],
         toolchains=SYSTEM.toolchains,
         recipes=str(TOOLCHAIN.recipes),
-        manifest=MANIFEST,
+        builds=BUILDS,
+        environment=sha256(MANIFEST.encode()).hexdigest(),
     script:
         "../scripts/native.py"

@@ -6,7 +6,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.software.native import build_native
 from parity.software.spack import find_spack, spack_site
-from parity.software.toolchain import choose_toolchain
+from parity.software.toolchain import choose_toolchain, composed_manifest
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -16,7 +16,7 @@ if __name__ == "__main__":
         )
         # Without Spack nothing else matters.
         spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
-        record = Path(snakemake.output.record)
-        build_native(spack, toolchain, given.manifest, record, log)
+        manifest = composed_manifest(toolchain, given.builds, spack.release)
+        build_native(spack, toolchain, manifest, Path(snakemake.output.record), log)
         for copy in map(Path, snakemake.output.lock):
             shutil.copyfile(toolchain.folder / copy.name, copy)
