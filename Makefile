@@ -25,7 +25,7 @@ test-fast: environment lint  ## The tests that need no runtime and no image
 lint: environment  ## Formatting, lint and spelling
 	ruff format --check workflow tests tools
 	ruff check workflow tests tools
-	snakefmt --check workflow
+	snakefmt --check Snakefile workflow
 	codespell
 
 bench: setup  ## What the harness itself costs, as ratios within one run

@@ -16,11 +16,12 @@ from pathlib import Path
 
 import bench_slurm
 
+from parity.benchmarks import benchmarks
 from parity.core.files import read_json
 from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
 from parity.plan.making import make_plan
-from parity.plan.plan import Case
+from parity.plan.plan import Case, Plan
 from parity.plan.study import Study
 from parity.plan.system import System
 from parity.runtimes import arms
@@ -30,11 +31,20 @@ WAIT_SECONDS = 20
 ROOT = Path(__file__).parents[1]
 
 
-def _short_plan() -> dict:
+def _short_plan() -> Plan:
     """A block of 200 native runs that do nearly nothing."""
     parameters = {"prime": 100, "events": 1, "threads": 1}
     cases = [
-        Case(f"sysbench-{number}", "sysbench", parameters, 0.01, 60) for number in range(RUNS // 2)
+        Case(
+            name=f"sysbench-{number}",
+            benchmark="sysbench",
+            parameters=parameters,
+            margin=0.01,
+            primary=benchmarks()["sysbench"].primary,
+            differences=(),
+            timeout_seconds=60,
+        )
+        for number in range(RUNS // 2)
     ]
     pair = ("native-a", "native-b")
     return make_plan(
@@ -53,7 +63,7 @@ def harness_seconds_per_run() -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = System("bench", "vm", "bootstrap", 1.0, 0.0, 1.0)
-        run_block(plan, plan.blocks[0]["block"], images, {}, system, folder)
+        run_block(plan, plan.blocks[0].name, images, {}, system, folder)
         records = [read_json(path) for path in folder.glob("runs/*/*/record.json")]
         ended = datetime.fromisoformat(read_json(folder / "session-1-end.json")["ended"])
     began = min(datetime.fromisoformat(record["started"]) for record in records)

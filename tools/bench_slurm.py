@@ -45,7 +45,7 @@ class BlockJob:
     Attributes:
         programs: wall time of all its programs.
         starting: from the job's start until the runner begins.
-        looking: the runner's look at the nodes, until the first run may start.
+        checking: the runner's check of the nodes, until the first run may start.
         between: within the runs, around and between the programs.
         ending: from the last run to the job's end.
     """
@@ -54,14 +54,14 @@ class BlockJob:
     arms: int
     programs: float
     starting: float
-    looking: float
+    checking: float
     between: float
     ending: float
 
     @property
     def overhead(self) -> float:
         """All of it but the programs."""
-        return self.starting + self.looking + self.between + self.ending
+        return self.starting + self.checking + self.between + self.ending
 
 
 def job_of(block: Path, started: float, ended: float) -> BlockJob:
@@ -74,17 +74,17 @@ def job_of(block: Path, started: float, ended: float) -> BlockJob:
     begun = _seconds(read_json(block / "progress.json")["started"])
     session = read_json(block / "session-1-start.json")
     runs = read_json(block / "progress.json")
-    looked, last = _seconds(session["started"]), _seconds(runs["updated"])
-    records = [record for run in (block / "runs").iterdir() for record in history.records(run)]
-    programs = sum(record["wall_seconds"] for record in records)
+    checked, last = _seconds(session["started"]), _seconds(runs["updated"])
+    attempts = [made for run in (block / "runs").iterdir() for made in history.attempts_of(run)]
+    programs = sum(made.wall_seconds or 0.0 for made in attempts if made)
     nodes = 1 + len(session["other_nodes"])
     return BlockJob(
         nodes=nodes,
         arms=len(session["arms"]),
         programs=programs,
         starting=begun - started,
-        looking=looked - begun,
-        between=last - looked - programs,
+        checking=checked - begun,
+        between=last - checked - programs,
         ending=ended - last,
     )
 
@@ -117,7 +117,7 @@ def block_jobs(clone: Path) -> list[BlockJob]:
     words += ["--allowed-rules", "write_plan", "run_block"]
     words += ["--config", f"study={STUDY}", f"scale={SCALE}"]
     plan = make_plan(load_study(clone / STUDY, SCALE))
-    blocks = [clone / "results/blocks" / block["block"] for block in plan.blocks]
+    blocks = [clone / "results/blocks" / block.name for block in plan.blocks]
     targets = [str(block.relative_to(clone) / "block.json") for block in blocks]
     with cluster_up():
         _run([*_SLURM, *words, "--", *targets], clone)
@@ -196,7 +196,7 @@ def job_lines(jobs: list[BlockJob]) -> list[str]:
     return [
         f"a block's job beyond its programs  {job.overhead:.2f} s  (bound 3; {job.nodes} nodes, "
         f"{job.arms} arms: until the runner starts {job.starting:.2f}, looking at the nodes "
-        f"{job.looking:.2f}, around programs {job.between:.2f}, ending {job.ending:.2f}; "
+        f"{job.checking:.2f}, around programs {job.between:.2f}, ending {job.ending:.2f}; "
         f"programs {job.programs:.1f})"
         for job in jobs
     ]

@@ -20,7 +20,7 @@ from virtual_cluster import cluster, install, layout  # noqa: E402
 from virtual_cluster.traces import traces  # noqa: E402
 
 from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
-from parity.core.files import read_json  # noqa: E402
+from parity.plan.plan import PLAN, read_plan  # noqa: E402
 
 NODES = 4
 DATASET = Path("results/live/scaling-smoke")
@@ -29,8 +29,7 @@ COMMAND = ("snakemake", "--profile", "slurm", "all")
 
 def valid_runs(dataset: Path) -> pd.DataFrame:
     """Valid and planned runs by node count and runtime, as `valid/planned`."""
-    cases = read_json(dataset / "plan.json")["cases"]
-    nodes = {case["case"]: case["parameters"]["nodes"] for case in cases}
+    nodes = {case.name: case.nodes for case in read_plan(dataset / PLAN).cases}
     runs = pd.read_parquet(dataset / "records/runs.parquet").query("final")
     groups = runs.groupby([runs["case"].map(nodes).rename("nodes"), "runtime"])["stage"]
     shown = groups.agg(lambda stages: f"{(stages == 'valid').sum()}/{len(stages)}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.analysis import tables as analysis
-from parity.analysis.agreement_table import AGREEMENT
+from parity.analysis.tables import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
 from parity.core.files import read_json

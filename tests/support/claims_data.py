@@ -18,7 +18,8 @@ from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
 from parity.core.documents import canonical, digest_of_json
-from parity.plan.plan import Plan
+from parity.plan.plan import Case, Plan
+from parity.plan.system_kind import kind_of
 from parity.records import schema
 
 STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}
@@ -60,6 +61,7 @@ def dataset(
     failed: Mapping[tuple[str, str], str] | None = None,
     not_tested: Sequence[Mapping[str, str]] = (),
     arms: Mapping[str, str] = ARMS,
+    label: str = "vm",
 ) -> tuple[Dataset, Analysis]:
     """A dataset and its analysis.
 
@@ -67,28 +69,30 @@ def dataset(
         values: NaN for a run that failed.
         libraries: digest of the libraries of an arm, if it is not everybody's.
         failed: reason of the failed runs of a case and arm.
+        label: kind of the system that measured.
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
     plan = _plan(cases, arms, metric, blocks, not_tested)
     runs, metrics = [], []
     for block, (case, arm) in itertools.product(plan.blocks, _pairs(plan)):
-        numbers = values.get((case["case"], arm), [])
-        index = block["number"] - 1
+        numbers = values.get((case.name, arm), [])
+        index = block.number - 1
         value = numbers[index] if index < len(numbers) else float("nan")
-        reason = (failed or {}).get((case["case"], arm), "exit-status")
+        reason = (failed or {}).get((case.name, arm), "exit-status")
         run = _run(plan, block, case, arm, "" if np.isfinite(value) else reason)
         run["closure_sha256"] = (libraries or {}).get(arm, "c" * 64)
         runs.append(run)
         if np.isfinite(value):
             metrics.append(_number(run, metric, float(value), unit, better))
     facts = [
-        {"campaign": plan.campaign, "block": plan.blocks[0]["block"], "node": "n",
+        {"campaign": plan.campaign, "block": plan.blocks[0].name, "node": "n",
          "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
     ]  # fmt: skip
     made = Dataset(
         name="live/planted-smoke",
         plan=plan,
         plan_sha256=digest_of_json(canonical(plan)),
+        kind=kind_of(label.split(" + ")),
         runs=_frame(schema.RUNS, runs),
         metrics=_frame(schema.METRICS, metrics),
         nodes=_frame(schema.NODES, facts),
@@ -101,7 +105,7 @@ def _frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:
     return schema.to_table(table, rows).to_pandas()
 
 
-def _pairs(plan: Plan) -> list[tuple[Mapping[str, Any], str]]:
+def _pairs(plan: Plan) -> list[tuple[Case, str]]:
     return list(itertools.product(plan.cases, plan.arms))
 
 
@@ -132,9 +136,9 @@ def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
     )
     return {
         **texts, **numbers,
-        "campaign": plan.campaign, "block": block["block"], "block_number": block["number"],
-        "run": f"{case['case']}.{arm}", "attempt": 0 if absent else 1, "position": 1,
-        "benchmark": case["benchmark"], "case": case["case"], "arm": arm, "final": True,
+        "campaign": plan.campaign, "block": block.name, "block_number": block.number,
+        "run": f"{case.name}.{arm}", "attempt": 0 if absent else 1, "position": 1,
+        "benchmark": case.benchmark, "case": case.name, "arm": arm, "final": True,
         "stage": "planned" if absent else "ran" if reason else "valid",
         "reason": reason.partition(": ")[0], "detail": reason.partition(": ")[2],
         "started": "" if absent else "2026-05-01T12:00:00+00:00",
@@ -180,11 +184,10 @@ def register(folder: Path, *claims: Mapping[str, Any], published: str = "") -> R
 def verdicts(
     known: Register,
     data: tuple[Dataset, Analysis],
-    label: str = "vm",
     registered: Sequence[Registration] = (),
 ) -> Judgement:
     """The judgement on a dataset."""
-    return judge(known, *data, registered, label)
+    return judge(known, *data, registered)
 
 
 def row(found: Judgement, name: str = "one") -> Any:

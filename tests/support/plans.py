@@ -1,4 +1,4 @@
-"""Plans for tests: from as little as a test is about, and changed in as little."""
+"""Plans, records and blocks for tests: from as little as a test is about, changed in as little."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from parity.measure.documents import BlockRecord, RunRecord
 from parity.plan.plan import PLAN_VERSION, Plan
 
 _WHOLE = {
@@ -19,6 +20,26 @@ _WHOLE = {
 _CASE = {
     "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,
 }  # fmt: skip
+_RECORD = {
+    "session": 1, "run": "sysbench.native-a", "case": "sysbench", "arm": "native-a",
+    "parameters": {}, "reason": "", "detail": "", "exit_code": 0, "started": "",
+    "starts_wall_seconds": [1.0], "wall_seconds": 1.0, "user_seconds": 1.0,
+    "system_seconds": 0.0, "steal_fraction": 0.0, "load_before": 0.0,
+    "commands": [["sysbench"]], "environment": {}, "environment_sha256": "", "evidence": {},
+    "ranks": [], "image_digest": "", "gates": [],
+}  # fmt: skip
+_BLOCK = {
+    "campaign": "planted-smoke", "block": "b", "number": 1, "runs": [], "sessions": [],
+    "not_started": {},
+}  # fmt: skip
+_START = {
+    "started": "2026-01-01T10:00:00.000+00:00", "system": "synthetic", "scale_label": "vm",
+    "program": {"commit": "", "changed": False, "package_sha256": "", "lock_sha256": "",
+                "python": ""},
+    "allocation": {}, "node_name": "n", "node": {}, "busy_fraction": 0.0, "arms": {},
+    "binaries": [], "other_nodes": [],
+}  # fmt: skip
+_END = {"ended": "2026-01-01T10:02:00.000+00:00", "busy_fraction": 0.0, "node": {}}
 
 
 def plan_of(content: Mapping[str, Any]) -> Plan:
@@ -31,3 +52,23 @@ def plan_of(content: Mapping[str, Any]) -> Plan:
 def changed(plan: Plan, **content: Any) -> Plan:
     """The plan with other content, given as in plan.json."""
     return plan_of(msgspec.to_builtins(plan) | content)
+
+
+def run_record_of(**content: Any) -> RunRecord:
+    """A record with these keys of record.json; all others are those of a good run."""
+    return msgspec.convert(_RECORD | content, RunRecord)
+
+
+def block_record_of(
+    sessions: int = 1, start: Mapping[str, Any] | None = None, **content: Any
+) -> BlockRecord:
+    """A block with these keys of block.json, whose sessions all began and ended alike.
+
+    Args:
+        start: what of the sessions' start is not as usual.
+    """
+    made = [
+        {"number": number, "start": _START | dict(start or {}), "end": _END}
+        for number in range(1, sessions + 1)
+    ]
+    return msgspec.convert({**_BLOCK, "sessions": made, **content}, BlockRecord)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from plans import plan_of
+from plans import block_record_of, plan_of
 
 from parity.analysis import analysis, dataset
+from parity.core.documents import canonical
 from parity.plan.plan import Plan, write_plan
 from parity.records import schema
 from parity.records.dataset import PROVENANCE
@@ -549,14 +550,15 @@ def provenance(plan: Plan) -> dict[str, Any]:
 
 
 def block_rows(plan: Plan, scale_label: str) -> list[dict[str, Any]]:
-    """The little of a block's record that the presentation reads."""
-    record = {"sessions": [{"start": {"system": "synthetic", "scale_label": scale_label}}]}
+    """Blocks of one session each, whose records say little but where it was."""
     return [
         {
             "campaign": plan.campaign,
-            "block": block["block"],
-            "block_number": block["number"],
-            "record": json.dumps(record),
+            "block": block.name,
+            "block_number": block.number,
+            "record": canonical(
+                block_record_of(block=block.name, start={"scale_label": scale_label})
+            ),
         }
         for block in plan.blocks
     ]

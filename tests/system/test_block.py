@@ -15,12 +15,13 @@ import msgspec
 import psutil
 import pytest
 
-from parity.measure.block import _end_interrupted, run_block
+from parity.benchmarks import benchmarks
+from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.storage import new_attempt, private_folder, processes_in
 from parity.plan.making import make_plan
-from parity.plan.plan import Case
+from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.study import Study
 from parity.plan.system import System
 from parity.records.gather import gather_blocks, gather_raw
@@ -41,7 +42,7 @@ NO_IMAGES = {
 SHORT = {"prime": 1000, "events": 200, "threads": 1}
 
 
-def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> dict:
+def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
     return make_plan(
         Study(
             name="trial",
@@ -60,13 +61,22 @@ def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> dict:
 
 
 def _case(name="sysbench", timeout=60, **parameters) -> Case:
-    return Case(name, name.split("-")[0], SHORT | parameters, 0.01, timeout)
+    benchmark = name.split("-")[0]
+    return Case(
+        name=name,
+        benchmark=benchmark,
+        parameters=SHORT | parameters,
+        margin=0.01,
+        primary=benchmarks()[benchmark].primary,
+        differences=(),
+        timeout_seconds=timeout,
+    )
 
 
 def _run(
-    plan: dict, folder: Path, system: System = SYSTEM, images=NO_IMAGES, expected=None
+    plan: Plan, folder: Path, system: System = SYSTEM, images=NO_IMAGES, expected=None
 ) -> dict:
-    run_block(plan, plan.blocks[0]["block"], images, expected or {}, system, folder)
+    run_block(plan, plan.blocks[0].name, images, expected or {}, system, folder)
     return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
 
 
@@ -183,7 +193,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     plan = _plan(
         _case(events=4000, prime=10000), _case("startup-warm", repetitions=2, cache="warm")
     )
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    write_plan(tmp_path / "plan.json", plan)
     write_images(tmp_path / "images.json", NO_IMAGES)
     (tmp_path / "system.yaml").write_text(
         "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
@@ -194,7 +204,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     for word in ("plan", "images", "system"):
         suffix = "yaml" if word == "system" else "json"
         command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
-    command += ["--block", plan.blocks[0]["block"], "--folder", str(folder)]
+    command += ["--block", plan.blocks[0].name, "--folder", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
 
     runner = subprocess.Popen(command, env=environment)
@@ -209,9 +219,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
     assert not list(processes_in(WORK))
     tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
     final = [row for row in tables["runs"] if row["final"]]
-    assert Counter(row["run"] for row in final) == Counter(
-        run["run"] for run in plan.blocks[0]["runs"]
-    )
+    assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
     assert {row["stage"] for row in final} == {"valid"}
     lost = [(row["run"], row["reason"]) for row in tables["runs"] if not row["final"]]
     assert ("sysbench.native-a", "interrupted") in lost
@@ -225,8 +233,8 @@ ATTEMPT = """
 import json, sys
 from pathlib import Path
 from parity.benchmarks.model import Program
-from parity.execute.attempt import make_attempt
-from parity.execute.record import Order
+from parity.measure.attempt import make_attempt
+from parity.measure.record import Order
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
@@ -245,9 +253,8 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     record = images.get(arm.image_format)
     if not arm.probe().available or (record and record.reason):
         pytest.skip(f"{name}: {arm.probe().reason or record.reason}")
-    image = (
-        {key: getattr(record, key) for key in ("format", "location", "digest")} if record else None
-    )
+    keys = ("format", "location", "digest")
+    image = {key: getattr(record, key) for key in keys} if record else None
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
     private_folder(SCRATCH)
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
@@ -258,7 +265,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     runner.wait()
     if stop == signal.SIGKILL:
         # What the next session of the runner begins with.
-        _end_interrupted(tmp_path)
+        end_interrupted(tmp_path)
         make_ready()
     _wait_for(lambda: not any(map(_is_sleep, psutil.process_iter())), seconds=20)
     assert not list(processes_in(WORK))

@@ -1,6 +1,5 @@
 """Two pairs of the noise audit on this machine, through Snakemake, without a batch system."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from parity.records.noise_audit import read_noise_audit
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
@@ -32,14 +33,14 @@ def test_two_pairs_are_measured_and_a_second_audit_overwrites_nothing(
         subprocess.run(words, cwd=clone, env=environment, check=True, timeout=180)
 
     (result,) = (clone / "results/live").glob("torrez2019-*/harness.json")
-    found = json.loads(result.read_text())
-    assert (found["program"], found["system"]) == ("SysBench cpu", "machine")
-    assert (found["pairs"], found["planned"], found["lost"]) == (2, 2, [])
-    assert 0.5 < found["low95"] < found["ratio"] < found["high95"] < 2
-    for pair in found["values"]:
+    audit = read_noise_audit(result.parent)
+    assert audit is not None
+    assert (audit.program, audit.system) == ("SysBench cpu", "machine")
+    assert (len(audit.values), audit.planned, audit.lost) == (2, 2, ())
+    assert 0.5 < audit.own.low95 < audit.own.ratio < audit.own.high95 < 2
+    for pair in audit.values:
         # The outer clock also sees the start of the program, and in a block the words before.
-        for side in ("bare", "inside"):
-            own, outer = pair[side], pair[f"{side}_outer"]
+        for own, outer in ((pair.bare, pair.bare_outer), (pair.inside, pair.inside_outer)):
             assert len(own) == 2 and all(a < b for a, b in zip(own, outer, strict=True))
     audits = list((clone / "results/live").glob("harness-*"))
     assert len(audits) == 2

@@ -1,7 +1,6 @@
 """`snakemake parity` on the real runtimes, in a clone that borrows the images made here."""
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from parity.checks.parity_audit.document import ParityAudit
+from parity.core.documents import read_document
+from parity.plan.plan import read_plan
 from parity.software.images import write_images
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -37,16 +39,11 @@ def asked(clone: Path, images: dict[str, dict]) -> tuple[Path, str]:
 
 
 def test_every_arm_of_the_study_has_an_answer_or_a_reason(asked) -> None:
-    document = json.loads((asked[0] / f"{CAMPAIGN}.json").read_text())
-    arms = [side["arm"] for side in document["sides"]]
-    assert arms == document_arms(asked[0].parents[1])
-    for side in document["sides"]:
-        assert bool(side["reason"]) != bool(side["interface"]), side["arm"]
-
-
-def document_arms(clone: Path) -> list[str]:
-    plan = json.loads((clone / f"results/live/{CAMPAIGN}/plan.json").read_text())
-    return plan.arms
+    audit = read_document(asked[0] / f"{CAMPAIGN}.json", ParityAudit)
+    plan = read_plan(asked[0].parents[1] / f"results/live/{CAMPAIGN}/plan.json")
+    assert tuple(side.arm for side in audit.sides) == plan.arms
+    for side in audit.sides:
+        assert bool(side.reason) != bool(side.interface), side.arm
 
 
 def test_the_a_a_pair_is_identical(asked) -> None:
@@ -69,9 +66,9 @@ def test_the_report_is_printed(asked) -> None:
 
 
 def test_an_image_that_is_another_one_is_a_row_with_both_digests(asked) -> None:
-    document = json.loads((asked[0] / f"{CAMPAIGN}.json").read_text())
-    (side,) = [side for side in document["sides"] if side["arm"] == "apptainer"]
-    if not side["reason"].startswith("not its image"):
-        pytest.skip(f"apptainer: {side['reason']}")
-    assert WRONG in side["reason"] and "found sha256:" in side["reason"]
-    assert not side["programs"]
+    audit = read_document(asked[0] / f"{CAMPAIGN}.json", ParityAudit)
+    (side,) = [side for side in audit.sides if side.arm == "apptainer"]
+    if not side.reason.startswith("not its image"):
+        pytest.skip(f"apptainer: {side.reason}")
+    assert WRONG in side.reason and "found sha256:" in side.reason
+    assert not side.programs

@@ -37,6 +37,118 @@ def test_a_bare_call_makes_all(clone: Path) -> None:
     assert _jobs(_snakemake(clone, "-n")) == _jobs(_snakemake(clone, "-n", "all"))
 
 
+def test_the_catalogue_s_snakefile_is_the_same_workflow(clone: Path) -> None:
+    inside = ("-s", "workflow/Snakefile")
+    assert _jobs(_snakemake(clone, *inside, "-n")) == _jobs(_snakemake(clone, "-n"))
+    listed = [_snakemake(clone, *words, "--list").stdout for words in ((), inside)]
+    assert listed[0] == listed[1] != ""
+
+
+def _elsewhere(folder: Path, snakefile: str, words: str = "") -> Path:
+    """A folder whose Snakefile is a module's use of the workflow, and nothing else."""
+    text = f"module parity:\n    snakefile: {snakefile}\n\nuse rule * from parity{words}\n"
+    (folder / "Snakefile").write_text(text)
+    return folder
+
+
+def _files(folder: Path) -> set[Path]:
+    """All files but those that Python compiles and Snakemake's own."""
+    own = {"__pycache__", ".snakemake"}
+    return {path for path in folder.rglob("*") if path.is_file() and not own & set(path.parts)}
+
+
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_as_a_module_it_uses_its_own_files_and_leaves_its_own_folder_alone(
+    clone: Path, tmp_path: Path, snakefile: str
+) -> None:
+    folder = _elsewhere(tmp_path, repr(str(clone / snakefile)))
+    expected, before = _jobs(_snakemake(clone, "-n")), _files(clone)
+    done = _snakemake(folder, "-n", "--cores", "1")
+    assert _jobs(done) == expected
+    for own in ("containers/Dockerfile", "paper/main.tex", "config/published/values.csv"):
+        assert f"{clone}/{own}" in done.stdout
+    # For real: a script of a rule imports the package, and results belong to the user.
+    made = _snakemake(folder, "--cores", "1", "write_plan")
+    assert made.returncode == 0, made.stderr
+    assert (folder / "results/live/torrez2019-smoke/plan.json").exists()
+    assert _files(clone) == before
+
+
+def test_in_a_module_the_user_s_own_configuration_goes_first(clone: Path, tmp_path: Path) -> None:
+    folder = _elsewhere(tmp_path, repr(str(clone / "Snakefile")), " as parity_*")
+    shutil.copytree(clone / "config", folder / "config")
+    (folder / "config/published").rename(folder / "taken-away")
+    done = _snakemake(folder, "-n", "--cores", "1")
+    assert _jobs(done)["parity_all"] == 1
+    assert "input: config/studies/torrez2019.yaml\n" in done.stdout
+    assert f"{clone}/config/published/values.csv" in done.stdout
+
+
+def test_a_source_whose_files_are_not_beside_each_other_is_refused(
+    clone: Path, tmp_path: Path
+) -> None:
+    for words in (["init", "-q"], ["add", "Snakefile", "workflow"]):
+        subprocess.run(["git", "-C", clone, *words], check=True)
+    author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", clone, *author, "commit", "-qm", "x"], check=True)
+    place = repr(f"git+file://{clone}/workflow/Snakefile@HEAD")
+    done = _snakemake(_elsewhere(tmp_path, place), "-n", "--cores", "1")
+    shutil.rmtree(clone / ".git")
+    assert done.returncode != 0
+    assert "is neither a folder nor a hosting service" in done.stdout + done.stderr
+
+
+def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As snakedeploy writes it; Snakemake's own bare clone of the tag is laid ready for it."""
+    hosted = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache/github.com"
+    bare, work = hosted / "owner/parity", tmp_path / "work"
+    shutil.copytree(clone, work, symlinks=True, ignore=shutil.ignore_patterns(".snakemake"))
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", work]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["tag", "v1"]):
+        subprocess.run([*git, *words], check=True)
+    subprocess.run(["git", "clone", "-q", "--bare", work, bare], check=True)
+    shutil.rmtree(work)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "deployed").mkdir()
+    place = 'github("owner/parity", path="workflow/Snakefile", tag="v1")'
+    folder = _elsewhere(tmp_path / "deployed", place)
+    done = _snakemake(folder, "-n", "--cores", "1")
+    assert _jobs(done)["run_block"] == 3
+    (checked_out,) = (folder / ".snakemake/parity").iterdir()
+    for own in ("containers/Dockerfile", "paper/main.tex", "config/studies/torrez2019.yaml"):
+        assert f"{checked_out}/{own}" in done.stdout
+    assert _snakemake(folder, "--cores", "1", "write_plan").returncode == 0
+
+
+DATA_LIBRARIES = {"pandas", "pyarrow", "scipy", "matplotlib", "statsmodels", "plotly"}
+# The executor plugin for Slurm loads pandas by itself, so only what comes later counts.
+DRY_RUN = """
+from snakemake.cli import main
+before = set(sys.modules)
+try:
+    main(["-n", "all"])
+except SystemExit as ended:
+    assert not ended.code
+"""
+BLOCK = "before = set()\nimport parity.measure.__main__"
+
+
+@pytest.mark.parametrize("program", [DRY_RUN, BLOCK], ids=["dry run", "block"])
+def test_what_every_call_and_every_job_loads_holds_no_library_for_data(
+    clone: Path, program: str
+) -> None:
+    words = f"import sys\n{program}\nprint('loaded', *set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", words], cwd=clone, capture_output=True, text=True, check=True
+    )
+    loaded = {name.split(".")[0] for name in done.stdout.rsplit("loaded", 1)[1].split()}
+    assert "parity" in loaded
+    assert not DATA_LIBRARIES & loaded
+
+
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 3), ("machine", 30), ("cluster", 100)])
 def test_each_scale_has_its_blocks(clone: Path, scale: str, blocks: int) -> None:
     jobs = _jobs(_snakemake(clone, "-n", "all", "--config", f"scale={scale}"))

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from parity.plan.making import make_plan
 from parity.plan.plan import jobs_of
-from parity.software.toolchain import check_prefix, choose_toolchain
+from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
 from parity.core.spack_paths import DISTRIBUTION
 from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
+from parity.records.noise_audit import NOISE_AUDIT
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
@@ -49,7 +50,7 @@ NATIVE = [f"{BUILT}/native/native.json"] if BY_SPACK else []
 # What is kept with the data: that record, and the lock that it was built from.
 KEPT = NATIVE + expand(
     f"{BUILT}/native/{{name}}",
-    name=["spack.yaml", "spack.lock", "lock.json"] if BY_SPACK else [],
+    name=LOCKED if BY_SPACK else [],
 )
 # The dataset of `claims`, `dashboard` and `paper`; `all` is always about the live one.
 CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
@@ -78,18 +79,20 @@ def asked(key):
 
 def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
-    path = Path(f"results/{wildcards.source}/{wildcards.dataset}/harness.json")
+    path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT
     return [str(path)] if path.exists() else []
 
 
-def others(*names):
+def of_other_datasets(*names):
     """The function that gives these files of the other archived datasets of a dataset's system."""
 
     def of_dataset(wildcards):
-        from parity.records.dataset import archived  # only for papers: it loads pyarrow
+        if wildcards.source != "archive":
+            return []
+        from parity.records.dataset import archived  # it loads pyarrow
 
         known = archived(Path("results/archive"))
-        if wildcards.source != "archive" or wildcards.dataset not in known:
+        if wildcards.dataset not in known:
             return []
         system = known[wildcards.dataset][0]
         beside = [o for o in known if known[o][0] == system and o != wildcards.dataset]

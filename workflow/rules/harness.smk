@@ -25,4 +25,4 @@ rule harness:
         # The audit's blocks are started as Snakemake itself would start them.
         snakefile=workflow.main_snakefile,
     script:
-        "../scripts/harness.py"
+        "../scripts/noise_audit.py"

@@ -12,7 +12,7 @@ from hashlib import sha256
 from parity.core.files import files_below
 from parity.software.environment import builds_of_study
 from parity.software.spack import expected_release
-from parity.software.toolchain import composed_manifest, packages_now
+from parity.software.toolchain import LOCKED, composed_manifest, packages_now
 
 try:
     # The environment that the study asks for, with what other studies asked for before.
@@ -81,7 +81,7 @@ rule native:
         record=f"{BUILT}/native/native.json",
         lock=expand(
             f"{BUILT}/native/{{name}}",
-            name=["spack.yaml", "spack.lock", "lock.json"],
+            name=LOCKED,
         ),
     log:
         f"{BUILT}/native/native.log",

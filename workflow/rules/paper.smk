@@ -46,8 +46,8 @@ rule build_paper:
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
-        sections=others("section.tex"),
-        beside=others(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
+        sections=of_other_datasets("section.tex"),
+        beside=of_other_datasets(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:

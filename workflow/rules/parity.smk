@@ -19,4 +19,4 @@ rule parity:
     params:
         folder="results/parity",
     script:
-        "../scripts/audit_sides.py"
+        "../scripts/parity_audit.py"

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from snakemake.sourcecache import HostingProviderFile
+from snakemake.exceptions import WorkflowError
+from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 
 
 def checked_out(rules_folder):
@@ -31,13 +32,17 @@ def checked_out(rules_folder):
     return folder
 
 
-if isinstance(workflow.current_basedir, HostingProviderFile):
-    PROJECT = checked_out(workflow.current_basedir)
+rules_folder = workflow.current_basedir
+if isinstance(rules_folder, HostingProviderFile):
+    PROJECT = checked_out(rules_folder)
     sys.path.insert(0, str(PROJECT / "workflow"))
+elif isinstance(rules_folder, LocalSourceFile):
+    PROJECT = Path(rules_folder.get_path_or_uri(secret_free=True)).parents[1]
 else:
-    PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
-        1
-    ]
+    raise WorkflowError(
+        f"parity: {rules_folder} is neither a folder nor a hosting service's\n"
+        "  to do:   clone the project and name the clone's Snakefile, or use github(...)"
+    )
 
 
 def own(path):

@@ -1,4 +1,4 @@
-"""Rule analyse: from records to conclusions; an archive is checked first."""
+"""Rule analyse: from records to conclusions."""
 
 from pathlib import Path
 
@@ -8,8 +8,6 @@ from parity.core.errors import shown_to_the_user
 if __name__ == "__main__":
     with shown_to_the_user():
         folder = Path(snakemake.input.plan).parent
-        if snakemake.wildcards.source == "archive":
-            dataset.refuse_broken(folder)
         excluded = exclusions.load(Path(snakemake.input.exclusions))
         analysed = analysis.analyse(dataset.load(folder), excluded)
         analysis.write(analysed, folder / "analysis")

@@ -2,21 +2,19 @@
 
 from pathlib import Path
 
-from parity.claims import expected
-from parity.claims.tables import VERDICTS
+from parity.claims import expected, tables
 from parity.core.errors import shown_to_the_user
-from parity.records import schema
 
 if __name__ == "__main__":
     with shown_to_the_user():
         path = Path(snakemake.params.known)
-        found = schema.read(VERDICTS, snakemake.input.verdicts).to_pandas()
-        known, dataset = expected.load(path), found["dataset"].iloc[0]
+        judged = tables.read(tables.VERDICTS, Path(snakemake.input.verdicts).parents[1])
+        known, dataset = expected.load(path), judged["dataset"].iloc[0]
         if snakemake.params.accepted:
             path = Path(snakemake.params.accepted)
             path.parent.mkdir(exist_ok=True)
-            expected.accept(known, found, path)
-            print(f"{path}: {len(found)} verdicts are expected of {dataset}")
+            expected.accept(known, judged, path)
+            print(f"{path}: {len(judged)} verdicts are expected of {dataset}")
         else:
-            expected.refuse_differences(known, found, str(path))
-            print(f"{dataset}: all {len(found)} verdicts are those expected")
+            expected.refuse_differences(known, judged, str(path))
+            print(f"{dataset}: all {len(judged)} verdicts are those expected")

@@ -1,12 +1,10 @@
-"""Rule dashboard: the page of one dataset; an archive is checked first."""
+"""Rule dashboard: the page of one dataset."""
 
 from pathlib import Path
 
-from parity.analysis.dataset import refuse_broken
 from parity.claims import tables
 from parity.claims.register import load_register
 from parity.core.errors import shown_to_the_user
-from parity.records import schema
 from parity.report import view
 from parity.report.dashboard import content, page
 
@@ -14,10 +12,8 @@ if __name__ == "__main__":
     with shown_to_the_user():
         given = snakemake.input
         folder = Path(given.plan).parent
-        if folder.parent.name == "archive":
-            refuse_broken(folder)
-        verdicts = schema.read(tables.VERDICTS, given.verdicts).to_pandas()
-        evidence = schema.read(tables.EVIDENCE, given.evidence).to_pandas()
+        verdicts = tables.read(tables.VERDICTS, folder)
+        evidence = tables.read(tables.EVIDENCE, folder)
         studies = load_register(Path(given.claims), Path(given.published)).studies
         made = content.content(view.load(folder), verdicts, evidence, studies)
         path = Path(snakemake.output.page)

@@ -10,8 +10,7 @@ if __name__ == "__main__":
         named = Path(snakemake.input.summary).parent
         drawn = sorted({Path(path).parent for path in snakemake.input.summaries})
         for folder in drawn:
-            if folder.parent.name == "archive":
-                refuse_broken(folder)
+            refuse_broken(folder)
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))
         for folder in drawn:
             print(f"{folder}/figures{': the above' if folder == named else ''}")

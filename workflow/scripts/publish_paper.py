@@ -9,8 +9,7 @@ from parity.core.errors import shown_to_the_user
 if __name__ == "__main__":
     with shown_to_the_user():
         dataset = Path(snakemake.input.summary).parent
-        if dataset.parent.name == "archive":
-            refuse_broken(dataset)
+        refuse_broken(dataset)
         Path("paper").mkdir(exist_ok=True)
         shutil.copyfile(snakemake.input.pdf, "paper/paper.pdf")
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))

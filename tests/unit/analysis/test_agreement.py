@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import synthetic
@@ -10,7 +11,7 @@ from matplotlib import pyplot
 from scipy import stats
 
 from parity.analysis import agreement, prediction
-from parity.analysis.measured import Measured, measured
+from parity.analysis.analysis import Analysed, analysed
 from parity.core.errors import UserError
 from parity.records import schema
 from parity.report import origin
@@ -86,10 +87,11 @@ def _measured(
     parameters: dict | None = None,
     arms: tuple[str, ...] = ARMS,
     noise: float = 0.02,
-) -> Measured:
+) -> Analysed:
     """A synthetic dataset with its own noise; `parameters` are those of sysbench."""
     plan = synthetic.plan(blocks, arms)
-    plan.cases[0]["parameters"] = parameters or {}
+    first = msgspec.structs.replace(plan.cases[0], parameters=parameters or {})
+    plan = msgspec.structs.replace(plan, cases=(first, *plan.cases[1:]))
     rows = synthetic.records(plan, effects=effects)
     random = np.random.default_rng(seed)
     for run in rows["runs"]:
@@ -97,7 +99,7 @@ def _measured(
     for number in rows["metrics"]:
         if number["case"] != "memory":
             number["value"] *= float(np.exp(random.normal(0, noise)))
-    return measured(synthetic.write(folder, plan, rows))
+    return analysed(synthetic.write(folder, plan, rows))
 
 
 def _row(found: agreement.Agreement, case: str, arm: str, metric: str = "time"):
@@ -107,7 +109,7 @@ def _row(found: agreement.Agreement, case: str, arm: str, metric: str = "time"):
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory) -> Measured:
+def archive(tmp_path_factory) -> Analysed:
     return _measured(tmp_path_factory.mktemp("there") / "live/synthetic-archive", 1)
 
 
@@ -213,7 +215,7 @@ def test_nothing_in_common_is_said_and_drawn(tmp_path, archive) -> None:
     rows = synthetic.records(plan)
     for run in rows["runs"]:
         run["started"] = "2026-03-01T00:00:00Z"
-    fresh = measured(synthetic.write(tmp_path / "live/scaling-fresh", plan, rows))
+    fresh = analysed(synthetic.write(tmp_path / "live/scaling-fresh", plan, rows))
     found = agreement.agree(fresh, archive)
     assert found.count.compared == 0
     figure.write(found, plan, "", tmp_path / "made")

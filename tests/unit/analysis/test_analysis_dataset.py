@@ -1,6 +1,7 @@
 """The whole analysis on synthetic datasets with planted effects and failures."""
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis import analysis, comparisons, dataset, exclusions, outcomes, tables
+from parity.analysis import analysis, dataset, decision, exclusions, outcomes, tables
+from parity.claims import tables as claims
 from parity.core.errors import UserError
 
 Analyse = Callable[..., analysis.Analysis]
@@ -70,7 +72,7 @@ def test_no_equivalence_without_an_equivalent_control(analyse: Analyse) -> None:
     docker = row(done, "sysbench", "docker")
     assert (docker.outcome, docker.reason) == (
         outcomes.INCONCLUSIVE,
-        comparisons.CONTROL_FAILED,
+        decision.CONTROL_FAILED,
     )
 
 
@@ -79,7 +81,7 @@ def test_no_difference_if_the_control_differs(analyse: Analyse) -> None:
     docker = row(analyse(30, effects=effects), "sysbench", "docker")
     assert (docker.outcome, docker.reason) == (
         outcomes.INCONCLUSIVE,
-        comparisons.CONTROL_DIFFERS,
+        decision.CONTROL_DIFFERS,
     )
 
 
@@ -92,7 +94,7 @@ def test_a_difference_survives_a_control_that_decides_nothing(analyse: Analyse) 
 def test_no_equivalence_without_any_control(analyse: Analyse) -> None:
     done = analyse(30, arms=("native-a", "docker", "lxc"), effects={("sysbench", "lxc"): 1.05})
     docker = row(done, "sysbench", "docker")
-    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, comparisons.NO_CONTROL)
+    assert (docker.outcome, docker.reason) == (outcomes.INCONCLUSIVE, decision.NO_CONTROL)
     assert row(done, "sysbench", "lxc").outcome == outcomes.DIFFERENT
 
 
@@ -196,12 +198,12 @@ def test_an_exclusion_is_about_one_dataset(tmp_path: Path) -> None:
             dataset.load(synthetic.write(tmp_path / source / "synthetic-smoke", plan, rows)),
             [EXCLUSION],
         )
-        for source in ("live", "archive")
+        for source in ("live", "other")
     }
-    live, archive = (row(done[source], "hpcc", "podman") for source in ("live", "archive"))
-    assert (live.blocks, archive.blocks) == (5, 6)
-    assert live.estimate != archive.estimate
-    assert (len(done["live"].exclusions), len(done["archive"].exclusions)) == (1, 0)
+    live, other = (row(done[source], "hpcc", "podman") for source in ("live", "other"))
+    assert (live.blocks, other.blocks) == (5, 6)
+    assert live.estimate != other.estimate
+    assert (len(done["live"].exclusions), len(done["other"].exclusions)) == (1, 0)
 
 
 def test_attempts_are_counted_beside_the_runs(analyse: Analyse) -> None:
@@ -236,6 +238,22 @@ def test_written_tables_are_read_back_and_have_the_same_bytes(
     for name in tables.TABLES:
         one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
+
+
+def test_an_archive_that_was_changed_is_refused_by_its_reader(tmp_path: Path) -> None:
+    root = Path(__file__).parents[3] / "results/archive"
+    folder = tmp_path / "archive/copy"
+    kept = shutil.ignore_patterns("analysis", "claims", "figures", "tables", "logs")
+    shutil.copytree(root / "machine-libaio-2026-11-21", folder, ignore=kept)
+    assert dataset.load(folder).name == "archive/copy"
+    images = folder / "images.json"
+    images.write_text(images.read_text() + " ")
+    for read in (dataset.load, lambda folder: claims.read(claims.VERDICTS, folder)):
+        with pytest.raises(UserError, match=r"archive was changed: images\.json"):
+            read(folder)
+    (folder / "SHA256SUMS").unlink()
+    with pytest.raises(UserError, match="no checksums"):
+        dataset.load(folder)
 
 
 def test_records_of_another_plan_are_refused(tmp_path: Path) -> None:

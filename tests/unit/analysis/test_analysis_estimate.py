@@ -7,7 +7,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
-from parity.analysis import estimate, outcomes
+from parity.analysis import decision, estimate, outcomes
+
+
+def _outcome(logs, margin: float) -> str:
+    return decision.decide(logs, margin).outcome
 
 
 def test_t_interval_of_a_worked_example() -> None:
@@ -24,7 +28,7 @@ def test_equivalence_p_is_that_of_two_one_sided_t_tests() -> None:
         stats.t.sf((logs.mean() + margin) / error, 4),
         stats.t.cdf((logs.mean() - margin) / error, 4),
     )
-    assert estimate.equivalence_p(logs, 0.01) == pytest.approx(by_hand)
+    assert estimate.equivalence_p(logs, math.log(1.01)) == pytest.approx(by_hand)
 
 
 def test_equivalence_p_is_that_of_the_paired_test_on_raw_values() -> None:
@@ -32,14 +36,14 @@ def test_equivalence_p_is_that_of_the_paired_test_on_raw_values() -> None:
     reference = np.exp(random.normal(0, 0.05, 20))
     arm = reference * np.exp(random.normal(0.002, 0.01, 20))
     paired = ttost_paired(arm, reference, 1 / 1.02, 1.02, transform=np.log)[0]
-    assert estimate.equivalence_p(np.log(arm / reference), 0.02) == pytest.approx(paired)
+    assert estimate.equivalence_p(np.log(arm / reference), math.log(1.02)) == pytest.approx(paired)
 
 
 def test_smallest_margin_is_the_edge_of_equivalence() -> None:
     logs = np.random.default_rng(2).normal(0.003, 0.01, 12)
-    smallest = estimate.smallest_margin(estimate.estimate(logs).interval90)
-    assert estimate.outcome(logs, smallest * 1.0001) == outcomes.EQUIVALENT
-    assert estimate.outcome(logs, smallest * 0.9999) == outcomes.INCONCLUSIVE
+    smallest = decision.decide(logs, 0.01).smallest_margin
+    assert _outcome(logs, smallest * 1.0001) == outcomes.EQUIVALENT
+    assert _outcome(logs, smallest * 0.9999) == outcomes.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -48,30 +52,35 @@ def test_smallest_margin_is_the_edge_of_equivalence() -> None:
 )
 def test_planted_effects_are_found(log_ratio: float, expected: str) -> None:
     logs = np.random.default_rng(3).normal(log_ratio, 0.004, 30)
-    assert estimate.outcome(logs, 0.01) == expected
+    assert _outcome(logs, 0.01) == expected
 
 
 def test_noise_is_inconclusive_not_equal() -> None:
     logs = np.random.default_rng(4).normal(0, 0.1, 5)
-    assert estimate.outcome(logs, 0.01) == outcomes.INCONCLUSIVE
+    assert _outcome(logs, 0.01) == outcomes.INCONCLUSIVE
 
 
 def test_gain_and_cost_are_held_to_the_same_standard() -> None:
     logs = np.random.default_rng(5).normal(0.004, 0.01, 10)
-    assert estimate.equivalence_p(logs, 0.02) == pytest.approx(estimate.equivalence_p(-logs, 0.02))
+    cost, gain = decision.decide(logs, 0.02), decision.decide(-logs, 0.02)
+    assert cost.p_equivalence == pytest.approx(gain.p_equivalence)
+    assert cost.smallest_margin == pytest.approx(gain.smallest_margin)
 
 
 def test_equivalence_is_claimed_wrongly_in_five_per_cent_at_the_margin() -> None:
     random = np.random.default_rng(6)
     draws = random.normal(math.log(1.02), 0.01, (2000, 10))
-    wrong = sum(estimate.outcome(logs, 0.02) == outcomes.EQUIVALENT for logs in draws)
+    wrong = sum(_outcome(logs, 0.02) == outcomes.EQUIVALENT for logs in draws)
     assert 0.035 < wrong / 2000 < 0.065
 
 
 @pytest.mark.parametrize("values", [[], [0.1]])
 def test_fewer_than_two_blocks_decide_nothing(values: list[float]) -> None:
-    assert estimate.estimate(values).interval95 is None
-    assert estimate.outcome(values, 0.01) == outcomes.TOO_FEW_BLOCKS
+    decided = decision.decide(values, 0.01)
+    assert (decided.outcome, decided.blocks) == (outcomes.TOO_FEW_BLOCKS, len(values))
+    assert math.isnan(decided.interval95[0]) and math.isnan(decided.p_equivalence)
+    with pytest.raises(ValueError, match="two"):
+        estimate.estimate(values)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +88,7 @@ def test_fewer_than_two_blocks_decide_nothing(values: list[float]) -> None:
 )
 def test_identical_ratios(log_ratio: float, expected: str) -> None:
     assert estimate.t_interval([log_ratio] * 3, 0.95) == (log_ratio, log_ratio)
-    assert estimate.outcome([log_ratio] * 3, 0.01) == expected
+    assert _outcome([log_ratio] * 3, 0.01) == expected
 
 
 def test_what_is_no_number_is_refused() -> None:
@@ -92,7 +101,52 @@ def test_equivalence_is_decided_by_the_90_and_difference_by_the_95_per_cent_inte
     bound = math.log1p(0.01)
     inside = [0.5 * bound * step for step in (-1, 0, 1)]
     assert max(estimate.t_interval(inside, 0.90)) < bound < max(estimate.t_interval(inside, 0.95))
-    assert estimate.outcome(inside, 0.01) == outcomes.EQUIVALENT
+    assert _outcome(inside, 0.01) == outcomes.EQUIVALENT
     outside = [bound + 0.002 * (2 + step) for step in (-1, 0, 1)]
     assert min(estimate.t_interval(outside, 0.95)) < bound < min(estimate.t_interval(outside, 0.90))
-    assert estimate.outcome(outside, 0.01) == outcomes.INCONCLUSIVE
+    assert _outcome(outside, 0.01) == outcomes.INCONCLUSIVE
+
+
+def test_the_intervals_decide_as_the_two_one_sided_tests_do() -> None:
+    random = np.random.default_rng(7)
+    for logs in random.normal(0.004, 0.006, (300, 6)):
+        passed = estimate.equivalence_p(logs, math.log1p(0.01)) < estimate.ALPHA
+        assert (_outcome(logs, 0.01) == outcomes.EQUIVALENT) == passed
+
+
+def test_a_difference_is_decided_in_its_own_unit() -> None:
+    decided = decision.decide([4.0, 5.0, 6.0], 8.0, ratio=False)
+    assert (decided.estimate, decided.outcome) == (5.0, outcomes.EQUIVALENT)
+    assert decided.smallest_margin == pytest.approx(max(decided.interval90))
+    assert decision.decide([4.0, 5.0, 6.0], None, ratio=False).outcome == outcomes.REPORTED
+
+
+def test_a_bound_on_one_side() -> None:
+    below = (-math.inf, 1.0)
+    for ends, expected in (
+        ((0.2, 0.9), outcomes.EQUIVALENT),
+        ((1.1, 1.2), outcomes.DIFFERENT),
+        ((0.9, 1.1), outcomes.INCONCLUSIVE),
+    ):
+        assert decision.outcome_of(ends, ends, below) == expected
+
+
+@pytest.mark.parametrize(
+    ("control", "says_same", "objection"),
+    [
+        (outcomes.EQUIVALENT, True, ""),
+        (outcomes.EQUIVALENT, False, ""),
+        (outcomes.INCONCLUSIVE, True, decision.CONTROL_FAILED),
+        (outcomes.INCONCLUSIVE, False, ""),
+        (outcomes.DIFFERENT, True, decision.CONTROL_DIFFERS),
+        (outcomes.DIFFERENT, False, decision.CONTROL_DIFFERS),
+        (decision.NONE, True, decision.NO_CONTROL),
+        (decision.NONE, False, ""),
+    ],
+)
+def test_what_the_pair_lets_be_said(control: str, says_same: bool, objection: str) -> None:
+    assert decision.objection_of(control, says_same) == objection
+    outcome = outcomes.EQUIVALENT if says_same else outcomes.DIFFERENT
+    after = decision.Decision(5, 1.0, outcome=outcome).gated(control)
+    assert (after.gate, after.reason) == (control, objection)
+    assert after.outcome == (outcomes.INCONCLUSIVE if objection else outcome)

@@ -8,7 +8,7 @@ import pytest
 from benchmark_help import defaults, values
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.model import Outputs
 from parity.measure.node import node_facts
 
 pytestmark = pytest.mark.system
@@ -41,7 +41,7 @@ def run(name, folder, **parameters):
     benchmark = benchmarks()[name]
     if not benchmark.probe().available:
         pytest.skip(benchmark.probe().reason)
-    node = NodeFacts(**node_facts())
+    node = node_facts()
     if len(node.cpus) < 2:
         pytest.skip("fewer than 2 CPUs")
     parameters = defaults(benchmark, **parameters)

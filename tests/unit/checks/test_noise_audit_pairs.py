@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from parity.checks.noise_audit import audit, script
-from parity.checks.noise_audit.audit import Sides
 from parity.core.errors import UserError
 from parity.plan.making import make_plan
+from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 from parity.records.dataset import CHECKSUMS, archive_dataset, broken_files
+from parity.records.noise_audit import NOISE_AUDIT, PairTimes
 
 ROOT = Path(__file__).parents[3]
 MACHINE = System("machine", "vm", "bootstrap", 0.1, 60, 0.1)
@@ -22,30 +23,38 @@ CLUSTER = System("site", "slurm", "bootstrap", 0.1, 60, 0.1, batch_system="slurm
 CONFIG = {"study": "study.yaml", "scale": "a1", "system": "config/systems/site.yaml"}
 
 
-def plan_of(folder: Path, pairs: int, seed: int = 1) -> dict:
+def plan_of(folder: Path, pairs: int, seed: int = 1) -> Plan:
     file = folder / "study.yaml"
     file.write_text(json.dumps(script.study_of("sysbench", pairs, "a1", seed)))
     return make_plan(load_study(file, "a1"))
 
 
-def sides(pair: int, ratio: float) -> Sides:
+def times(pair: int, ratio: float) -> PairTimes:
     bare = (1.0 + pair / 10, 1.1 + pair / 10)
     inside = tuple(seconds * ratio for seconds in bare)
     outer = tuple(seconds * ratio * 1.01 for seconds in bare)
-    return Sides(pair, f"b{pair}", True, bare, inside, bare, outer)
+    return PairTimes(
+        pair=pair,
+        block=f"b{pair}",
+        bare_first=True,
+        bare=bare,
+        inside=inside,
+        bare_outer=bare,
+        inside_outer=outer,
+    )
 
 
 def test_each_block_is_one_side_of_a_pair_and_half_of_the_bare_sides_come_first(tmp_path) -> None:
     plan = plan_of(tmp_path, pairs=30)
     pairs = script.pairs_of(plan)
-    assert [pair.block for pair in pairs] == [block["block"] for block in plan.blocks]
+    assert [pair.block for pair in pairs] == [block.name for block in plan.blocks]
     assert sum(pair.bare_first for pair in pairs) == 15
     assert pairs == script.pairs_of(plan)
     assert pairs != script.pairs_of(plan_of(tmp_path, pairs=30, seed=2))
 
 
 def test_both_sides_start_the_program_equally_often(tmp_path) -> None:
-    assert {len(block["runs"]) for block in plan_of(tmp_path, pairs=3)["blocks"]} == {2}
+    assert {len(block.runs) for block in plan_of(tmp_path, pairs=3).blocks} == {2}
 
 
 def test_the_script_is_a_shell_script_and_makes_every_side_once(tmp_path) -> None:
@@ -96,15 +105,16 @@ def test_the_job_has_a_node_for_itself_and_the_sites_words(tmp_path) -> None:
 
 
 def test_a_planted_ratio_is_found_by_each_clock() -> None:
-    found = audit.ratios([sides(pair, math.exp(0.02 + 0.001 * (-1) ** pair)) for pair in range(6)])
-    assert found["ratio"] == pytest.approx(math.exp(0.02))
-    assert found["outer_ratio"] == pytest.approx(1.01 * math.exp(0.02))
-    assert found["low95"] < found["low90"] < found["ratio"] < found["high90"] < found["high95"]
+    planted = [times(pair, math.exp(0.02 + 0.001 * (-1) ** pair)) for pair in range(6)]
+    own, outer = audit.ratios(planted)
+    assert own.ratio == pytest.approx(math.exp(0.02))
+    assert outer.ratio == pytest.approx(1.01 * math.exp(0.02))
+    assert own.low95 < own.low90 < own.ratio < own.high90 < own.high95
 
 
 def test_one_pair_has_no_interval() -> None:
     with pytest.raises(UserError, match="fewer than two pairs"):
-        audit.ratios([sides(1, 1.0)])
+        audit.ratios([times(1, 1.0)])
 
 
 def test_a_pair_without_its_block_is_lost_with_the_reason(tmp_path) -> None:
@@ -114,26 +124,26 @@ def test_a_pair_without_its_block_is_lost_with_the_reason(tmp_path) -> None:
         (tmp_path / f"0001-{start}.times").write_text("1.0 2.0 0\n")
         (tmp_path / f"0001-{start}.stdout").write_text("not what the program prints\n")
     with pytest.raises(UserError, match="unparsable"):
-        audit.sides_of(pair, plan, tmp_path, tmp_path / "blocks")
+        audit.times_of(pair, plan, tmp_path, tmp_path / "blocks")
     (tmp_path / "0001-1.times").write_text("1.0 2.0 137\n")
     with pytest.raises(UserError, match="exit status 137"):
-        audit.sides_of(pair, plan, tmp_path, tmp_path / "blocks")
+        audit.times_of(pair, plan, tmp_path, tmp_path / "blocks")
 
 
 def test_the_audit_goes_into_the_archive_with_its_checksum(tmp_path) -> None:
     live = ROOT / "results/archive/machine-2026-11-20"
     copy = shutil.copytree(live, tmp_path / "live")
-    (copy / audit.RESULT).write_text("{}\n")
+    (copy / NOISE_AUDIT).write_text("{}\n")
     archive = archive_dataset(copy, tmp_path, "machine")
     assert archive.name == "machine-torrez2019-2026-11-20"
-    assert audit.RESULT in (archive / CHECKSUMS).read_text()
+    assert NOISE_AUDIT in (archive / CHECKSUMS).read_text()
     assert broken_files(archive) == []
-    (archive / audit.RESULT).write_text("{ }\n")
-    assert broken_files(archive) == [audit.RESULT]
-    (archive / audit.RESULT).unlink()
-    assert broken_files(archive) == [audit.RESULT]
+    (archive / NOISE_AUDIT).write_text("{ }\n")
+    assert broken_files(archive) == [NOISE_AUDIT]
+    (archive / NOISE_AUDIT).unlink()
+    assert broken_files(archive) == [NOISE_AUDIT]
     # One that was put there later belongs to no archive, either.
-    (live_result := copy / audit.RESULT).write_text("{}\n")
-    assert broken_files(copy) == [audit.RESULT]
+    (live_result := copy / NOISE_AUDIT).write_text("{}\n")
+    assert broken_files(copy) == [NOISE_AUDIT]
     live_result.unlink()
     assert broken_files(copy) == []

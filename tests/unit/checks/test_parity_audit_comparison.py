@@ -2,36 +2,42 @@
 
 import csv
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
+from plans import changed, plan_of
 
 from parity.checks.parity_audit import comparison, document
 from parity.checks.parity_audit.report import report, verdict_text
-from parity.checks.parity_audit.side import Side, benchmarks_of, programs_of
+from parity.checks.parity_audit.side import ProgramFile, Side, benchmarks_of, programs_of
+from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
+from parity.measure.documents import Library
 from parity.software.binaries import closure_digest
 
 ONE, TWO = "/usr/bin/one", f"{PREFIX}/debian12/view/two/bin/two"
 PROGRAMS = {"bench": (ONE, TWO)}
 LIBRARIES = {"libc.so.6": "c" * 64, "libm.so.6": "d" * 64}
 FACTS = {"kernel": "6.1.0", "seccomp": "off", "variables of the runtime": "HOME PATH"}
-PLAN = {"campaign": "study-smoke", "reference": "base"}
+PLAN = plan_of({"campaign": "study-smoke", "reference": "base"})
 
 
 def program(path, sha256="a" * 64, **libraries):
-    closure = [{"library": k, "sha256": v} for k, v in (LIBRARIES | libraries).items() if v]
-    digest = closure_digest(closure) if sha256 else ""
-    closure = closure if sha256 else []
-    row = {"path": path, "sha256": sha256, "build_id": "", "closure": closure}
-    return row | {"closure_sha256": digest}
+    wanted = {name: digest for name, digest in (LIBRARIES | libraries).items() if digest and sha256}
+    rows = [{"library": name, "sha256": digest} for name, digest in wanted.items()]
+    return ProgramFile(
+        path=path,
+        sha256=sha256,
+        closure=tuple(Library(**row) for row in rows),
+        closure_sha256=closure_digest(rows) if sha256 else "",
+    )
 
 
 def side(arm, one=None, two=None, **others):
-    rows = [one or program(ONE), two or program(TWO)]
+    programs = [one or program(ONE), two or program(TWO)]
     known = {"title": arm.capitalize(), "link_set": "own", "benchmarks": ("bench",)}
-    known |= {"programs": {row["path"]: row for row in rows}, "interface": FACTS}
+    known |= {"programs": {each.path: each for each in programs}, "interface": dict(FACTS)}
     return Side(arm=arm, **known | others)
 
 
@@ -45,14 +51,14 @@ def only(other, base=BASE):
 
 def test_the_same_programs_with_the_same_libraries_are_identical():
     row = only(side("box"))
-    assert (row.verdict, row.reason, row.is_confounded) == ("same", "", False)
+    assert (row.verdict, row.reason, row.confounded) == ("same", "", False)
     assert verdict_text(row) == "identical"
 
 
 def test_another_library_c_is_named_first():
     changed = {"libc.so.6": "e" * 64, "libm.so.6": "e" * 64, "libaio.so.1": "f" * 64}
     row = only(side("box", program(ONE, **changed)))
-    assert row.verdict == "libraries differ" and row.is_confounded
+    assert row.verdict == "libraries differ" and row.confounded
     assert row.programs[0].libraries == ("libaio.so.1", "libc.so.6", "libm.so.6")
     assert verdict_text(row) == "same program, libraries differ: libc.so.6 (2 others)"
     # The other program of the benchmark is the same, and said to be.
@@ -73,7 +79,7 @@ def test_another_program_outweighs_its_libraries():
 def test_a_missing_program_is_not_recorded_with_its_name():
     row = only(side("box", program(ONE, "")))
     assert verdict_text(row) == "not recorded: Box has no one"
-    assert not row.is_confounded
+    assert not row.confounded
 
 
 def test_a_program_that_is_not_in_the_answer_is_missing():
@@ -196,15 +202,18 @@ def test_the_report_says_all_of_it():
         assert words in said
 
 
-def test_a_study_without_differences_says_that_nothing_is_confounded():
+def test_a_study_without_differences_says_that_nothing_confounded():
     said = report(PLAN, PROGRAMS, *everything(side("twin")))
     assert said[-1].startswith("Nothing is confounded")
 
 
 def test_what_is_left_can_be_read_again(tmp_path):
     box = side("box", program(ONE, "b" * 64))
-    document.write(tmp_path, PLAN, *everything(box), [])
-    left = json.loads((tmp_path / "study-smoke.json").read_text())
+    audit = document.audit_of(PLAN, *everything(box), [])
+    document.write(tmp_path, audit)
+    path = tmp_path / "study-smoke.json"
+    assert read_document(path, document.ParityAudit) == audit
+    left = json.loads(path.read_text())
     assert left["likenesses"][0]["verdict"] == "binary differs" and left["provider"] == "system"
     assert left["sides"][1]["programs"][ONE]["closure"][0]["library"] == "libc.so.6"
     with (tmp_path / "study-smoke.csv").open() as file:
@@ -218,17 +227,18 @@ def test_what_is_left_can_be_read_again(tmp_path):
 
 
 def test_programs_and_benchmarks_follow_from_the_plan():
-    plan = {
+    likwid = {"run": "1", "case": "likwid-copy", "arm": "b"}
+    hpcc = {"run": "2", "case": "x", "arm": "a"}
+    content = {
         "cases": [
             {"case": "likwid-copy", "benchmark": "likwid"},
             {"case": "x", "benchmark": "hpcc"},
         ],
-        "blocks": [{"runs": [{"case": "x", "arm": "a"}, {"case": "likwid-copy", "arm": "b"}]}],
+        "blocks": [{"block": "b", "number": 1, "runs": [hpcc, likwid]}],
     }
+    plan = plan_of(content)
     assert list(programs_of(plan)) == ["hpcc", "likwid"]
     assert programs_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
-    assert all(
-        path.startswith(str(PREFIX))
-        for path in programs_of(plan | {"provider": "spack"})["hpcc"][:1]
-    )
+    spack = programs_of(changed(plan, provider="spack"))
+    assert all(path.startswith(str(PREFIX)) for path in spack["hpcc"][:1])
     assert benchmarks_of(plan, "a") == ("hpcc",) and benchmarks_of(plan, "c") == ()

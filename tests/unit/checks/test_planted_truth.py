@@ -12,12 +12,12 @@ import pytest
 
 from parity.analysis import comparisons, estimate
 from parity.benchmarks import sysbench
-from parity.checks.planted_truth import acceptance, pipeline, report, trials
-from parity.checks.planted_truth.attempts import FAILING
-from parity.checks.planted_truth.blocks import plant
-from parity.checks.planted_truth.claims import claims_of
+from parity.checks.planted_truth import acceptance, report, trials
+from parity.checks.planted_truth.campaign import claims_of
 from parity.checks.planted_truth.outputs import PRINTERS
 from parity.checks.planted_truth.planted_effects import Misfortune
+from parity.checks.planted_truth.raw_logs import plant
+from parity.checks.planted_truth.runner_simulation import FAILING
 from parity.checks.planted_truth.scenarios import failures, quiet, scenarios, spoiled_pair
 from parity.claims import verdicts
 from parity.records import parse, schema
@@ -39,8 +39,8 @@ def _small(scenario, cases: int = 25):
 
 
 def _unlucky(campaign, misfortune: Misfortune):
-    truth = dataclasses.replace(campaign.truth, misfortune=misfortune)
-    return dataclasses.replace(campaign, truth=truth)
+    effects = dataclasses.replace(campaign.effects, misfortune=misfortune)
+    return dataclasses.replace(campaign, effects=effects)
 
 
 def _tool():
@@ -50,8 +50,8 @@ def _tool():
     return module
 
 
-def _run(campaign) -> pipeline.Outcome:
-    return pipeline.run(campaign, claims_of(campaign), GOLDEN, SEED)
+def _run(campaign) -> trials.Outcome:
+    return trials.run_pipeline(campaign, claims_of(campaign), GOLDEN, SEED)
 
 
 def _refuted(scenario, replicates: int) -> set[str]:

@@ -7,6 +7,7 @@ import pytest
 
 from parity.claims import registration
 from parity.claims.registration import Registration
+from parity.core.documents import canonical
 from parity.core.errors import UserError
 
 RUN = "2026-05-01T12:00:00+00:00"
@@ -94,7 +95,9 @@ def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:
 
     test = data.test_of("equivalence", margin_percent=1)
     known = data.register(tmp_path, data.claim(test))
-    wanted = registration.wanted(known, [made[0].plan])
+    plan = tmp_path / "plan.json"
+    plan.write_text(canonical(made[0].plan))
+    wanted = registration.wanted(known, [plan])
     assert [what for what, _ in wanted] == ["one", "plan:planted-smoke"]
     early = registration.missing((), wanted, EARLY)
     assert judged(1, early) == "before-data"

@@ -15,7 +15,7 @@ def judged(folder: Path, test: dict, values: dict, label: str = "vm", lines: str
     """The verdict of a claim with one test."""
     claim = data.claim(test, kind=options.pop("kind", "equivalence"))
     known = data.register(folder, claim, published=lines)
-    return data.row(data.verdicts(known, data.dataset(values, **options), label))
+    return data.row(data.verdicts(known, data.dataset(values, label=label, **options)))
 
 
 def test_equivalence(tmp_path: Path) -> None:

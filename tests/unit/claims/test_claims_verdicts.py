@@ -21,7 +21,7 @@ def judged(folder: Path, tests: list[dict], values: dict, label: str = "vm", **o
     """The judgement on one claim with these tests."""
     changes = {key: options.pop(key) for key in ("kind", "scales") if key in options}
     known = data.register(folder, data.claim(*tests, **changes))
-    return data.verdicts(known, data.dataset(values, **options), label)
+    return data.verdicts(known, data.dataset(values, label=label, **options))
 
 
 def verdict(folder: Path, tests: list[dict], values: dict, label: str = "vm", **options):

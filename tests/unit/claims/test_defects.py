@@ -130,7 +130,7 @@ def test_a_missing_number_is_said(tmp_path: Path) -> None:
 
 
 def test_something_that_is_no_number_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="not a number"):
         planted(tmp_path, "claims.csv", {"value": "many"}, metric="nodes_in_brackets")
 
 

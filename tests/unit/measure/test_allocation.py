@@ -6,7 +6,7 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.measure.allocation import job_facts, this_allocation
-from parity.plan.system import Launcher, System
+from parity.plan.system import MpiLauncher, System
 
 SAID = (
     "JobId=5 JobName=parity_0 UserId=root(0) JobState=RUNNING Reason=None Requeue=0 "
@@ -14,10 +14,10 @@ SAID = (
     "BatchHost=n2 NumNodes=2 NumCPUs=4 NumTasks=2 TRES=cpu=4,mem=48210M,node=2,billing=4 "
     "OverSubscribe=NO Command=(null) WorkDir=/home/somebody/parity"
 )
-LAUNCHER = Launcher(("run", "{nodes}", "{ranks}"), ("run", "{nodes}"), "RANK", ())
+LAUNCHER = MpiLauncher(("run", "{nodes}", "{ranks}"), ("run", "{nodes}"), "RANK", ())
 
 
-def _system(batch_system: str = "", launcher: Launcher | None = None) -> System:
+def _system(batch_system: str = "", launcher: MpiLauncher | None = None) -> System:
     return System("s", "slurm", "bootstrap", 1, 0, 1, batch_system, launcher)
 
 

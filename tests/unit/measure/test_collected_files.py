@@ -18,20 +18,15 @@ def test_no_file_and_several_are_refused(pattern):
         collected({"a_1.txt": "one", "b.txt": "two"}, pattern)
 
 
-def block(**facts):
-    sessions = [{"number": 1, "start": {"node": {}}}, {"number": 2, "start": {"node": facts}}]
-    return {"sessions": sessions}
-
-
-def test_the_size_of_a_session_s_node():
-    known = block(last_level_cache="272629760 B", memory_total="24684092 kB")
-    assert node_sizes(known, 2) == {
+def test_the_size_of_a_node() -> None:
+    known = {"last_level_cache": "272629760 B", "memory_total": "24684092 kB"}
+    assert node_sizes(known) == {
         "last_level_cache": 272_629_760,
         "memory": 24_684_092 * 1024,
     }
-    assert node_sizes(known, 1) == {"last_level_cache": 0, "memory": 0}
+    assert node_sizes({}) == {"last_level_cache": 0, "memory": 0}
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1 kB", "12", "12 furlongs"])
-def test_a_size_that_is_not_told_is_zero(text):
-    assert node_sizes(block(memory_total=text), 2)["memory"] == 0
+def test_a_size_that_is_not_told_is_zero(text: str) -> None:
+    assert node_sizes({"memory_total": text})["memory"] == 0

@@ -4,6 +4,7 @@ import pytest
 
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
+from parity.measure.documents import Binary, Gate
 from parity.runtimes import arms
 
 HOST = {"mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
@@ -100,9 +101,9 @@ def test_binding(cpus: tuple[int, ...], allowed: str, passes: bool) -> None:
 
 
 def test_limits_are_inclusive_and_name_both_numbers() -> None:
-    assert gates.steal_gate(0.1, 0.1).passed and gates.quiet_gate(0.1, 0.1).passed
+    assert gates.steal_gate(0.1, 0.1).passed and gates.idle_gate(0.1, 0.1).passed
     assert "0.200" in gates.steal_gate(0.2, 0.1).detail
-    assert "0.1" in gates.quiet_gate(0.2, 0.1).detail
+    assert "0.1" in gates.idle_gate(0.2, 0.1).detail
 
 
 def test_a_changed_image_is_named_with_both_hashes() -> None:
@@ -112,7 +113,7 @@ def test_a_changed_image_is_named_with_both_hashes() -> None:
 
 
 def test_the_first_failure_gives_the_reason() -> None:
-    held, failed = gates.Gate("where", True), gates.Gate("binding", False, "why")
+    held, failed = Gate("where", True), Gate("binding", False, "why")
     assert gates.first_failure([held, failed]) == ("gate-binding", "why")
     assert gates.first_failure([held]) == ("", "")
 
@@ -164,13 +165,25 @@ def test_a_container_in_another_network_is_not_where_it_says() -> None:
     assert not gate.passed and "net" in gate.detail
 
 
+def _binary(path: str, sha256: str) -> Binary:
+    return Binary(
+        arm="native-a",
+        benchmark="x",
+        path=path,
+        sha256=sha256,
+        build_id="",
+        closure=(),
+        closure_sha256="",
+    )
+
+
 def test_a_program_that_is_not_the_one_that_was_built_is_named_with_both_hashes() -> None:
-    rows = [{"path": "/a", "sha256": "1"}, {"path": "/b", "sha256": "2"}]
+    rows = [_binary("/a", "1"), _binary("/b", "2")]
     assert gates.binary_gate({"/a": "1", "/b": "2"}, {}, rows).passed
     assert gates.binary_gate({}, {}, rows).passed  # nothing was recorded
     gate = gates.binary_gate({"/a": "1", "/b": "3"}, {}, rows)
     assert (gate.passed, gate.detail) == (False, "/b: expected 3, found 2")
-    gone = gates.binary_gate({"/a": "1"}, {}, [{"path": "/a", "sha256": ""}])
+    gone = gates.binary_gate({"/a": "1"}, {}, [_binary("/a", "")])
     assert gone.detail == "/a: expected 1, found nothing"
     altered = gates.binary_gate({}, {"/b": ("5", "6")}, rows)
     assert altered.detail == "/b: expected MD5 5, found 6"

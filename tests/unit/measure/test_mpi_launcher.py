@@ -7,9 +7,9 @@ import pytest
 from parity.benchmarks.model import Program
 from parity.measure import inner_command
 from parity.measure.mpi_launcher import FILL_IN, launched, on_each_node
-from parity.plan.system import Launcher
+from parity.plan.system import MpiLauncher
 
-LAUNCHER = Launcher(
+LAUNCHER = MpiLauncher(
     command=("srun", "--nodes={nodes}", "--ntasks={ranks}", "--ntasks-per-node={ranks_per_node}"),
     each_node=("srun", "--nodes={nodes}", "--ntasks={nodes}"),
     rank="SLURM_PROCID",

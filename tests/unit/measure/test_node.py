@@ -2,7 +2,6 @@ import os
 
 import pytest
 
-from parity.benchmarks.model import NodeFacts
 from parity.measure import node
 
 MOUNTS = """\
@@ -36,7 +35,7 @@ def test_facts_of_this_machine():
 
 
 def test_what_benchmarks_size_themselves_by():
-    facts = NodeFacts(**node.node_facts())
+    facts = node.node_facts()
     assert facts.cpus == tuple(sorted(os.sched_getaffinity(0)))
     assert facts.memory == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert facts.last_level_cache >= 0

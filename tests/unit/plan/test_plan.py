@@ -1,15 +1,15 @@
 """The plan: the same study gives the same bytes; every run once per block; digests that mean it."""
 
 import dataclasses
-import json
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from parity.core.documents import canonical
 from parity.plan.making import make_plan
-from parity.plan.plan import jobs_of
+from parity.plan.plan import jobs_of, read_plan
 from parity.plan.study import load_study
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
@@ -26,69 +26,63 @@ def test_the_same_study_gives_the_same_plan_byte_for_byte(study) -> None:
 
 def test_each_block_runs_every_arm_of_every_case_once(study) -> None:
     cells = {(case.name, arm) for case in study.cases for arm in study.arms}
-    for block in make_plan(study)["blocks"]:
-        assert Counter((run["case"], run["arm"]) for run in block["runs"]) == Counter(cells)
+    for block in make_plan(study).blocks:
+        assert Counter((run.case, run.arm) for run in block.runs) == Counter(cells)
 
 
 def test_the_arms_of_a_case_follow_each_other(study) -> None:
     width = len(study.arms)
-    for block in make_plan(study)["blocks"]:
-        for start in range(0, len(block["runs"]), width):
-            assert len({run["case"] for run in block["runs"][start : start + width]}) == 1
+    for block in make_plan(study).blocks:
+        for start in range(0, len(block.runs), width):
+            assert len({run.case for run in block.runs[start : start + width]}) == 1
 
 
 def test_blocks_differ_in_order_and_another_seed_gives_another_plan(study) -> None:
-    blocks = make_plan(study)["blocks"]
-    assert blocks[0]["runs"] != blocks[1]["runs"]
-    other = make_plan(dataclasses.replace(study, seed=study.seed + 1))["blocks"]
-    assert other[0]["runs"] != blocks[0]["runs"]
+    blocks = make_plan(study).blocks
+    assert blocks[0].runs != blocks[1].runs
+    other = make_plan(dataclasses.replace(study, seed=study.seed + 1)).blocks
+    assert other[0].runs != blocks[0].runs
 
 
 def test_every_arm_comes_first_about_equally_often(study) -> None:
     # 300 blocks x 8 cases: each of 9 arms is expected first 267 times, sd 15.4.
     plan = make_plan(dataclasses.replace(study, blocks=300))
     width = len(study.arms)
-    first = Counter(
-        block["runs"][i]["arm"] for block in plan.blocks for i in range(0, 8 * width, width)
-    )
+    first = Counter(block.runs[i].arm for block in plan.blocks for i in range(0, 8 * width, width))
     expected = 300 * 8 / width
     assert all(abs(count - expected) < 5 * 15.4 for count in first.values())
 
 
 def test_more_blocks_keep_those_that_are_there(study) -> None:
-    more = make_plan(dataclasses.replace(study, blocks=10))["blocks"]
-    assert more[: study.blocks] == make_plan(study)["blocks"]
+    more = make_plan(dataclasses.replace(study, blocks=10)).blocks
+    assert more[: study.blocks] == make_plan(study).blocks
 
 
 def test_a_block_is_named_by_what_it_does(study) -> None:
     case = study.cases[0]
-    changed = dataclasses.replace(case, parameters={**case.parameters, "events": 1})
+    changed = msgspec.structs.replace(case, parameters={**case.parameters, "events": 1})
     other = dataclasses.replace(study, cases=(changed, *study.cases[1:]))
-    assert make_plan(other)["blocks"][0]["block"] != make_plan(study)["blocks"][0]["block"]
+    assert make_plan(other).blocks[0].name != make_plan(study).blocks[0].name
 
 
 def test_a_margin_is_not_part_of_what_a_block_does(study) -> None:
-    cases = tuple(dataclasses.replace(case, margin=0.5) for case in study.cases)
+    cases = tuple(msgspec.structs.replace(case, margin=0.5) for case in study.cases)
     other = make_plan(dataclasses.replace(study, cases=cases))
-    assert other["blocks"] == make_plan(study)["blocks"]
-    assert other["comparisons"] != make_plan(study)["comparisons"]
+    assert other.blocks == make_plan(study).blocks
+    assert other.comparisons != make_plan(study).comparisons
 
 
 def test_the_reference_is_compared_with_all_others_and_never_with_itself(study) -> None:
     plan = make_plan(study)
     for case in plan.cases:
-        for metric in case["primary"]:
-            arms = [
-                c["arm"]
-                for c in plan.comparisons
-                if (c["case"], c["metric"]) == (case["case"], metric)
-            ]
+        for metric in case.primary:
+            arms = [c.arm for c in plan.comparisons if (c.case, c.metric) == (case.name, metric)]
             assert arms == [arm for arm in study.arms if arm != study.reference]
 
 
 def test_a_block_or_case_that_is_not_there_is_an_error(study) -> None:
     plan = make_plan(study)
-    assert plan.block(plan.blocks[1]["block"])["number"] == 2
+    assert plan.block(plan.blocks[1].name).number == 2
     with pytest.raises(KeyError, match="no block"):
         plan.block("torrez2019-smoke-b0001-00000000")
     with pytest.raises(KeyError):
@@ -99,24 +93,21 @@ def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
     assert len(plan.blocks) == 9
     for block in plan.blocks:
-        counts = {plan.case(run["case"])["parameters"]["nodes"] for run in block["runs"]}
-        assert counts == {block["nodes"]}
-        assert f"-n{block['nodes']}-b{block['number']:04d}-" in block["block"]
-    assert len({block["block"] for block in plan.blocks}) == 9
+        counts = {plan.case(run.case).nodes for run in block.runs}
+        assert counts == {block.nodes}
+        assert f"-n{block.nodes}-b{block.number:04d}-" in block.name
+    assert len({block.name for block in plan.blocks}) == 9
 
 
 def test_a_job_asks_for_the_block_s_nodes_and_time_for_every_attempt() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
-    block = next(block for block in plan.blocks if block["nodes"] == 4)
-    job = jobs_of(plan)[block["block"]]
+    block = next(block for block in plan.blocks if block.nodes == 4)
+    job = jobs_of(plan)[block.name]
     # Four arms of one case of 300 s, two attempts each, and a quarter of an hour beside.
     assert job == {"nodes": 4, "tasks": 4, "minutes": 15 + 4 * 2 * 300 // 60}
 
 
 def test_a_study_without_allocations_keeps_the_blocks_it_always_had() -> None:
     plan = make_plan(load_study(STUDY, "machine"))
-    archived = json.loads(
-        (STUDY.parents[2] / "results/archive/machine-2026-11-20/plan.json").read_text()
-    )
-    names = [[block["block"] for block in each["blocks"]] for each in (plan, archived)]
-    assert names[0] == names[1]
+    archived = read_plan(STUDY.parents[2] / "results/archive/machine-2026-11-20/plan.json")
+    assert plan.blocks == archived.blocks

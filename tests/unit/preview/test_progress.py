@@ -8,9 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+from plans import block_record_of, run_record_of
 
-from parity.core.files import read_json, write_json
+from parity.core.files import write_json
 from parity.measure import block_progress
+from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
@@ -62,39 +65,33 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
     block = plan.blocks[0]
     block_progress.begin(block, tmp_path)
-    for entry in block.runs[:20]:
-        block_progress.count(entry.name, "", True, tmp_path)
-    killed = read_json(tmp_path / block_progress.TALLY) | {"seconds": 100.0}
-    write_json(tmp_path / block_progress.TALLY, killed)
+    for run in block.runs[:20]:
+        block_progress.count(run.name, "", True, tmp_path)
+    killed = replace(PROGRESS.read_in(tmp_path), seconds=100.0)
+    PROGRESS.write_in(tmp_path, killed)
     block_progress.begin(block, tmp_path)
     # It walks past what is settled, and makes the rest; one run fails at first.
     block_progress.count(block.runs[0].name, "timeout", True, tmp_path)
-    for entry in block.runs:
-        block_progress.count(entry.name, "", True, tmp_path)
-    resumed = read_json(tmp_path / block_progress.TALLY)
-    assert (resumed["done"], resumed["ok"], resumed["failed"]) == (72, 72, 0)
-    assert 100 <= resumed["seconds"] < 110
-    assert resumed["started"] == killed["started"]
+    for run in block.runs:
+        block_progress.count(run.name, "", True, tmp_path)
+    resumed = PROGRESS.read_in(tmp_path)
+    assert (resumed.ok, resumed.failed) == (72, {})
+    assert 100 <= resumed.seconds < 110
+    assert resumed.started == killed.started
 
 
-def test_a_block_without_a_tally_is_counted_from_its_records(plan, tmp_path) -> None:
+def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) -> None:
     block = plan.blocks[0]
     first, second, *_ = [entry.name for entry in block.runs]
     for number, reason in ((1, "timeout"), (2, "")):
         attempt = tmp_path / "runs" / first / f"attempt-{number}"
         attempt.mkdir(parents=True)
-        write_json(attempt / "record.json", {"reason": reason})
-    session = {
-        "start": {"started": "2026-01-01T10:00:00+00:00"},
-        "end": {"ended": "2026-01-01T10:02:00+00:00"},
-    }
-    write_json(
-        tmp_path / "block.json",
-        {"not_started": {second: {"reason": "not-tested"}}, "sessions": [session]},
-    )
+        RECORD.write_in(attempt, run_record_of(reason=reason))
+    why = {"reason": "not-tested", "detail": ""}
+    BLOCK.write_in(tmp_path, block_record_of(not_started={second: why}))
     counted = block_progress.read(block, tmp_path)
-    assert (counted["ok"], counted["failed"], counted["not_started"]) == (1, 0, 1)
-    assert counted["seconds"] == 120
+    assert (counted.ok, counted.failed, counted.not_started) == (1, {}, {"not-tested": 1})
+    assert counted.seconds == 120
 
 
 def test_nothing_is_estimated_before_a_block_of_each_node_count_is_done() -> None:
@@ -170,7 +167,7 @@ include: "{rules}/progress.smk"
 
 rule all:
     input:
-        expand("results/blocks/{{block}}/block.json", block=[b.name for b in PLAN.blocks])
+        expand("results/blocks/{{block}}/block.json", block=[block.name for block in PLAN.blocks])
 
 rule run_block:
     output:
@@ -185,17 +182,18 @@ RUNNER = """
 import sys
 from pathlib import Path
 from parity.measure import block_progress
+from parity.measure.block_folder import PROGRESS
 from parity.core.files import write_json
 from parity.plan.plan import read_plan
 
 block = read_plan(Path("plan.json")).block(sys.argv[1])
 folder = Path("results/blocks") / block.name
-is_first = not (folder / block_progress.TALLY).exists()
+is_first = not PROGRESS.is_in(folder)
 block_progress.begin(block, folder)
-for number, entry in enumerate(block.runs):
+for number, run in enumerate(block.runs):
     if block.number == 2 and number == 36 and is_first:
         sys.exit("broken")
-    block_progress.count(entry.name, "timeout" if number == 5 else "", True, folder)
+    block_progress.count(run.name, "timeout" if number == 5 else "", True, folder)
 write_json(folder / "block.json", {})
 """
 

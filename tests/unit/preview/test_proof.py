@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis.measured import measured
+from parity.analysis.analysis import analysed
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
 from parity.preview import proof, published_designs
@@ -24,7 +24,7 @@ def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     first, *others = plan.cases
     first = msgspec.structs.replace(first, parameters=parameters or {})
     plan = msgspec.structs.replace(plan, cases=(first, *others))
-    return measured(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
+    return analysed(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 
 def _spread(deviation: float = 0.02, **facts) -> Spread:

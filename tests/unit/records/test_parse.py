@@ -1,8 +1,14 @@
 """Parsing gathered rows: what becomes of a run that was interrupted, stopped or left behind."""
 
-import json
 from pathlib import Path
 
+import pytest
+from plans import block_record_of, plan_of, run_record_of
+
+from parity.core.documents import canonical
+from parity.core.errors import UserError
+from parity.measure.documents import Binary
+from parity.plan.plan import Plan
 from parity.records import schema
 from parity.records.parse import parse_all
 from parity.records.surroundings import measured_binary
@@ -10,38 +16,34 @@ from parity.records.surroundings import measured_binary
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}
 ARMS = ("native-a", "docker")
+KEY = {"campaign": "planted-smoke", "block": "b", "block_number": 1}
 
 
-def _plan() -> dict:
+def _plan() -> Plan:
     case = {"case": "sysbench", "benchmark": "sysbench", "parameters": PARAMETERS}
-    return {
-        "campaign": "a-b",
-        "cases": [case | {"primary": ["time"]}],
-        "arm_runtimes": {"native-a": "native", "docker": "docker"},
-    }
+    return plan_of(
+        {
+            "cases": [case | {"primary": ["time"]}],
+            "arms": list(ARMS),
+            "arm_runtimes": {"native-a": "native", "docker": "docker"},
+        }
+    )
 
 
 def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -> dict:
     """The tables of one block; each attempt is (reason, session), None for an interruption."""
-    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in ARMS]
     why = {"reason": "not-tested", "detail": "daemon not running"}
-    block = {
-        "block": "b",
-        "number": 1,
-        "campaign": "a-b",
-        "runs": runs,
-        "sessions": [
-            {"number": n, "start": {"binaries": [], "node": {}, "node_name": "n"}, "end": None}
-            for n in (1, 2)
-        ],
-        "not_started": {f"sysbench.{arm}": why for arm in not_started},
-    }
+    block = block_record_of(
+        sessions=2,
+        runs=[{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in ARMS],
+        not_started={f"sysbench.{arm}": why for arm in not_started},
+    )
     raw = [
         _raw(f"sysbench.{arm}", number, attempt)
         for arm, made in attempts.items()
         for number, attempt in enumerate(made, start=1)
     ]
-    entry = {"campaign": "a-b", "block": "b", "block_number": 1, "record": json.dumps(block)}
+    entry = KEY | {"record": canonical(block)}
     tables = parse_all(_plan(), raw, [entry], {})
     for name, rows in tables.items():
         schema.to_table(schema.TABLES[name], rows)
@@ -52,19 +54,10 @@ def _raw(run: str, number: int, attempt: tuple[str, int] | None) -> dict:
     record = ""
     if attempt:
         reason, session = attempt
-        nothing = dict.fromkeys(
-            ("exit_code", "wall_seconds", "user_seconds", "system_seconds", "steal_fraction")
-        )
-        record = json.dumps(
-            nothing
-            | {"reason": reason, "detail": "", "session": session, "started": "now"}
-            | {"starts_wall_seconds": [1.0], "load_before": 0.0, "commands": [["sysbench"]]}
-            | {"environment_sha256": "", "image_digest": "", "evidence": {}}
-        )
-    return {
-        "campaign": "a-b", "block": "b", "block_number": 1, "run": run, "attempt": number,
-        "record": record, "stdout": GOLDEN.read_bytes(), "stderr": b"", "files": "{}",
-        "samples": "",
+        record = canonical(run_record_of(reason=reason, session=session))
+    return KEY | {
+        "run": run, "attempt": number, "record": record, "stdout": GOLDEN.read_bytes(),
+        "stderr": b"", "files": "{}", "samples": "",
     }  # fmt: skip
 
 
@@ -102,8 +95,27 @@ def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> N
 
 
 def test_the_measured_binary_is_the_one_that_the_command_names() -> None:
-    rows = [{"path": "/a"}, {"path": "/b"}]
-    assert measured_binary(rows, ["taskset", "/b", "-x"]) == {"path": "/b"}
-    assert measured_binary(rows, ["/bin/sh", "-c", "exec /b"]) == {"path": "/a"}
-    assert measured_binary(rows, ["/b", "/a"]) == {"path": "/a"}
-    assert measured_binary([], ["/a"]) == {}
+    first, second = (
+        Binary(
+            arm="native-a",
+            benchmark="sysbench",
+            path=path,
+            sha256="",
+            build_id="",
+            closure=(),
+            closure_sha256="",
+        )
+        for path in ("/a", "/b")
+    )
+    assert measured_binary([first, second], ["taskset", "/b", "-x"]) is second
+    assert measured_binary([first, second], ["/bin/sh", "-c", "exec /b"]) is first
+    assert measured_binary([first, second], ["/b", "/a"]) is first
+    assert measured_binary([], ["/a"]) is None
+
+
+def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
+    raw = _raw("sysbench.docker", 1, ("", 1))
+    raw["record"] = raw["record"].replace('"session":1', '"session":"one"')
+    with pytest.raises(UserError, match="no run record") as refused:
+        parse_all(_plan(), [raw], [], {})
+    assert refused.value.where == "the record of b, sysbench.docker, attempt 1: session"

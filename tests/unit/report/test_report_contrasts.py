@@ -36,9 +36,7 @@ def plan_of(study: str, blocks: int) -> dict[str, Any]:
 def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
     """A view of a synthetic dataset of such a study."""
     plan = plan_of(study, blocks)
-    return synthetic.view(
-        folder / f"archive/machine-{study}", plan, synthetic.records(plan, **plants)
-    )
+    return synthetic.view(folder / f"live/machine-{study}", plan, synthetic.records(plan, **plants))
 
 
 @pytest.mark.parametrize("blocks", [3, 30])

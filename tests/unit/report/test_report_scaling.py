@@ -1,7 +1,6 @@
 """A study over several nodes: its curves, its labels, and its paper."""
 
 import csv
-import json
 import re
 import shutil
 from itertools import combinations
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import msgspec
 import numpy as np
 import pytest
 import synthetic
@@ -17,8 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from test_report_figures import ROOT, drawn, house_style, texts, words_apart  # noqa: F401
 
-from parity.core.errors import UserError
-from parity.report import system_kind, write
+from parity.core.wording import counted
+from parity.plan.system_kind import KINDS
+from parity.records.noise_audit import read_noise_audit
+from parity.report import write
 from parity.report.figures import curves, figures, specs
 from parity.report.figures.figure_spec import Form
 from parity.report.text import formatting, noise_audit, numbers, paper
@@ -63,9 +65,7 @@ def written(view: View, tmp_path_factory) -> Path:
 
 def curve(view: View, each: int, arm: str) -> dict[int, curves.Point]:
     """The points of an arm by number of nodes, for one number of ranks per node."""
-    found = {s.title: s for s in curves.series(view, SPEC)}[
-        f"{formatting.counted(each, 'rank')} per node"
-    ]
+    found = {s.title: s for s in curves.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
     return {p.nodes: p for p in curves.curve(view, found, SPEC.quantities[0], arm)}
 
 
@@ -211,35 +211,18 @@ def test_every_kind_of_system_has_its_sentence() -> None:
     kinds = re.search(
         r"enum: \[(vm[^\]]+)\]", (ROOT / "workflow/parity/plan/system.schema.yaml").read_text()
     )
-    assert kinds and set(kinds[1].split(", ")) == set(system_kind.SCALES)
-
-
-AUDIT = {
-    "program": "hpcc", "pairs": 20, "ratio": 1.0018, "low95": 0.9964, "high95": 1.0071,
-    "system": "slurm", "scale_label": "virtual-cluster", "measured": "2026-11-21T02:00:00+00:00",
-}  # fmt: skip
+    assert kinds and set(kinds[1].split(", ")) == set(KINDS)
 
 
 def test_what_the_harness_costs_is_said_with_all_it_rests_on() -> None:
-    assert noise_audit.sentence(AUDIT) == (
-        "1.002 [0.996, 1.007] for hpcc over 20 pairs, measured 2026-11-21 on slurm "
+    audit = read_noise_audit(ROOT / "results/archive/slurm-2026-11-21")
+    assert noise_audit.sentence(audit) == (
+        "1.000 [0.997, 1.003] for SysBench cpu over 30 pairs, measured 2026-11-21 on slurm "
         f"(virtual-cluster); {ONE_HOST[0].lower()}{ONE_HOST[1:-1]}"
     )
-    assert noise_audit.sentence(AUDIT | {"scale_label": "slurm"}).endswith("on slurm (slurm)")
+    elsewhere = msgspec.structs.replace(audit, scale_label="slurm")
+    assert noise_audit.sentence(elsewhere).endswith("on slurm (slurm)")
     assert noise_audit.sentence(None) == "not measured on this system"
-
-
-def test_the_audit_is_read_beside_the_plan(tmp_path: Path) -> None:
-    assert noise_audit.load(tmp_path) is None
-    path = tmp_path / noise_audit.FILE
-    path.write_text(json.dumps(AUDIT))
-    assert noise_audit.load(tmp_path) == AUDIT
-    path.write_text(json.dumps({"ratio": 1}))
-    with pytest.raises(UserError, match="program, pairs"):
-        noise_audit.load(tmp_path)
-    path.write_text("{")
-    with pytest.raises(UserError, match="not JSON"):
-        noise_audit.load(tmp_path)
 
 
 def test_a_study_gets_its_own_text_or_the_default() -> None:

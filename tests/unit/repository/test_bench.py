@@ -9,6 +9,9 @@ import pytest
 sys.path.append(str(Path(__file__).parents[3] / "tools"))
 
 import bench_slurm
+from plans import run_record_of
+
+from parity.measure.block_folder import RECORD
 
 
 def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
@@ -17,14 +20,14 @@ def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
 
     run = tmp_path / "runs/hpcc.native-a/attempt-1"
     run.mkdir(parents=True)
-    (run / "record.json").write_text(json.dumps({"wall_seconds": 7.5}))
+    RECORD.write_in(run, run_record_of(wall_seconds=7.5))
     tally = {"started": at(2), "updated": at(12)}
     (tmp_path / "progress.json").write_text(json.dumps(tally))
     session = {"started": at(4), "arms": {"native-a": {}}, "other_nodes": [{}, {}, {}]}
     (tmp_path / "session-1-start.json").write_text(json.dumps(session))
     job = bench_slurm.job_of(tmp_path, started=60.0, ended=73.0)
     assert (job.nodes, job.arms) == (4, 1)
-    assert (job.starting, job.looking, job.between, job.ending) == (2.0, 2.0, 0.5, 1.0)
+    assert (job.starting, job.checking, job.between, job.ending) == (2.0, 2.0, 0.5, 1.0)
     assert job.overhead + job.programs == pytest.approx(13.0)
 
 

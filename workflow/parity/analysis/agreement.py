@@ -16,12 +16,15 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis import outcomes, prediction, tables
-from parity.analysis.agreement_table import AGREEMENT
+from parity.analysis.analysis import Analysed, Key
+from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset
 from parity.analysis.estimate import estimate
-from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
-from parity.analysis.measured import Key, Measured
+from parity.analysis.identity import worst
+from parity.analysis.pairing import DIFFERENCE
+from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
+from parity.plan.plan import PLAN
 
 INSIDE, OUTSIDE, CONSTANT, NOT_COMPARED = "inside", "outside", "constant", "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
@@ -51,7 +54,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two datasets side by side: `agreement_table.AGREEMENT` and the count of its rows."""
+    """Two datasets side by side: `tables.AGREEMENT` and the count of its rows."""
 
     fresh: str
     archive: str
@@ -65,7 +68,7 @@ def refuse_missing(folder: Path) -> None:
     Raises:
         UserError: `folder` (results/<source>/<dataset>) holds no plan or no records.
     """
-    if (folder / "plan.json").exists() and (folder / "records/metrics.parquet").exists():
+    if (folder / PLAN).exists() and (folder / "records/metrics.parquet").exists():
         return
     there = sorted(
         path.parents[1] for path in folder.parents[1].glob("*/*/records/metrics.parquet")
@@ -78,7 +81,7 @@ def refuse_missing(folder: Path) -> None:
     )
 
 
-def agree(fresh: Measured, archive: Measured) -> Agreement:
+def agree(fresh: Analysed, archive: Analysed) -> Agreement:
     """Hold the fresh dataset against the archived one.
 
     Raises:
@@ -90,20 +93,25 @@ def agree(fresh: Measured, archive: Measured) -> Agreement:
     return Agreement(fresh.dataset.name, archive.dataset.name, table, _count(table))
 
 
-def _row(key: Key, fresh: Measured, archive: Measured) -> dict[str, Any]:
+def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     """One comparison in both datasets, or why it cannot be made."""
     here, there = fresh.compared.get(key), archive.compared.get(key)
-    known = here or there
+    known = [comparison for comparison in (here, there) if comparison is not None]
+    references = {comparison.asked.reference for comparison in known}
     row = dict.fromkeys(column.name for column in AGREEMENT.columns) | {
         **dict(zip(("case", "metric", "arm"), key, strict=True)),
-        "reference": known.reference if not _references_differ(here, there) else "",
-        "control": bool(known.control),
-        "margin": None if math.isnan(known.margin) else float(known.margin),
-        "fresh_blocks": here.blocks if here else 0,
-        "archive_blocks": there.blocks if there else 0,
-        "identity": _worse(here, there),
+        "reference": references.pop() if len(references) == 1 else "",
+        "control": known[0].control,
+        "margin": known[0].asked.margin,
+        "fresh_blocks": here.decision.blocks if here else 0,
+        "archive_blocks": there.decision.blocks if there else 0,
+        "identity": worst(comparison.identity for comparison in known),
     }
-    if reason := _obstacle(here, there):
+    if here is None or there is None:
+        reason = f"only in the {'archive' if here is None else 'fresh dataset'}"
+    else:
+        reason = _obstacle(here, there)
+    if reason:
         return row | {"outcome": NOT_COMPARED, "counted": False, "reason": reason}
     compared = _numbers(fresh.effects[key], archive.effects[key])
     reason = (
@@ -135,27 +143,23 @@ def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _obstacle(here: Any, there: Any) -> str:
+def _obstacle(here: Comparison, there: Comparison) -> str:
     """Why two comparisons cannot be compared; empty if they can."""
-    if here is None or there is None:
-        return f"only in the {'archive' if here is None else 'fresh dataset'}"
-    if "difference" in (here.kind, there.kind):
+    if DIFFERENCE in (here.asked.kind, there.asked.kind):
         return ABSOLUTE
-    if _references_differ(here, there):
-        return f"against {here.reference} here, against {there.reference} in the archive"
-    for row, where in ((here, "here"), (there, "in the archive")):
-        if row.outcome == outcomes.NOT_TESTED:
-            return f"not tested {where}: {row.reason}"
-        if row.blocks < 2:
-            return f"fewer than two blocks {where}: {row.reason}"
+    if here.asked.reference != there.asked.reference:
+        return (
+            f"against {here.asked.reference} here, against {there.asked.reference} in the archive"
+        )
+    for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
+        if decision.outcome == outcomes.NOT_TESTED:
+            return f"not tested {where}: {decision.reason}"
+        if decision.blocks < 2:
+            return f"fewer than two blocks {where}: {decision.reason}"
     return ""
 
 
-def _references_differ(here: Any, there: Any) -> bool:
-    return here is not None and there is not None and here.reference != there.reference
-
-
-def _other_parameters(key: Key, fresh: Measured, archive: Measured) -> str:
+def _other_parameters(key: Key, fresh: Analysed, archive: Analysed) -> str:
     """The parameters in which the case differs, in words; empty if it is the same."""
     here, there = fresh.parameters[key[0]], archive.parameters[key[0]]
     parts = [
@@ -164,12 +168,6 @@ def _other_parameters(key: Key, fresh: Measured, archive: Measured) -> str:
         if here.get(name) != there.get(name)
     ]
     return f"other parameters: {'; '.join(parts)}" if parts else ""
-
-
-def _worse(here: Any, there: Any) -> str:
-    found = {row.identity for row in (here, there) if row is not None}
-    order = (BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME)
-    return next(name for name in order if name in found)
 
 
 def _count(table: pd.DataFrame) -> Count:

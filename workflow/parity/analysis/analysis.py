@@ -1,18 +1,24 @@
-"""The whole analysis of one dataset, and its files."""
+"""The whole analysis of one dataset, its files, and both together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parity.analysis import comparisons, crossed, exclusions, ladder, ledger, pairing, tables
-from parity.analysis.dataset import Dataset
+from parity.analysis.comparisons import Comparison
+from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
 from parity.records import schema
+
+# Case, metric and arm: what names a comparison within a dataset.
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,35 @@ class Analysis:
     ledger: pd.DataFrame
     losses: pd.DataFrame
     exclusions: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A dataset and what was concluded from it."""
+
+    dataset: Dataset
+    analysis: Analysis
+
+    @cached_property
+    def compared(self) -> dict[Key, Comparison]:
+        """The planned comparisons by case, metric and arm."""
+        table = self.analysis.comparisons
+        rows = comparisons.of_table(table[table["planned"]])
+        return {row.asked[:3]: row for row in rows}
+
+    @cached_property
+    def effects(self) -> dict[Key, np.ndarray]:
+        """Effects per block by case, metric and arm."""
+        lists: dict[Key, list[float]] = {}
+        columns = self.analysis.pairs[["case", "metric", "arm", "effect"]]
+        for case, metric, arm, effect in columns.itertuples(index=False, name=None):
+            lists.setdefault((case, metric, arm), []).append(effect)
+        return {key: np.array(effects) for key, effects in lists.items()}
+
+    @cached_property
+    def parameters(self) -> dict[str, Mapping[str, Any]]:
+        """Parameters and factor levels of each case."""
+        return {case.name: case.parameters for case in self.dataset.plan.cases}
 
 
 def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:
@@ -47,6 +82,19 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
         losses=ledger.losses(dataset, stages),
         exclusions=left_out,
     )
+
+
+def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
+    """Read and analyse the dataset in `folder`.
+
+    Args:
+        excluded: entries of config/exclusions.yaml.
+
+    Raises:
+        UserError: there is no such dataset, it was changed, or it cannot be read.
+    """
+    dataset = load(folder)
+    return Analysed(dataset, analyse(dataset, excluded))
 
 
 def write(analysis: Analysis, folder: Path) -> None:

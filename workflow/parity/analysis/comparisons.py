@@ -1,192 +1,156 @@
-"""Every comparison of the plan, concluded: estimate, outcome, and what qualifies it."""
+"""Every comparison of the plan, concluded: what is decided of it, and what qualifies that."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from parity.analysis import estimate, outcomes, tables
+from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.identity import Hashes, hashes, identity
-from parity.analysis.pairing import Numbers, kind, numbers, pairs
+from parity.analysis.decision import Decision, decide
+from parity.analysis.identity import hashes, identity, in_blocks
+from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 
-CONTROL_FAILED = "A/A pair not equivalent"
-CONTROL_DIFFERS = "A/A pair differs"
-NO_CONTROL = "no A/A pair"
+NEEDS_TWO = "needs two blocks"
 
 
-def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[dict[str, Any]]:
-    """What is to be compared, without repeats, each with whether the study `planned` it.
+@dataclass(frozen=True)
+class Comparison:
+    """A row of `tables.COMPARISONS`: what was asked, and what is decided.
+
+    Attributes:
+        planned_blocks: blocks in which the plan holds both runs.
+        identity: a word of `parity.analysis.identity`.
+        control: whether this is the A/A pair.
+    """
+
+    asked: Asked
+    unit: str
+    better: str
+    planned_blocks: int
+    identity: str
+    control: bool
+    decision: Decision
+
+    def columns(self) -> dict[str, Any]:
+        """The row."""
+        return {
+            **self.asked._asdict(),
+            "kind": self.asked.kind,
+            "unit": self.unit,
+            "better": self.better,
+            "planned_blocks": self.planned_blocks,
+            "identity": self.identity,
+            "control": self.control,
+            **self.decision.columns(),
+        }
+
+
+def of_table(table: pd.DataFrame) -> list[Comparison]:
+    """The rows of `tables.COMPARISONS`, as they were made."""
+    made = []
+    for row in tables.rows(table):
+        decision = Decision.of(row)
+        sides = (row["case"], row["metric"], row["arm"], row["reference"])
+        parts = ("unit", "better", "planned_blocks", "identity", "control")
+        made.append(
+            Comparison(
+                asked=Asked(*sides, decision.margin, row["planned"]),
+                **{name: row[name] for name in parts},
+                decision=decision,
+            )
+        )
+    return made
+
+
+def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
+    """What is to be compared, without repeats.
 
     These are the plan's comparisons, the A/A pair and the declared gaps among them;
     and, as plain differences, every other number that the runs gave.
     """
     plan = dataset.plan
-    planned = {(c["case"], c["metric"]): c["margin"] for c in plan.comparisons}
+    margins = {(c.case, c.metric): c.margin for c in plan.comparisons}
     measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
-    compared = {(c["case"], c["metric"], c["arm"]) for c in plan.comparisons}
-    for case, metric in planned:
-        arms = [dataset.double, *dataset.not_tested(case)]
+    compared = {(c.case, c.metric, c.arm) for c in plan.comparisons}
+    for case, metric in margins:
+        arms = [plan.double, *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
-    for case, metric in measured - planned.keys():
+    for case, metric in measured - margins.keys():
         compared |= {(case, metric, arm) for arm in dataset.arms_of(case)}
     return [
-        {
-            "case": case,
-            "metric": metric,
-            "arm": arm,
-            "reference": plan.reference,
-            "margin": planned.get((case, metric)),
-            "planned": (case, metric) in planned,
-        }
+        Asked(
+            case, metric, arm, plan.reference,
+            margin=margins.get((case, metric)), planned=(case, metric) in margins,
+        )
         for case, metric, arm in sorted(compared)
         if arm != plan.reference
-    ]
+    ]  # fmt: skip
 
 
 def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
-    found, recorded = numbers(values), hashes(dataset.final_runs)
+    by_case, recorded = numbers(values), hashes(dataset.final_runs)
     rows, all_pairs = [], []
-    for comparison in wanted_comparisons(dataset, values):
-        of_case = found.get((comparison["case"], comparison["metric"]), Numbers())
-        paired = pairs(of_case, comparison)
-        rows.append(_row(dataset, of_case, recorded, comparison, paired))
+    for asked in wanted_comparisons(dataset, values):
+        of_case = by_case.get((asked.case, asked.metric), Numbers())
+        paired = pairs(of_case, asked)
+        arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
+        rows.append(
+            Comparison(
+                asked=asked,
+                unit=of_case.unit,
+                better=of_case.better,
+                planned_blocks=_planned_blocks(dataset, asked),
+                identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
+                control=asked.arm == dataset.plan.double,
+                decision=decided(dataset, asked, paired),
+            )
+        )
         all_pairs += paired
-    rows = [_gated(row, rows) for row in rows]
-    return tables.frame(tables.COMPARISONS, rows), tables.frame(tables.PAIRS, all_pairs)
-
-
-def _row(
-    dataset: Dataset,
-    of_case: Numbers,
-    recorded: Hashes,
-    comparison: Mapping[str, Any],
-    paired: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """One comparison before the A/A gate."""
-    effects = [pair["effect"] for pair in paired]
-    ratio = kind(comparison) == "ratio"
-    result = tested(effects, comparison["margin"]) if ratio else _difference(effects)
-    copied = ("case", "metric", "arm", "reference", "margin", "planned")
-    return {
-        **{key: comparison[key] for key in copied},
-        "kind": kind(comparison),
-        "unit": of_case.unit,
-        "better": of_case.better,
-        "planned_blocks": _planned_blocks(dataset, comparison),
-        "identity": identity(recorded, paired),
-        "control": comparison["arm"] == dataset.double,
-        **result,
-        **too_few(dataset, comparison, result),
-    }
-
-
-def tested(logs: Sequence[float], margin: float) -> dict[str, Any]:
-    """Geometric mean ratio, intervals and equivalence test of the logs of one comparison."""
-    found = estimate.estimate(logs)
-    several = found.interval90 is not None
-    low95, high95 = _exponents(found.interval95)
-    low90, high90 = _exponents(found.interval90)
-    return {
-        "blocks": found.blocks,
-        "estimate": None if found.mean is None else math.exp(found.mean),
-        "low95": low95,
-        "high95": high95,
-        "low90": low90,
-        "high90": high90,
-        "p_equivalence": estimate.equivalence_p(logs, margin) if several else None,
-        "smallest_margin": estimate.smallest_margin(found.interval90) if several else None,
-        "outcome": estimate.outcome(logs, margin),
-    }
-
-
-def _difference(effects: Sequence[float]) -> dict[str, Any]:
-    """Mean difference and intervals of one comparison; nothing is claimed about it."""
-    found = estimate.estimate(effects)
-    low95, high95 = found.interval95 or (None, None)
-    low90, high90 = found.interval90 or (None, None)
-    return {
-        "blocks": found.blocks,
-        "estimate": found.mean,
-        "low95": low95,
-        "high95": high95,
-        "low90": low90,
-        "high90": high90,
-        "p_equivalence": None,
-        "smallest_margin": None,
-        "outcome": outcomes.REPORTED if found.interval95 else outcomes.TOO_FEW_BLOCKS,
-    }
-
-
-def _exponents(interval: estimate.Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
-
-
-def _planned_blocks(dataset: Dataset, comparison: Mapping[str, Any]) -> int:
-    both = {(comparison["case"], comparison[side]) for side in ("arm", "reference")}
-    return sum(
-        both <= {(run["case"], run["arm"]) for run in block["runs"]}
-        for block in dataset.plan.blocks
+    return (
+        tables.frame(tables.COMPARISONS, [_gated(row, rows).columns() for row in rows]),
+        tables.frame(tables.PAIRS, [pair._asdict() for pair in all_pairs]),
     )
 
 
-def too_few(
-    dataset: Dataset, comparison: Mapping[str, Any], result: Mapping[str, Any]
-) -> dict[str, str]:
-    """Outcome and reason of a result; where its blocks are too few, why they are."""
-    reason = _reason(dataset, comparison) if result["blocks"] < 2 else ""
-    if not result["blocks"] and reason.startswith(outcomes.NOT_TESTED):
-        return {"outcome": outcomes.NOT_TESTED, "reason": reason.split(": ", 1)[-1]}
-    return {"outcome": result["outcome"], "reason": reason}
+def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair]) -> Decision:
+    """The decision on a comparison before the A/A gate, with the reason why blocks are few."""
+    effects = [pair.effect for pair in paired]
+    decision = decide(effects, asked.margin, ratio=asked.kind == RATIO)
+    if decision.blocks >= 2:
+        return decision
+    reason = _reason(dataset, asked)
+    if not decision.blocks and reason.startswith(outcomes.NOT_TESTED):
+        declared = reason.split(": ", 1)[-1]
+        return replace(decision, outcome=outcomes.NOT_TESTED, reason=declared)
+    return replace(decision, reason=reason)
 
 
-def _reason(dataset: Dataset, comparison: Mapping[str, Any]) -> str:
+def _planned_blocks(dataset: Dataset, asked: Asked) -> int:
+    both = {(asked.case, asked.arm), (asked.case, asked.reference)}
+    return sum(both <= {(run.case, run.arm) for run in block.runs} for block in dataset.plan.blocks)
+
+
+def _reason(dataset: Dataset, asked: Asked) -> str:
     """Why there are fewer than two pairs: not tested, the commonest failure, or the plan itself."""
-    declared = dataset.not_tested(comparison["case"]).get(comparison["arm"])
-    if declared:
+    if declared := dataset.not_tested(asked.case).get(asked.arm):
         return f"{outcomes.NOT_TESTED}: {declared}"
-    runs = dataset.final_runs[dataset.final_runs["case"] == comparison["case"]]
-    for side in ("arm", "reference"):
-        reasons = runs.loc[(runs["arm"] == comparison[side]) & (runs["reason"] != ""), "reason"]
-        if len(reasons):
-            commonest = sorted(reasons.mode())[0]
-            return commonest if side == "arm" else f"{comparison[side]}: {commonest}"
-    return "needs two blocks"
+    for arm in (asked.arm, asked.reference):
+        if commonest := dataset.shortage(asked.case, (arm,)):
+            return commonest if arm == asked.arm else f"{arm}: {commonest}"
+    return NEEDS_TWO
 
 
-def _gated(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The row after the A/A gate of its case and metric."""
-    control = [
-        other["outcome"]
-        for other in rows
-        if other["control"]
-        and other["blocks"]
-        and (other["case"], other["metric"]) == (row["case"], row["metric"])
-    ]
-    return row if row["control"] else gated(row, control)
-
-
-def gated(row: dict[str, Any], control: Sequence[str]) -> dict[str, Any]:
-    """A row as far as the A/A pair allows, whose own outcomes are `control`.
-
-    The same thing measured twice must come out the same before "the same" can be
-    said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
-    Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
-    either, because the harness alone produces one.
-    """
-    if row["outcome"] not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
+def _gated(row: Comparison, rows: Sequence[Comparison]) -> Comparison:
+    """The comparison after the A/A gate of its case and metric."""
+    if row.control:
         return row
-    if control and all(outcome == outcomes.EQUIVALENT for outcome in control):
-        return row
-    if row["outcome"] == outcomes.EQUIVALENT:
-        return row | {
-            "outcome": outcomes.INCONCLUSIVE,
-            "reason": CONTROL_FAILED if control else NO_CONTROL,
-        }
-    if outcomes.DIFFERENT in control:
-        return row | {"outcome": outcomes.INCONCLUSIVE, "reason": CONTROL_DIFFERS}
-    return row
+    for other in rows:
+        of_case = (other.asked.case, other.asked.metric) == (row.asked.case, row.asked.metric)
+        if of_case and other.control and other.decision.blocks:
+            return replace(row, decision=row.decision.gated(other.decision.outcome))
+    return replace(row, decision=row.decision.gated(row.decision.gate))

@@ -12,19 +12,20 @@ stand in `tables.FACTORIAL`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from parity.analysis import comparisons, identity, outcomes, tables
+from parity.analysis import outcomes, tables
+from parity.analysis.comparisons import NEEDS_TWO
 from parity.analysis.dataset import Dataset
+from parity.analysis.decision import NONE, Decision, decide
+from parity.analysis.identity import Hashes, hashes, identity, in_blocks
 from parity.analysis.pairing import Numbers, numbers
-from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
-from parity.plan.plan import Plan
+from parity.analysis.statistics.factorial import two_by_two
+from parity.plan.plan import Case, Plan
 
 LEVEL, LEVEL_OVERALL = "level", "level-overall"
 ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
@@ -51,30 +52,56 @@ class Crossing:
     margin: float
 
 
+class Effect(NamedTuple):
+    """One effect of a crossing: a row of `tables.FACTORIAL`."""
+
+    crossing: Crossing
+    arm: str
+    effect: str
+    identity: str
+    decision: Decision
+
+    def columns(self) -> dict[str, Any]:
+        """The row."""
+        crossing = self.crossing
+        return {
+            "benchmark": crossing.benchmark,
+            "metric": crossing.metric,
+            "factor": crossing.factor,
+            "cases": " ".join(crossing.cases),
+            "low": crossing.low,
+            "high": crossing.high,
+            "arm": self.arm,
+            "effect": self.effect,
+            "identity": self.identity,
+            **self.decision.columns(),
+        }
+
+
 def crossings(plan: Plan) -> list[Crossing]:
     """The factors of two levels whose cases are compared by ratios, in the order of the plan."""
-    margins = {(c["case"], c["metric"]): c["margin"] for c in plan.comparisons}
+    margins = {(c.case, c.metric): c.margin for c in plan.comparisons}
     found = []
-    for benchmark in dict.fromkeys(case["benchmark"] for case in plan.cases):
-        cases = [case for case in plan.cases if case["benchmark"] == benchmark]
+    for benchmark in dict.fromkeys(case.benchmark for case in plan.cases):
+        cases = [case for case in plan.cases if case.benchmark == benchmark]
         for factor in _factors(cases):
             for low, high in _matched(cases, factor):
                 found += [
                     Crossing(
-                        benchmark, metric, factor, low["parameters"][factor],
-                        high["parameters"][factor], (low["case"], high["case"]), margin,
+                        benchmark, metric, factor, low.parameters[factor],
+                        high.parameters[factor], (low.name, high.name), margin,
                     )
-                    for metric in low["primary"]
-                    if (margin := margins.get((low["case"], metric))) is not None
-                    and margin == margins.get((high["case"], metric))
+                    for metric in low.primary
+                    if (margin := margins.get((low.name, metric))) is not None
+                    and margin == margins.get((high.name, metric))
                 ]  # fmt: skip
     return found
 
 
-def _factors(cases: Sequence[Mapping[str, Any]]) -> list[str]:
+def _factors(cases: Sequence[Case]) -> list[str]:
     """Parameters of these cases that take two values, both of them words."""
-    keys = [key for key in cases[0]["parameters"] if key not in PLACES]
-    levels = {key: {case["parameters"].get(key) for case in cases} for key in keys}
+    keys = [key for key in cases[0].parameters if key not in PLACES]
+    levels = {key: {case.parameters.get(key) for case in cases} for key in keys}
     return [
         key
         for key, values in levels.items()
@@ -82,27 +109,25 @@ def _factors(cases: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _matched(
-    cases: Sequence[Mapping[str, Any]], factor: str
-) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
     """Pairs of cases that are alike in all but the factor, the low level first."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[tuple[str, str], ...], list[Case]] = {}
     for case in cases:
-        rest = sorted((k, str(v)) for k, v in case["parameters"].items() if k != factor)
+        rest = sorted((k, str(v)) for k, v in case.parameters.items() if k != factor)
         groups.setdefault(tuple(rest), []).append(case)
     for group in groups.values():
         if len(group) == 2:
-            low, high = sorted(group, key=lambda case: case["parameters"][factor])
+            low, high = sorted(group, key=lambda case: str(case.parameters[factor]))
             yield low, high
 
 
 def effects(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     """All effects of all such factors (`tables.FACTORIAL`)."""
-    found, recorded = numbers(values), identity.hashes(dataset.final_runs)
+    by_case, recorded = numbers(values), hashes(dataset.final_runs)
     rows = [
-        row
+        effect.columns()
         for crossing in crossings(dataset.plan)
-        for row in _of_crossing(dataset, crossing, found, recorded)
+        for effect in _of_crossing(dataset, crossing, by_case, recorded)
     ]
     return tables.frame(tables.FACTORIAL, rows)
 
@@ -110,49 +135,37 @@ def effects(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
 def _of_crossing(
     dataset: Dataset,
     crossing: Crossing,
-    found: Mapping[tuple[str, str], Numbers],
-    recorded: identity.Hashes,
-) -> list[dict[str, Any]]:
-    """The rows of one factor, after the A/A gate.
+    by_case: Mapping[tuple[str, str], Numbers],
+    recorded: Hashes,
+) -> list[Effect]:
+    """The effects of one factor, after the A/A gate.
 
     What the A/A pair must show is that the factor has the same effect in both of its arms,
     and for a container's own effect, that the pair has none itself.
     """
-    of_cases = [found.get((case, crossing.metric), Numbers()) for case in crossing.cases]
-    reference, rows = dataset.plan.reference, []
+    of_cases = [by_case.get((case, crossing.metric), Numbers()) for case in crossing.cases]
+    reference, double = dataset.plan.reference, dataset.plan.double
     both = set(dataset.arms_of(crossing.cases[0])) & set(dataset.arms_of(crossing.cases[1]))
+    found = []
     for arm in (arm for arm in dataset.plan.arms if arm in both):
-        rows.append(_row(crossing, arm, LEVEL, _level(of_cases, arm), ""))
+        found.append(Effect(crossing, arm, LEVEL, "", _decided(_level(of_cases, arm), crossing)))
         if arm != reference:
-            rows += _crossed(crossing, of_cases, arm, reference, recorded)
-    control = {row["effect"]: row["outcome"] for row in rows if row["arm"] == dataset.double}
-    gates = {ARM_OVERALL: control.get(ARM_OVERALL)}
-    return [
-        row if _is_control(row, dataset.double) else comparisons.gated(row, _known(gate))
-        for row in rows
-        for gate in [gates.get(row["effect"], control.get(INTERACTION))]
-    ]
+            found += _crossed(crossing, of_cases, arm, reference, recorded)
+    control = {each.effect: each.decision.outcome for each in found if each.arm == double}
+    after_gate = []
+    for each in found:
+        if each.arm == double and each.effect in (ARM_OVERALL, INTERACTION):
+            after_gate.append(each)
+            continue
+        gate = control.get(ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION, NONE)
+        after_gate.append(each._replace(decision=each.decision.gated(gate)))
+    return after_gate
 
 
-def _is_control(row: Mapping[str, Any], double: str) -> bool:
-    return row["arm"] == double and row["effect"] in (ARM_OVERALL, INTERACTION)
-
-
-def _known(outcome: str | None) -> list[str]:
-    return [] if outcome is None else [outcome]
-
-
-def _level(of_cases: Sequence[Numbers], arm: str) -> dict[str, float]:
-    """Log of the cost ratio of the high level to the low one in an arm, by block."""
-    low, high = (_costs(each, arm) for each in of_cases)
-    return {block: high[block] - low[block] for block in sorted(low.keys() & high.keys())}
-
-
-def _costs(found: Numbers, arm: str) -> dict[str, float]:
-    """Logs of the costs of an arm by block: of a rate, that of its inverse."""
-    sign = -1.0 if found.better == "higher" else 1.0
-    values = found.by_arm.get(arm, {})
-    return {block: sign * math.log(value) for block, value in values.items() if value > 0}
+def _level(of_cases: Sequence[Numbers], arm: str) -> list[float]:
+    """Logs of the cost ratio of the high level to the low one in an arm, block by block."""
+    low, high = (each.costs(arm) for each in of_cases)
+    return [high[block] - low[block] for block in sorted(low.keys() & high.keys())]
 
 
 def _crossed(
@@ -160,52 +173,32 @@ def _crossed(
     of_cases: Sequence[Numbers],
     arm: str,
     reference: str,
-    recorded: identity.Hashes,
-) -> list[dict[str, Any]]:
+    recorded: Hashes,
+) -> list[Effect]:
     """Both main effects and the interaction, over the blocks that hold all four runs."""
     frame = pd.DataFrame(
         [
             (block, level, side, cost)
             for level, each in zip((crossing.low, crossing.high), of_cases, strict=True)
             for side in (reference, arm)
-            for block, cost in _costs(each, side).items()
+            for block, cost in each.costs(side).items()
         ],
         columns=["block", "first", "second", "log"],
     )
-    if (frame.groupby("block").size() == 4).any():
-        found = two_by_two(frame, (crossing.low, crossing.high), (reference, arm))
-    else:  # no block holds all four runs
-        nothing = np.array([])
-        found = TwoByTwo((), nothing, nothing, nothing, nothing, nothing)
-    pairs = [
-        {"block": block, "case": case, "arm": arm, "reference": reference}
+    found = two_by_two(frame, (crossing.low, crossing.high), (reference, arm))
+    both = [
+        digests
         for case in crossing.cases
-        for block in found.blocks
+        for digests in in_blocks(recorded, case, (arm, reference), found.blocks)
     ]
-    same = identity.identity(recorded, pairs)
     parts = {LEVEL_OVERALL: found.first, ARM_OVERALL: found.second, INTERACTION: found.interaction}
     return [
-        _row(crossing, arm, effect, dict(zip(found.blocks, logs.tolist(), strict=True)), same)
+        Effect(crossing, arm, effect, identity(both), _decided(logs.tolist(), crossing))
         for effect, logs in parts.items()
     ]
 
 
-def _row(
-    crossing: Crossing, arm: str, effect: str, logs: Mapping[str, float], same: str
-) -> dict[str, Any]:
-    result = comparisons.tested(list(logs.values()), crossing.margin)
-    few = result["outcome"] == outcomes.TOO_FEW_BLOCKS
-    return {
-        "benchmark": crossing.benchmark,
-        "metric": crossing.metric,
-        "factor": crossing.factor,
-        "cases": " ".join(crossing.cases),
-        "low": crossing.low,
-        "high": crossing.high,
-        "arm": arm,
-        "effect": effect,
-        "margin": crossing.margin,
-        "reason": "needs two blocks" if few else "",
-        "identity": same,
-        **result,
-    }
+def _decided(logs: Sequence[float], crossing: Crossing) -> Decision:
+    decision = decide(logs, crossing.margin)
+    few = decision.outcome == outcomes.TOO_FEW_BLOCKS
+    return replace(decision, reason=NEEDS_TWO if few else "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +13,11 @@ import pandas as pd
 from parity.analysis.outcomes import NOT_TESTED
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
+from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
-from parity.records.dataset import broken_files
+from parity.records.dataset import CHECKSUMS, broken_files
+
+ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,14 @@ class Dataset:
         name: its source and name, such as `live/torrez2019-machine`.
         plan: what it was to measure.
         plan_sha256: digest of plan.json as it is, by which it was registered.
+        kind: what the systems are that measured it.
         runs, metrics, nodes, images: the tables of that name in records/schema.py.
     """
 
     name: str
     plan: Plan
     plan_sha256: str
+    kind: SystemKind
     runs: pd.DataFrame
     metrics: pd.DataFrame
     nodes: pd.DataFrame
@@ -38,30 +45,29 @@ class Dataset:
     def planned(self) -> pd.DataFrame:
         """One row per planned run: block, run, case, arm."""
         rows = [
-            {"block": block["block"], **{key: run[key] for key in ("run", "case", "arm")}}
+            (block.name, run.name, run.case, run.arm)
             for block in self.plan.blocks
-            for run in block["runs"]
+            for run in block.runs
         ]
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
 
     @cached_property
-    def _arms_by_case(self) -> dict[str, set[str]]:
-        return {case: set(runs["arm"]) for case, runs in self.planned.groupby("case")}
+    def _planned_pairs(self) -> set[tuple[str, str]]:
+        return {(run.case, run.arm) for block in self.plan.blocks for run in block.runs}
 
     def arms_of(self, case: str) -> list[str]:
         """The arms that the plan runs a case in, in its order."""
-        held = self._arms_by_case.get(case, set())
-        return [arm for arm in self.plan.arms if arm in held]
+        return [arm for arm in self.plan.arms if (case, arm) in self._planned_pairs]
 
     @cached_property
     def benchmark_of(self) -> dict[str, str]:
         """The benchmark of each case."""
-        return {case["case"]: case["benchmark"] for case in self.plan.cases}
+        return {case.name: case.benchmark for case in self.plan.cases}
 
     @property
     def double(self) -> str:
         """The reference's double: the other arm of the A/A pair."""
-        return next(arm for arm in self.plan.aa_pair if arm != self.plan.reference)
+        return self.plan.double
 
     @cached_property
     def final_runs(self) -> pd.DataFrame:
@@ -71,64 +77,76 @@ class Dataset:
         final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
         return final
 
+    def shortage(self, case: str, arms: Collection[str]) -> str:
+        """The commonest reason why a run of these arms does not count; empty if all do."""
+        runs = self.final_runs
+        lost = runs[(runs["case"] == case) & runs["arm"].isin(arms) & (runs["reason"] != "")]
+        return str(sorted(lost["reason"].mode())[0]) if len(lost) else ""
+
     def not_tested(self, case: str) -> dict[str, str]:
         """Arms that the study declares as not tested in this case, with the reason."""
+        benchmark = self.benchmark_of[case]
         return {
-            entry["arm"]: entry["reason"]
+            entry.arm: entry.reason
             for entry in self.plan.not_tested
-            if "arm" in entry
-            and entry.get("benchmark", self.benchmark_of[case]) == self.benchmark_of[case]
+            if entry.arm and entry.benchmark in ("", benchmark)
         }
 
 
 def load(folder: Path) -> Dataset:
-    """Read the dataset in `folder` (results/<source>/<campaign>).
+    """Read the dataset in `folder` (results/<source>/<campaign>); an archived one is checked first.
 
     Raises:
-        UserError: a file is missing, is of another schema version, or the records
-            hold runs that the plan does not know.
+        UserError: a file is missing, was changed, is of another schema version, or the
+            records hold runs that the plan does not know.
     """
+    refuse_broken(folder)
     try:
         plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
-        tables = {
-            table.name: schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
-            for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
-        }
+        runs, metrics, nodes, images, blocks = (
+            schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
+            for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES, schema.BLOCKS)
+        )
     except (OSError, ValueError) as error:
         raise UserError(
             f"the dataset cannot be read: {error}",
             where=str(folder),
             action="collect it again, or check the archive",
         ) from error
-    dataset = Dataset(name="/".join(folder.parts[-2:]), plan=plan, plan_sha256=digest, **tables)
+    sessions = [session for text in blocks["record"] for session in json.loads(text)["sessions"]]
+    kind = kind_of(session["start"]["scale_label"] for session in sessions)
+    name = "/".join(folder.parts[-2:])
+    dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
     _refuse_unplanned(dataset, folder)
     return dataset
 
 
-def refuse_broken(archive: Path) -> None:
-    """Check an archived dataset against its checksums.
+def refuse_broken(folder: Path) -> None:
+    """Check a dataset against its checksums if it is an archived one; others have none.
 
     Raises:
         UserError: a file is missing or was changed; with the names of all such files.
     """
+    if folder.parent.name != ARCHIVE:
+        return
     try:
-        broken = broken_files(archive)
+        broken = broken_files(folder)
     except OSError as error:
-        raise UserError(f"the archive has no checksums: {error}", where=str(archive)) from error
+        raise UserError(f"the archive has no checksums: {error}", where=str(folder)) from error
     if broken:
         raise UserError(
             f"the archive was changed: {', '.join(broken)}",
-            where=str(archive),
-            allowed="files with the checksums in SHA256SUMS",
+            where=str(folder),
+            allowed=f"files with the checksums in {CHECKSUMS}",
             action="restore these files, for instance with git checkout",
         )
 
 
 def _refuse_unplanned(dataset: Dataset, folder: Path) -> None:
     key = ["block", "run"]
-    known = set(dataset.planned[key].itertuples(index=False, name=None))
-    found = set(dataset.runs[key].itertuples(index=False, name=None))
-    if unknown := sorted(found - known):
+    planned = set(dataset.planned[key].itertuples(index=False, name=None))
+    recorded = set(dataset.runs[key].itertuples(index=False, name=None))
+    if unknown := sorted(recorded - planned):
         raise UserError(
             f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}",
             where=str(folder),

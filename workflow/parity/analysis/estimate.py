@@ -1,11 +1,11 @@
-"""Paired estimates: the mean of per-block effects, its intervals, and its equivalence test.
+"""Paired estimates: the mean of per-block effects, its intervals, and its tests.
 
 All functions take the effects of one comparison, one number per block. For a
 ratio the effect is a logarithm, so the mean is the log of a geometric mean, which
 is the only mean under which a ratio and its inverse agree (Fleming & Wallace,
 CACM 1986). The block is the sampling unit (Kalibera & Jones, ISMM 2013): pairing
 inside it removes what slows a whole block alike. What comes and goes within a block
-stays, and widens the interval.
+stays, and widens the interval. A bound is in the unit of the effects.
 """
 
 from __future__ import annotations
@@ -18,29 +18,22 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from parity.analysis import outcomes
-
 ALPHA = 0.05
 Interval = tuple[float, float]
+Effects = Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean effect over blocks.
-
-    Attributes:
-        blocks: number of effects.
-        mean: their mean; None without any.
-        interval95, interval90: t intervals of the mean; None for fewer than two blocks.
-    """
+    """The mean effect over at least two blocks, with its t intervals."""
 
     blocks: int
-    mean: float | None
-    interval95: Interval | None
-    interval90: Interval | None
+    mean: float
+    interval95: Interval
+    interval90: Interval
 
 
-def t_interval(effects: Sequence[float], confidence: float) -> Interval:
+def t_interval(effects: Effects, confidence: float) -> Interval:
     """Student's t interval of the mean of at least two effects (Hoefler & Belli, SC15, rule 5).
 
     Identical effects give an interval of no width.
@@ -51,57 +44,53 @@ def t_interval(effects: Sequence[float], confidence: float) -> Interval:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def estimate(effects: Sequence[float]) -> Estimate:
-    """Mean and t intervals of the effects; one block gives a mean only, none gives nothing."""
+def estimate(effects: Effects) -> Estimate:
+    """Mean and t intervals of the effects.
+
+    Raises:
+        ValueError: there are fewer than two, or one is no finite number.
+    """
     values = np.asarray(effects, dtype=float)
+    if len(values) < 2:
+        raise ValueError("an interval needs at least two effects")
     if not np.isfinite(values).all():
         raise ValueError("effects must be finite: pairs without a usable number are dropped before")
-    if len(values) < 2:
-        mean = float(values[0]) if len(values) else None
-        return Estimate(len(values), mean, None, None)
-    return Estimate(
-        len(values), float(values.mean()), t_interval(values, 0.95), t_interval(values, 0.90)
-    )
+    mean = float(values.mean())
+    return Estimate(len(values), mean, t_interval(values, 0.95), t_interval(values, 0.90))
 
 
-def equivalence_p(log_ratios: Sequence[float], margin: float) -> float:
-    """P of two one-sided t tests that the mean ratio lies within (1/(1+margin), 1+margin).
+def equivalence_p(effects: Effects, bound: float) -> float:
+    """P of two one-sided t tests that the mean lies within (-bound, bound).
 
-    Schuirmann, J. Pharmacokinet. Biopharm. 1987. The margin is symmetric on the
-    log scale, so cost and gain are held to the same standard. Identical ratios
-    leave no error to test against: p is then 0 inside the margin and 1 outside.
+    Schuirmann, J. Pharmacokinet. Biopharm. 1987. Bounds of log ratios are symmetric, so
+    cost and gain are held to the same standard. Identical effects leave no error to test
+    against: p is then 0 inside the bounds and 1 outside.
     """
-    bound = math.log1p(margin)
-    values = np.asarray(log_ratios, dtype=float)
+    values = np.asarray(effects, dtype=float)
     if np.ptp(values) == 0:
         return 0.0 if abs(values[0]) < bound else 1.0
     return float(DescrStatsW(values).ttost_mean(-bound, bound)[0])
 
 
-def smallest_margin(interval90: Interval) -> float:
-    """The margin that the equivalence test would just have passed at the 5 % level.
+def p_above(effects: Effects, bound: float) -> float:
+    """One-sided p that the mean exceeds the bound (Student's t test of one sample).
 
-    The two one-sided tests pass exactly if the 90 % interval lies inside the margin
-    (Westlake 1981; Schuirmann 1987), so its outer bound is that margin.
+    Identical effects leave no error to test against: p is then 0 or 1.
     """
-    return math.expm1(max(abs(bound) for bound in interval90))
+    values = np.asarray(effects, dtype=float)
+    if np.ptp(values) == 0:
+        return 0.0 if values[0] > bound else 1.0
+    return float(stats.ttest_1samp(values, bound, alternative="greater").pvalue)
 
 
-def outcome(log_ratios: Sequence[float], margin: float) -> str:
-    """What the blocks say about the ratio, from `parity.analysis.outcomes`.
+def p_below(effects: Effects, bound: float) -> float:
+    """One-sided p that the mean lies below the bound."""
+    return p_above(-np.asarray(effects, dtype=float), -bound)
 
-    Equivalent if the two one-sided tests pass; different if the 95 % interval lies
-    wholly outside the margin; inconclusive if neither. Overlap of intervals and
-    the absence of a significant difference decide nothing (Altman & Bland, BMJ
-    1995: absence of evidence is not evidence of absence).
+
+def p_outside(effects: Effects, bound: float) -> float:
+    """Two-sided p that the mean lies beyond -bound or bound.
+
+    Below 0.05 exactly if the 95 % interval lies wholly outside.
     """
-    found = estimate(log_ratios)
-    if found.interval95 is None:
-        return outcomes.TOO_FEW_BLOCKS
-    if equivalence_p(log_ratios, margin) < ALPHA:
-        return outcomes.EQUIVALENT
-    bound = math.log1p(margin)
-    low, high = found.interval95
-    if low > bound or high < -bound:
-        return outcomes.DIFFERENT
-    return outcomes.INCONCLUSIVE
+    return min(1.0, 2 * min(p_above(effects, bound), p_below(effects, -bound)))

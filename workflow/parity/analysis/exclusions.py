@@ -19,7 +19,8 @@ def load(path: Path) -> list[dict[str, Any]]:
     Raises:
         UserError: the file is missing, is no YAML, or has an unknown or missing key.
     """
-    return load_checked(path, "exclusions")["exclusions"]
+    entries: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
+    return entries
 
 
 def of_dataset(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -13,17 +12,29 @@ LIBRARIES_DIFFER = "libraries differ"
 NOT_RECORDED = "not recorded"
 CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
 
-# SHA-256 of the binary and of its libraries, by block, case and arm.
-Hashes = Mapping[tuple[str, str, str], tuple[str, str]]
+# SHA-256 of the binary and of its libraries; empty text where a run does not say it.
+Digests = tuple[str, str]
+# The digests by block, case and arm.
+Hashes = Mapping[tuple[str, str, str], Digests]
 
 
-def hashes(runs: pd.DataFrame) -> Hashes:
-    """What each run that counts says of its binary; empty text where it says nothing."""
+def hashes(runs: pd.DataFrame) -> dict[tuple[str, str, str], Digests]:
+    """What each run that counts says of its binary."""
     columns = runs[["block", "case", "arm", "binary_sha256", "closure_sha256"]]
-    return {row[:3]: row[3:] for row in columns.itertuples(index=False, name=None)}
+    return {
+        (block, case, arm): (binary, closure)
+        for block, case, arm, binary, closure in columns.itertuples(index=False, name=None)
+    }
 
 
-def identity(recorded: Hashes, pairs: Sequence[Mapping[str, Any]]) -> str:
+def in_blocks(
+    recorded: Hashes, case: str, arms: tuple[str, str], blocks: Iterable[str]
+) -> list[tuple[Digests, Digests]]:
+    """The digests of two arms of a case in each of the blocks."""
+    return [(recorded[b, case, arms[0]], recorded[b, case, arms[1]]) for b in blocks]
+
+
+def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
     """The worst that any block of a comparison says about its two binaries.
 
     Environments differ more easily than runtimes do, and an apparently unrelated
@@ -31,15 +42,16 @@ def identity(recorded: Hashes, pairs: Sequence[Mapping[str, Any]]) -> str:
     block marks the whole comparison as confounded.
 
     Args:
-        recorded: what `hashes` found.
-        pairs: the pairs of one comparison.
+        both: the digests of the two sides, block by block.
     """
-    both = [
-        [recorded[pair["block"], pair["case"], pair[side]] for side in ("arm", "reference")]
-        for pair in pairs
-    ]
-    for number, finding in enumerate((BINARY_DIFFERS, LIBRARIES_DIFFER)):
-        if any(arm[number] and base[number] and arm[number] != base[number] for arm, base in both):
+    for part, finding in enumerate(CONFOUNDED):
+        if any(arm[part] and base[part] and arm[part] != base[part] for arm, base in both):
             return finding
     known = both and all(all(arm) and all(base) for arm, base in both)
     return SAME if known else NOT_RECORDED
+
+
+def worst(findings: Iterable[str]) -> str:
+    """The worst of several such words; at least one is given."""
+    there = set(findings)
+    return next(word for word in (*CONFOUNDED, NOT_RECORDED, SAME) if word in there)

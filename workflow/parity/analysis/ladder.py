@@ -7,15 +7,15 @@ the ladder, which has, one by one, what they are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from parity.analysis import comparisons, tables
+from parity.analysis import comparisons, decision, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.identity import Hashes, hashes, identity
-from parity.analysis.pairing import Numbers, numbers, pairs
+from parity.analysis.identity import Hashes, hashes, identity, in_blocks
+from parity.analysis.pairing import Asked, Numbers, numbers, pairs
 from parity.plan.plan import Plan
 
 LADDER = "ladder"  # the runtime of the rungs
@@ -28,65 +28,57 @@ def rungs(plan: Plan, arms: Sequence[str]) -> list[str]:
 
 def order(plan: Plan, arms: Sequence[str]) -> list[str]:
     """The arms from bare to full runtimes: the A/A pair, the rungs, all others."""
-    pair = [plan.reference, *(arm for arm in plan.aa_pair if arm != plan.reference)]
-    first = [*(arm for arm in pair if arm in arms), *rungs(plan, arms)]
+    pair = [arm for arm in (plan.reference, plan.double) if arm in arms]
+    first = [*pair, *rungs(plan, arms)]
     return [*first, *(arm for arm in arms if arm not in first)]
 
 
 def steps(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     """Each rung over the one before, and each other arm over the top (`tables.STEPS`)."""
-    found, recorded = numbers(values), hashes(dataset.final_runs)
-    planned = {(c["case"], c["metric"]): c["margin"] for c in dataset.plan.comparisons}
+    by_case, recorded = numbers(values), hashes(dataset.final_runs)
+    margins = {(c.case, c.metric): c.margin for c in dataset.plan.comparisons}
     rows = []
-    for (case, metric), margin in planned.items():
+    for (case, metric), margin in margins.items():
         if margin is not None and rungs(dataset.plan, dataset.arms_of(case)):
-            of_case = found.get((case, metric), Numbers())
-            rows += _of_case(dataset, of_case, recorded, case, metric, margin)
+            of_case = by_case.get((case, metric), Numbers())
+            control = Asked(case, metric, dataset.plan.double, dataset.plan.reference, margin)
+            rows += _of_case(dataset, of_case, recorded, control)
     return tables.frame(tables.STEPS, rows)
 
 
 def _of_case(
-    dataset: Dataset, found: Numbers, recorded: Hashes, case: str, metric: str, margin: float
+    dataset: Dataset, of_case: Numbers, recorded: Hashes, control: Asked
 ) -> list[dict[str, Any]]:
-    plan, arms = dataset.plan, dataset.arms_of(case)
+    """The rows of one case and metric; `control` is its A/A pair."""
+    plan, arms = dataset.plan, dataset.arms_of(control.case)
     ladder = rungs(plan, arms)
-    control = pairs(found, _comparison(case, metric, dataset.double, plan.reference, margin))
-    gate = [comparisons.tested(_logs(control), margin)["outcome"]] if control else []
+    effects = [pair.effect for pair in pairs(of_case, control)]
+    gate = decision.decide(effects, control.margin).outcome if effects else decision.NONE
     rows = []
     for arm in (arm for arm in arms if arm != plan.reference):
-        below = _below(dataset, ladder, arm)
-        before, paired = plan.reference, []
-        for each in reversed([plan.reference, *below]):
-            paired = pairs(found, _comparison(case, metric, arm, each, margin))
-            if paired:
-                before = each
-                break
-        result = comparisons.tested(_logs(paired), margin)
-        asked = _comparison(case, metric, arm, before, margin)
-        row = {
-            "case": case,
-            "metric": metric,
-            "arm": arm,
-            "before": before,
-            "margin": margin,
-            "identity": identity(recorded, paired),
-            **result,
-            **comparisons.too_few(dataset, asked, result),
-        }
-        rows.append(row if arm == dataset.double else comparisons.gated(row, gate))
+        stands_on = [plan.reference, *_below(dataset, ladder, arm)]
+        candidates = [control._replace(arm=arm, reference=each) for each in reversed(stands_on)]
+        # The nearest that it has pairs with; the reference if there is none.
+        asked = next((each for each in candidates if pairs(of_case, each)), candidates[-1])
+        paired = pairs(of_case, asked)
+        decided = comparisons.decided(dataset, asked, paired)
+        blocks = [pair.block for pair in paired]
+        both = in_blocks(recorded, asked.case, (arm, asked.reference), blocks)
+        rows.append(
+            {
+                "case": asked.case,
+                "metric": asked.metric,
+                "arm": arm,
+                "before": asked.reference,
+                "identity": identity(both),
+                **(decided if arm == plan.double else decided.gated(gate)).columns(),
+            }
+        )
     return rows
 
 
 def _below(dataset: Dataset, ladder: list[str], arm: str) -> list[str]:
     """The rungs that an arm may stand on; the A/A pair stands on the ground."""
-    if arm == dataset.double:
+    if arm == dataset.plan.double:
         return []
     return ladder[: ladder.index(arm)] if arm in ladder else ladder
-
-
-def _comparison(case: str, metric: str, arm: str, reference: str, margin: float) -> dict[str, Any]:
-    return {"case": case, "metric": metric, "arm": arm, "reference": reference, "margin": margin}
-
-
-def _logs(paired: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [pair["effect"] for pair in paired]

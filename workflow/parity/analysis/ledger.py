@@ -28,17 +28,19 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     found = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
     found["reason"] = found["reason"].where(found["stage"].notna(), NOT_RUN)
     found["stage"] = found["stage"].fillna("planned")
-    excluded = {(row.block, row.run): f"excluded: {row.reason}" for row in exclusions.itertuples()}
-    compared = {(c["case"], c["metric"]) for c in dataset.plan.comparisons}
+    rows = exclusions[["block", "run", "reason"]].itertuples(index=False, name=None)
+    excluded = {(block, run): f"excluded: {reason}" for block, run, reason in rows}
+    compared = {(c.case, c.metric) for c in dataset.plan.comparisons}
     paired = _keys(pairs, "arm", compared) | _keys(pairs, "reference", compared)
-    ends = []
-    for row in found.itertuples(index=False):
-        if row.stage != "valid":
-            ends.append((row.stage, row.reason))
-        elif (row.block, row.case, row.arm) in paired:
+    ends: list[tuple[str, str]] = []
+    columns = ["block", "run", "case", "arm", "stage", "reason"]
+    for block, run, case, arm, stage, reason in found[columns].itertuples(index=False, name=None):
+        if stage != "valid":
+            ends.append((stage, reason))
+        elif (block, case, arm) in paired:
             ends.append(("analysed", ""))
         else:
-            ends.append(("valid", excluded.get((row.block, row.run), NO_PAIR)))
+            ends.append(("valid", excluded.get((block, run), NO_PAIR)))
     return found.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
 
 
@@ -76,10 +78,7 @@ def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
     """
     lost = stages[stages["stage"] != "analysed"]
     counts = lost.groupby(["case", "arm", "stage", "reason"]).size()
-    rows = [
-        dict(zip(("case", "arm", "stage", "reason", "runs"), (*key, int(count)), strict=True))
-        for key, count in counts.items()
-    ]
+    rows = tables.rows(counts.rename("runs").reset_index())
     planned = set(dataset.planned[["case", "arm"]].itertuples(index=False, name=None))
     rows += [
         {

@@ -1,16 +1,18 @@
-"""Which numbers count, and how they are paired within blocks."""
+"""Which numbers count, what they cost, and how they are paired within blocks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from parity.analysis import tables
+
+RATIO, DIFFERENCE = "ratio", "difference"
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,56 @@ class Numbers:
 
     unit: str = ""
     better: str = ""
-    by_arm: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    by_arm: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def sign(self) -> float:
+        """What turns the log of a number into the log of a cost: -1 where higher is better."""
+        return -1.0 if self.better == "higher" else 1.0
+
+    def of(self, arm: str) -> Mapping[str, float]:
+        """The numbers of an arm by block."""
+        return self.by_arm.get(arm, {})
+
+    def costs(self, arm: str) -> dict[str, float]:
+        """Logs of what an arm costs by block: of the number, or of its inverse."""
+        return {
+            block: self.sign * math.log(value) for block, value in self.of(arm).items() if value > 0
+        }
+
+
+class Asked(NamedTuple):
+    """A comparison of two arms that is wanted.
+
+    Attributes:
+        margin: of the cost ratio; None for a plain difference.
+        planned: whether the study compares by it.
+    """
+
+    case: str
+    metric: str
+    arm: str
+    reference: str
+    margin: float | None
+    planned: bool = True
+
+    @property
+    def kind(self) -> str:
+        """How it is expressed: as a ratio if it has a margin, else as a difference."""
+        return DIFFERENCE if self.margin is None else RATIO
+
+
+class Pair(NamedTuple):
+    """Two arms in one block: a row of `tables.PAIRS`."""
+
+    case: str
+    metric: str
+    arm: str
+    reference: str
+    block: str
+    value: float
+    reference_value: float
+    effect: float
 
 
 def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
@@ -39,7 +90,8 @@ def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFr
     keep = metrics["valid"] & np.isfinite(metrics["value"]) & ~excluded
     columns = [column.name for column in tables.VALUES.columns]
     order = list(tables.VALUES.order)
-    return metrics.loc[keep, columns].sort_values(order, ignore_index=True)
+    values: pd.DataFrame = metrics.loc[keep, columns]
+    return values.sort_values(order, ignore_index=True)
 
 
 def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
@@ -48,39 +100,35 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
     Raises:
         ValueError: a block holds two counted numbers of one arm.
     """
-    found: dict[tuple[str, str], Numbers] = {}
-    for row in values.itertuples(index=False):
-        of_case = found.setdefault((row.case, row.metric), Numbers(row.unit, row.better, {}))
-        of_arm = of_case.by_arm.setdefault(row.arm, {})
-        if row.block in of_arm:
-            raise ValueError(f"two final values: {row.case}, {row.metric}, {row.arm}, {row.block}")
-        of_arm[row.block] = row.value
-    return found
+    by_case: dict[tuple[str, str], Numbers] = {}
+    columns = ["case", "metric", "arm", "block", "value", "unit", "better"]
+    rows = values[columns].itertuples(index=False, name=None)
+    for case, metric, arm, block, value, unit, better in rows:
+        of_case = by_case.setdefault((case, metric), Numbers(unit, better))
+        of_arm = of_case.by_arm.setdefault(arm, {})
+        if block in of_arm:
+            raise ValueError(f"two final values: {case}, {metric}, {arm}, {block}")
+        of_arm[block] = value
+    return by_case
 
 
-def kind(comparison: Mapping[str, Any]) -> str:
-    """How a comparison is expressed: as a ratio if it has a margin, else as a difference."""
-    return "difference" if comparison["margin"] is None else "ratio"
-
-
-def pairs(found: Numbers, comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row (`tables.PAIRS`) per block that holds a number for both sides of the comparison.
+def pairs(of_case: Numbers, asked: Asked) -> list[Pair]:
+    """One pair per block that holds a number for both sides of the comparison.
 
     For a ratio the effect is the log of the cost ratio: arm over reference where
     lower is better, reference over arm where higher is, so a positive effect always
     costs more. Ratios need positive numbers; a pair without them is dropped, and the
     comparison's block counts show it.
     """
-    constant = {key: comparison[key] for key in ("case", "metric", "arm", "reference")}
-    arm, reference = (found.by_arm.get(comparison[side], {}) for side in ("arm", "reference"))
-    ratio = kind(comparison) == "ratio"
-    sign = -1.0 if found.better == "higher" else 1.0
-    rows = []
+    arm, reference = of_case.of(asked.arm), of_case.of(asked.reference)
+    made = []
     for block in sorted(arm.keys() & reference.keys()):
         value, base = arm[block], reference[block]
-        if ratio and min(value, base) <= 0:
+        if asked.kind == DIFFERENCE:
+            effect = value - base
+        elif min(value, base) > 0:
+            effect = of_case.sign * math.log(value / base)
+        else:
             continue
-        effect = sign * math.log(value / base) if ratio else value - base
-        row = {"block": block, "value": value, "reference_value": base, "effect": effect}
-        rows.append(constant | row)
-    return rows
+        made.append(Pair(*asked[:4], block, value, base, effect))
+    return made

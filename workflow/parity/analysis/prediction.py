@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from parity.analysis.estimate import Interval
+from parity.analysis.estimate import Effects, Interval
 
 CONFIDENCE = 0.95
 # Arms of a case are held against the same runs of the reference. With equal variances
@@ -21,7 +21,7 @@ SHARED_REFERENCE = 0.5
 
 
 def difference_interval(
-    fresh: Sequence[float], archived: Sequence[float], confidence: float = CONFIDENCE
+    fresh: Effects, archived: Effects, confidence: float = CONFIDENCE
 ) -> Interval:
     """Welch's t interval of the mean of `fresh` minus the mean of `archived`.
 
@@ -41,9 +41,7 @@ def difference_interval(
     return mean - half, mean + half
 
 
-def prediction_interval(
-    archived: Sequence[float], blocks: int, confidence: float = CONFIDENCE
-) -> Interval:
+def prediction_interval(archived: Effects, blocks: int, confidence: float = CONFIDENCE) -> Interval:
     """Where the mean of that many new effects is expected, if nothing has changed.
 
     m ± t(n - 1) s sqrt(1/n + 1/blocks), with mean m and standard deviation s of the n
@@ -90,7 +88,7 @@ def count_range(
     return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
 
 
-def _usable(effects: Sequence[float]) -> np.ndarray:
+def _usable(effects: Effects) -> np.ndarray:
     values = np.asarray(effects, dtype=float)
     if len(values) < 2:
         raise ValueError("needs at least two effects")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from parity.records import schema
-
-
-def _column(name: str, kind: pa.DataType, doc: str, unit: str = "", null: bool = False) -> pa.Field:
-    metadata = {"doc": doc} | ({"unit": unit} if unit else {})
-    return pa.field(name, kind, nullable=null, metadata=metadata)
-
+from parity.records.schema import column
 
 _S, _I, _F, _B = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
-_CASE = _column("case", _S, "Benchmark at one level of each factor.")
-_METRIC = _column("metric", _S, "Name of the number.")
-_ARM = _column("arm", _S, "Arm: one runtime in one variant.")
-_BLOCK = _column("block", _S, "Block id.")
-_UNIT = _column("unit", _S, "Unit of the values; empty if there is none.")
-_BETTER = _column("better", _S, "Direction: lower, higher or neither.")
+_CASE = column("case", _S, "Benchmark at one level of each factor.")
+_METRIC = column("metric", _S, "Name of the number.")
+_ARM = column("arm", _S, "Arm: one runtime in one variant.")
+_REFERENCE = column("reference", _S, "Arm that it is compared with.")
+_BLOCK = column("block", _S, "Block id.")
+_UNIT = column("unit", _S, "Unit of the values; empty if there is none.")
+_BETTER = column("better", _S, "Direction: lower, higher or neither.")
 
 VALUES = schema.TableSchema(
     "values",
@@ -33,8 +31,8 @@ VALUES = schema.TableSchema(
         _METRIC,
         _ARM,
         _BLOCK,
-        _column("run", _S, "Run id within the block."),
-        _column("value", _F, "The number, in `unit`."),
+        column("run", _S, "Run id within the block."),
+        column("value", _F, "The number, in `unit`."),
         _UNIT,
         _BETTER,
     ),
@@ -48,24 +46,24 @@ PAIRS = schema.TableSchema(
         _CASE,
         _METRIC,
         _ARM,
-        _column("reference", _S, "Arm that it is compared with."),
+        _REFERENCE,
         _BLOCK,
-        _column("value", _F, "Value of the arm."),
-        _column("reference_value", _F, "Value of the reference."),
-        _column("effect", _F, "Log of the cost ratio, or the difference in the metric's unit."),
+        column("value", _F, "Value of the arm."),
+        column("reference_value", _F, "Value of the reference."),
+        column("effect", _F, "Log of the cost ratio, or the difference in the metric's unit."),
     ),
 )
 
 # How sure an estimate is, and what that makes of it.
 _JUDGED = (
-    _column("low95", _F, "Lower end of the 95 % interval.", "", True),
-    _column("high95", _F, "Upper end of the 95 % interval.", "", True),
-    _column("low90", _F, "Lower end of the 90 % interval.", "", True),
-    _column("high90", _F, "Upper end of the 90 % interval.", "", True),
-    _column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
-    _column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
-    _column("outcome", _S, "A name from parity.analysis.outcomes."),
-    _column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
+    column("low95", _F, "Lower end of the 95 % interval.", "", True),
+    column("high95", _F, "Upper end of the 95 % interval.", "", True),
+    column("low90", _F, "Lower end of the 90 % interval.", "", True),
+    column("high90", _F, "Upper end of the 90 % interval.", "", True),
+    column("p_equivalence", _F, "p of the two one-sided tests.", "1", True),
+    column("smallest_margin", _F, "Smallest margin that would have passed.", "1", True),
+    column("outcome", _S, "A name from parity.analysis.outcomes."),
+    column("reason", _S, "Why the outcome is not a claim; empty if it is one."),
 )
 
 COMPARISONS = schema.TableSchema(
@@ -76,28 +74,28 @@ COMPARISONS = schema.TableSchema(
         _CASE,
         _METRIC,
         _ARM,
-        _column("reference", _S, "Arm that it is compared with."),
-        _column("kind", _S, "ratio: cost ratio, above 1 costs more; difference: arm - reference."),
-        _column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1", True),
+        _REFERENCE,
+        column("kind", _S, "ratio: cost ratio, above 1 costs more; difference: arm - reference."),
+        column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1", True),
         _UNIT,
         _BETTER,
-        _column("planned_blocks", _I, "Blocks in which the plan holds both runs."),
-        _column("blocks", _I, "Blocks in which both runs count; the sample size."),
-        _column("estimate", _F, "Geometric mean ratio, or mean difference in `unit`.", "", True),
+        column("planned_blocks", _I, "Blocks in which the plan holds both runs."),
+        column("blocks", _I, "Blocks in which both runs count; the sample size."),
+        column("estimate", _F, "Geometric mean ratio, or mean difference in `unit`.", "", True),
         *_JUDGED,
-        _column("identity", _S, "same, binary differs, libraries differ or not recorded."),
-        _column("control", _B, "Whether this is the A/A pair."),
-        _column("planned", _B, "Whether the study compares by it; if not, it is only reported."),
+        column("identity", _S, "same, binary differs, libraries differ or not recorded."),
+        column("control", _B, "Whether this is the A/A pair."),
+        column("planned", _B, "Whether the study compares by it; if not, it is only reported."),
     ),
 )
 
 # What the two tables below say of each contrast, as COMPARISONS does of a comparison.
 _TESTED = (
-    _column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1"),
-    _column("blocks", _I, "Blocks that hold all runs of the contrast; the sample size."),
-    _column("estimate", _F, "Geometric mean of the ratio.", "", True),
+    column("margin", _F, "The ratio must lie within (1/(1+margin), 1+margin).", "1"),
+    column("blocks", _I, "Blocks that hold all runs of the contrast; the sample size."),
+    column("estimate", _F, "Geometric mean of the ratio.", "", True),
     *_JUDGED,
-    _column("identity", _S, "As in comparisons, of arm and reference; empty if by design."),
+    column("identity", _S, "As in comparisons, of arm and reference; empty if by design."),
 )
 
 FACTORIAL = schema.TableSchema(
@@ -105,14 +103,14 @@ FACTORIAL = schema.TableSchema(
     "One row per arm and effect of a factor of two levels, crossed with the arm.",
     ("benchmark", "metric", "factor", "cases", "arm", "effect"),
     (
-        _column("benchmark", _S, "Benchmark that has the factor."),
+        column("benchmark", _S, "Benchmark that has the factor."),
         _METRIC,
-        _column("factor", _S, "The factor."),
-        _column("cases", _S, "The cases of its low and high level: `<low> <high>`."),
-        _column("low", _S, "Level that is compared with."),
-        _column("high", _S, "Level whose cost over that of `low` is the effect of the factor."),
+        column("factor", _S, "The factor."),
+        column("cases", _S, "The cases of its low and high level: `<low> <high>`."),
+        column("low", _S, "Level that is compared with."),
+        column("high", _S, "Level whose cost over that of `low` is the effect of the factor."),
         _ARM,
-        _column(
+        column(
             "effect",
             _S,
             "level: of the factor within this arm; level-overall: averaged over arm and "
@@ -131,7 +129,7 @@ STEPS = schema.TableSchema(
         _CASE,
         _METRIC,
         _ARM,
-        _column("before", _S, "The nearest step before it that has values in common blocks."),
+        column("before", _S, "The nearest step before it that has values in common blocks."),
         *_TESTED,
     ),
 )
@@ -145,12 +143,12 @@ DISPERSION = schema.TableSchema(
         _METRIC,
         _ARM,
         _UNIT,
-        _column("runs", _I, "Number of values."),
-        _column("median", _F, "Median, in `unit`."),
-        _column("minimum", _F, "Smallest value, in `unit`."),
-        _column("maximum", _F, "Largest value, in `unit`."),
-        _column("mean", _F, "Arithmetic mean, in `unit`."),
-        _column("cv", _F, "Standard deviation over mean.", "1", True),
+        column("runs", _I, "Number of values."),
+        column("median", _F, "Median, in `unit`."),
+        column("minimum", _F, "Smallest value, in `unit`."),
+        column("maximum", _F, "Largest value, in `unit`."),
+        column("mean", _F, "Arithmetic mean, in `unit`."),
+        column("cv", _F, "Standard deviation over mean.", "1", True),
     ),
 )
 
@@ -161,21 +159,21 @@ LEDGER = schema.TableSchema(
     (
         _CASE,
         _ARM,
-        _column("planned", _I, "Runs that the plan holds."),
-        _column("ran", _I, "Runs whose last attempt was started and ended."),
-        _column(
+        column("planned", _I, "Runs that the plan holds."),
+        column("ran", _I, "Runs whose last attempt was started and ended."),
+        column(
             "parsed",
             _I,
             "Of these, runs that ended well and passed their gates, "
             "so that their output was parsed.",
         ),
-        _column(
+        column(
             "valid",
             _I,
             "Of these, runs whose output was complete and passed the benchmark's own check.",
         ),
-        _column("analysed", _I, "Of these, runs that entered at least one planned comparison."),
-        _column("attempts", _I, "Attempts in all, repeated ones included."),
+        column("analysed", _I, "Of these, runs that entered at least one planned comparison."),
+        column("attempts", _I, "Attempts in all, repeated ones included."),
     ),
 )
 
@@ -186,9 +184,9 @@ LOSSES = schema.TableSchema(
     (
         _CASE,
         _ARM,
-        _column("stage", _S, "How far these runs came: not-planned, planned, ran, parsed, valid."),
-        _column("reason", _S, "Reason code, or the reason of an exclusion."),
-        _column("runs", _I, "Number of runs; 0 if they were never planned."),
+        column("stage", _S, "How far these runs came: not-planned, planned, ran, parsed, valid."),
+        column("reason", _S, "Reason code, or the reason of an exclusion."),
+        column("runs", _I, "Number of runs; 0 if they were never planned."),
     ),
 )
 
@@ -198,11 +196,11 @@ EXCLUSIONS = schema.TableSchema(
     ("block", "run"),
     (
         _BLOCK,
-        _column("run", _S, "Run id within the block."),
-        _column("reason", _S, "Why the run does not count."),
-        _column("who", _S, "Who decided it."),
-        _column("date", _S, "When, ISO 8601."),
-        _column("applied", _B, "Whether the plan of this dataset holds such a run."),
+        column("run", _S, "Run id within the block."),
+        column("reason", _S, "Why the run does not count."),
+        column("who", _S, "Who decided it."),
+        column("date", _S, "When, ISO 8601."),
+        column("applied", _B, "Whether the plan of this dataset holds such a run."),
     ),
 )
 
@@ -213,12 +211,55 @@ _ALL = (
 TABLES = {table.name: table for table in _ALL}
 
 
-def frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:
+# What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
+AGREEMENT = schema.TableSchema(
+    "agreement",
+    "One row per comparison of either dataset: does the fresh one lie where the archive says?",
+    ("case", "metric", "arm"),
+    (
+        _CASE,
+        _METRIC,
+        _ARM,
+        column("reference", _S, "Arm that it is compared with; empty if it is not the same."),
+        column("control", _B, "Whether this is the A/A pair."),
+        column("margin", _F, "The fresh study's margin of the ratio.", null=True),
+        column("fresh_blocks", _I, "Blocks in which both runs count, in the fresh dataset."),
+        column("fresh_ratio", _F, "Fresh geometric mean cost ratio.", null=True),
+        column("fresh_low95", _F, "Lower end of its 95 % interval.", null=True),
+        column("fresh_high95", _F, "Upper end of its 95 % interval.", null=True),
+        column("archive_blocks", _I, "The same blocks in the archive."),
+        column("archive_ratio", _F, "Archived geometric mean cost ratio.", null=True),
+        column("predicted_low95", _F, "Lower end of the archive's prediction interval.", null=True),
+        column("predicted_high95", _F, "Upper end of it.", null=True),
+        column("ratio_of_ratios", _F, "Fresh cost ratio over the archived one.", null=True),
+        column("low95", _F, "Lower end of Welch's 95 % interval of it.", null=True),
+        column("high95", _F, "Upper end of it.", null=True),
+        column(
+            "spread_ratio",
+            _F,
+            "Standard deviation of the log ratio, fresh over archived.",
+            null=True,
+        ),
+        column("outcome", _S, "inside, outside, constant or not-compared."),
+        column("counted", _B, "Whether the row is among those of which 95 % are expected inside."),
+        column("reason", _S, "Why it is not compared or not counted; empty if it is."),
+        column("identity", _S, "The worse of what both datasets say of the binaries."),
+    ),
+)
+
+
+def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as a data frame with the table's columns and types, also when there are none."""
-    return schema.to_table(table, rows).to_pandas()
+    data: pd.DataFrame = schema.to_table(table, made).to_pandas()
+    return data
+
+
+def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a data frame, each by column."""
+    return [{str(name): value for name, value in row.items()} for row in data.to_dict("records")]
 
 
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
     """Write a data frame as Parquet; what is not a number becomes null where that is allowed."""
     plain = data.astype(object).where(data.notna(), None)
-    schema.write(table, plain.to_dict("records"), path)
+    schema.write(table, rows(plain), path)

@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from parity.analysis import estimate, outcomes
+from parity.analysis import outcomes
+from parity.analysis.decision import NONE
+from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import terms
-from parity.claims.finding import NO_CONTROL, Finding
+from parity.claims.finding import Finding
+from parity.core.wording import counted, listed, number
 
-CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NO_CONTROL)
+# Outcomes of A/A pairs, the worst first.
+CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NONE)
 # How the comparisons are counted that ended as the claim did.
 ENDED = {
     terms.CONTRADICTED: "against it",
@@ -29,7 +33,7 @@ ON_ONE_MACHINE = {
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """The verdict on all: the first name in `words.VERDICTS` that any finding has."""
+    """The verdict on all: the first name in `terms.VERDICTS` that any finding has."""
     return next(name for name in terms.VERDICTS if any(f.verdict == name for f in findings))
 
 
@@ -41,8 +45,8 @@ def decisive(findings: Sequence[Finding]) -> Finding:
 
 def control(findings: Sequence[Finding]) -> str:
     """The worst A/A pair of the findings."""
-    found = {finding.control for finding in findings}
-    return next((name for name in CONTROLS if name in found), NO_CONTROL)
+    there = {finding.control.outcome for finding in findings}
+    return next((name for name in CONTROLS if name in there), NONE)
 
 
 def reason(findings: Sequence[Finding]) -> str:
@@ -55,7 +59,7 @@ def reason(findings: Sequence[Finding]) -> str:
     if len(findings) == 1:
         return most.reason
     against = f" against {most.against}" if len({f.against for f in findings}) > 1 else ""
-    share = f"{len(of_verdict)} of {terms.counted(len(findings), 'comparison')} {ENDED[ended]}"
+    share = f"{len(of_verdict)} of {counted(len(findings), 'comparison')} {ENDED[ended]}"
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 
 
@@ -63,7 +67,7 @@ def _not_tested(findings: Sequence[Finding]) -> str:
     """The distinct reasons, and what the other findings gave."""
     missing = dict.fromkeys(f.reason for f in findings if f.verdict == terms.NOT_TESTED)
     others = Counter(f.verdict for f in findings if f.verdict != terms.NOT_TESTED)
-    gave = terms.listed(f"{count} {name}" for name, count in sorted(others.items()))
+    gave = listed(f"{count} {name}" for name, count in sorted(others.items()))
     parts = ["; ".join(missing), f"of what is there: {gave}" if gave else ""]
     return "; ".join(filter(None, parts))
 
@@ -74,14 +78,14 @@ def corrected(findings: Sequence[Finding]) -> list[Finding]:
     A claim about many cells falls with any of them, so what speaks against it is adjusted
     for their number (Holm). What speaks for it is not: there all of them have to pass.
     """
-    tested = [place for place, f in enumerate(findings) if f.p_against is not None]
-    found = list(findings)
-    for place, p in zip(tested, holm([findings[t].p_against for t in tested]), strict=True):
-        if findings[place].verdict in AGAINST and p >= estimate.ALPHA:
-            chance = f"to be expected of one among {terms.counted(len(tested), 'comparison')}"
-            reason = f"{findings[place].reason}, {chance} (p = {terms.number(p)})"
-            found[place] = replace(findings[place], verdict=terms.INCONCLUSIVE, reason=reason)
-    return found
+    tested = {place: f.p_against for place, f in enumerate(findings) if f.p_against is not None}
+    after = list(findings)
+    for place, p in zip(tested, holm(tested.values()), strict=True):
+        if findings[place].verdict in AGAINST and p >= ALPHA:
+            chance = f"to be expected of one among {counted(len(tested), 'comparison')}"
+            reason = f"{findings[place].reason}, {chance} (p = {number(p)})"
+            after[place] = findings[place].ended(terms.INCONCLUSIVE, reason)
+    return after
 
 
 def on_one_machine(findings: Sequence[Finding]) -> list[Finding]:
@@ -99,11 +103,11 @@ def p_value(findings: Sequence[Finding]) -> float | None:
 
 def p_against(findings: Sequence[Finding]) -> float | None:
     """P of what contradicts a claim: the smallest one, times how many there are (Bonferroni)."""
-    found = [f.p_against for f in findings if f.p_against is not None]
-    return min(1.0, len(found) * min(found)) if found else None
+    against = [f.p_against for f in findings if f.p_against is not None]
+    return min(1.0, len(against) * min(against)) if against else None
 
 
 def counts(findings: Sequence[Finding]) -> Mapping[str, int]:
     """Cells that were looked at, and the fewest blocks of any."""
     there = [finding for finding in findings if finding.verdict != terms.NOT_TESTED]
-    return {"cells": len(there), "blocks": min((f.blocks for f in there), default=0)}
+    return {"cells": len(there), "blocks": min((f.decision.blocks for f in there), default=0)}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from parity.claims import terms
 from parity.core.errors import UserError
+from parity.core.wording import counted
 
 COLUMNS = ("dataset", "claim", "verdict")
 Expected = Mapping[tuple[str, str], str]
@@ -48,15 +48,14 @@ def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str
         expected: verdict by claim.
         verdicts: `parity.claims.tables.VERDICTS` of the same dataset.
     """
-    found = {
-        row.claim: f"found {row.verdict} ({row.reason})" for row in verdicts.itertuples(index=False)
-    }
-    ended = dict(zip(verdicts["claim"], verdicts["verdict"], strict=True))
-    return [
-        f"{claim}: expected {expected.get(claim, 'nothing')}, {found.get(claim, 'no such claim')}"
-        for claim in dict.fromkeys([*expected, *ended])
-        if expected.get(claim) != ended.get(claim)
-    ]
+    columns = verdicts[["claim", "verdict", "reason"]].itertuples(index=False, name=None)
+    ended = {claim: (verdict, f"found {verdict} ({reason})") for claim, verdict, reason in columns}
+    lines = []
+    for claim in dict.fromkeys([*expected, *ended]):
+        verdict, said = ended.get(claim, (None, "no such claim"))
+        if expected.get(claim) != verdict:
+            lines.append(f"{claim}: expected {expected.get(claim, 'nothing')}, {said}")
+    return lines
 
 
 def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
@@ -74,7 +73,7 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
             f"no verdicts are expected of {dataset}", where=where, allowed=known, action=action
         )
     if lines := differences(wanted, verdicts):
-        what = f"{terms.counted(len(lines), 'verdict')} of {dataset} not as expected:"
+        what = f"{counted(len(lines), 'verdict')} of {dataset} not as expected:"
         raise UserError("\n  ".join([what, *lines]), where=where, action=action)
 
 

@@ -8,25 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from parity.analysis import estimate, outcomes
+from parity.analysis import outcomes
+from parity.analysis.decision import (
+    CONTROL_DIFFERS,
+    NO_CONTROL,
+    UNDECIDED,
+    WITHOUT_CONTROL,
+    Decision,
+    decide,
+    objection_of,
+)
+from parity.analysis.estimate import Effects, p_outside
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
-from parity.claims import effects, terms
-from parity.claims.cells import Absent, Cell
+from parity.claims import terms
+from parity.claims.judging_data import Absent, Cell
+from parity.claims.series import Series
+from parity.core import wording
 
-NO_CONTROL = "none"
+# What an equivalence that a claim states becomes.
+_VERDICT = {
+    outcomes.EQUIVALENT: terms.SUPPORTED,
+    outcomes.DIFFERENT: terms.CONTRADICTED,
+    outcomes.INCONCLUSIVE: terms.INCONCLUSIVE,
+}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One row of the evidence.
+    """What one test says of one comparison.
 
     Attributes:
-        estimate, low95, high95, low90, high90, margin, smallest_margin: in `unit`; margins
-            of ratios are fractions.
+        decision: the numbers, and what they would say without gates; in `unit`.
+        control: the same of the A/A pair at the same margin.
         p_value: of the rule's test; None if it has none.
         p_against: p of the test that could contradict; only rules that are one-sided have it.
-        control: what the A/A pair gives at the same margin; its numbers follow.
-        control_margin: the margin that the A/A pair would just pass.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
     """
@@ -35,97 +50,88 @@ class Finding:
     metric: str
     arm: str
     against: str
-    verdict: str
-    reason: str
-    blocks: int = 0
-    estimate: float | None = None
-    low95: float | None = None
-    high95: float | None = None
-    low90: float | None = None
-    high90: float | None = None
+    verdict: str = terms.INCONCLUSIVE
+    reason: str = ""
+    decision: Decision = UNDECIDED
+    control: Decision = WITHOUT_CONTROL
     unit: str = ""
-    margin: float | None = None
-    smallest_margin: float | None = None
     p_value: float | None = None
     p_against: float | None = None
-    control: str = NO_CONTROL
-    control_estimate: float | None = None
-    control_low95: float | None = None
-    control_high95: float | None = None
-    control_margin: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
 
     @property
-    def needed(self) -> float | None:
-        """The margin that would have passed, the A/A pair's included."""
-        both = [m for m in (self.smallest_margin, self.control_margin) if m is not None]
-        return max(both) if self.smallest_margin is not None else None
+    def needed(self) -> float:
+        """The margin that would have passed, the A/A pair's included; NaN if none is known."""
+        own, of_pair = self.decision.smallest_margin, self.control.smallest_margin
+        return own if math.isnan(own) or math.isnan(of_pair) else max(own, of_pair)
+
+    def ended(self, verdict: str, reason: str) -> Finding:
+        """The finding with its verdict."""
+        return replace(self, verdict=verdict, reason=reason)
+
+    def concluded(self, same: str, different: str, neither: str) -> Finding:
+        """The finding with the verdict that its decision gives, and the reason of that one."""
+        outcome = self.decision.outcome
+        reasons = {outcomes.EQUIVALENT: same, outcomes.DIFFERENT: different}
+        return self.ended(_VERDICT[outcome], reasons.get(outcome, neither))
+
+    def columns(self) -> dict[str, Any]:
+        """The columns that the table of evidence has of a finding."""
+        own, of_pair = self.decision.columns(), self.control.columns()
+        numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
+        named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
+        return {
+            **{name: getattr(self, name) for name in (*named, "identity")},
+            **{name: own[name] for name in (*numbers, "smallest_margin")},
+            "control": self.control.outcome,
+            **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},
+        }
+
+
+def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
+    """A finding about a cell or a series, still without its verdict."""
+    named = ("case", "metric", "arm", "against", "identity")
+    return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
 
 
 def absent(missing: Absent) -> Finding:
     """The finding where the dataset holds no such comparison."""
-    return Finding(
-        case="",
-        metric=missing.metric,
-        arm=missing.arm,
-        against=missing.against,
-        verdict=terms.NOT_TESTED,
-        reason=missing.reason,
+    return Finding("", missing.metric, missing.arm, missing.against).ended(
+        terms.NOT_TESTED, missing.reason
     )
 
 
-def in_cell(cell: Cell, verdict: str, reason: str, **facts: Any) -> Finding:
-    """A finding about a cell."""
-    return Finding(
-        **{
-            "case": cell.case,
-            "metric": cell.metric,
-            "arm": cell.arm,
-            "against": cell.against,
-            "verdict": verdict,
-            "reason": reason,
-            "blocks": cell.blocks,
-            "identity": cell.identity,
-            **facts,
-        }
-    )
-
-
-def too_few(cell: Cell, blocks: int, needed: int = 2) -> Finding:
+def too_few(subject: Cell | Series, blocks: int, reason: str, **facts: Any) -> Finding:
     """The finding where too few blocks count."""
+    open_finding = about(subject, Decision(blocks), **facts, strain=math.inf)
+    return open_finding.ended(terms.INCONCLUSIVE, reason)
+
+
+def too_few_in(cell: Cell, blocks: int, needed: int = 2) -> Finding:
+    """The same of one cell, with the commonest reason why its runs do not count."""
     reason = f"too few blocks: {blocks} of at least {needed}"
-    if cell.shortage:
-        reason += f" ({cell.shortage})"
-    return in_cell(cell, terms.INCONCLUSIVE, reason, blocks=blocks, unit=cell.unit, strain=math.inf)
+    reason += f" ({cell.shortage})" if cell.shortage else ""
+    return too_few(cell, blocks, reason, unit=cell.unit)
 
 
-def described(values: np.ndarray, ratio: bool) -> dict[str, float]:
-    """Estimate and intervals of at least two effects, exponentiated for ratios."""
-    found = estimate.estimate(values)
-    numbers = {
-        "estimate": found.mean,
-        "low95": found.interval95[0],
-        "high95": found.interval95[1],
-        "low90": found.interval90[0],
-        "high90": found.interval90[1],
-    }
-    return {name: math.exp(value) if ratio else value for name, value in numbers.items()}
+def control(effects: Effects, margin: float, ratio: bool = True) -> Decision:
+    """What the A/A pair gives at a margin."""
+    return decide(effects, margin, ratio) if len(effects) >= 2 else WITHOUT_CONTROL
 
 
-def control(values: np.ndarray, bound: float, ratio: bool) -> dict[str, Any]:
-    """What the A/A pair gives at a bound in the unit of its effects."""
-    if len(values) < 2:
-        return {"control": NO_CONTROL}
-    found = described(values, ratio)
-    limit = max(abs(end) for end in estimate.t_interval(values, 0.90))
-    return {
-        "control": effects.outcome(values, bound),
-        "control_estimate": found["estimate"],
-        "control_low95": found["low95"],
-        "control_high95": found["high95"],
-        "control_margin": math.expm1(limit) if ratio else limit,
-    }
+def tested(subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, margin: float) -> Finding:
+    """The equivalence test of log ratios, and of the A/A pair's at the same margin."""
+    decision = decide(logs, margin)
+    return about(
+        subject,
+        decision,
+        control=control(of_pair, margin),
+        unit=wording.RATIO,
+        p_value=decision.p_equivalence,
+        p_against=p_outside(logs, math.log1p(margin)),
+        strain=decision.smallest_margin / margin,
+    )
 
 
 def gated(found: Finding, proves_sameness: bool) -> Finding:
@@ -138,36 +144,23 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     if found.verdict in (terms.NOT_TESTED, terms.INCONCLUSIVE):
         return found
     if found.identity in CONFOUNDED:
-        return _stopped(found, f"confounded: {found.identity}; {found.reason}")
-    if found.control == outcomes.DIFFERENT:
-        return _stopped(found, f"the A/A pair differs from itself{_own(found)}; {found.reason}")
-    if (
-        proves_sameness
-        and found.verdict == terms.SUPPORTED
-        and found.control != outcomes.EQUIVALENT
-    ):
-        if found.control == NO_CONTROL:
-            return _stopped(found, f"no A/A pair; {found.reason}")
-        would = (
-            f"the A/A pair is not equivalent; {margin_text(found.needed, found.unit)} would pass"
-        )
-        return _stopped(found, would, strain=max(found.strain, 1.0))
-    return found
+        reason = f"confounded: {found.identity}; {found.reason}"
+        return found.ended(terms.INCONCLUSIVE, reason)
+    says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    objection = objection_of(found.control.outcome, says_same)
+    if not objection:
+        return found
+    if objection == CONTROL_DIFFERS:
+        reason = f"the A/A pair differs from itself{_own(found)}; {found.reason}"
+        return found.ended(terms.INCONCLUSIVE, reason)
+    if objection == NO_CONTROL:
+        return found.ended(terms.INCONCLUSIVE, f"{NO_CONTROL}; {found.reason}")
+    would = wording.margin(found.needed, found.unit)
+    reason = f"the A/A pair is not equivalent; {would} would pass"
+    return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
 
 
 def _own(found: Finding) -> str:
     """The A/A pair's interval, where the rule gives one."""
-    if found.control_low95 is None or found.control_high95 is None:
-        return ""
-    return f": {terms.interval(found.control_low95, found.control_high95, found.unit)}"
-
-
-def margin_text(margin: float, unit: str) -> str:
-    """A margin in words, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference."""
-    if unit == terms.RATIO:
-        return f"±{terms.percent(math.ceil(round(margin * 1e4, 6)) / 1e4)}"
-    return f"±{terms.number(margin)} {unit}".strip()
-
-
-def _stopped(found: Finding, reason: str, **facts: Any) -> Finding:
-    return replace(found, verdict=terms.INCONCLUSIVE, reason=reason, **facts)
+    low, high = found.control.interval95
+    return "" if math.isnan(low) else f": {wording.interval(low, high, found.unit)}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from parity.claims.published import COLUMNS, Published
+from parity.claims.judging_data import Selection
+from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
-from parity.claims.selection import Selection
+from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked, schema
 
@@ -46,7 +45,7 @@ class Claim:
 
     Attributes:
         statement: in our words.
-        scales: what a `machine` and what a `cluster` can say of it.
+        capability: what a `machine` and what a `cluster` can say of it (`scales` in the file).
         tests: all must hold; empty if `not_tested` says why there is none.
         published: what the paper gives for it, for people.
         values: the published numbers of this claim by `<metric>/<runtime>`.
@@ -59,7 +58,7 @@ class Claim:
     statement: str
     where: str
     published: str
-    scales: Mapping[str, str]
+    capability: Mapping[str, str]
     tests: tuple[Test, ...]
     not_tested: str
     values: Mapping[str, Published]
@@ -91,11 +90,6 @@ class Register:
     claims: tuple[Claim, ...]
 
 
-def canonical(document: Any) -> str:
-    """A document as JSON, the same text for the same content."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
 def load_register(path: Path, published: Path) -> Register:
     """The claims register, checked.
 
@@ -108,7 +102,7 @@ def load_register(path: Path, published: Path) -> Register:
             a published number that is not there; with the claim.
     """
     document = load_checked(path, "claims")
-    numbers = _published(published)
+    numbers = load_published(published)
     repeated = [name for name, count in Counter(c["id"] for c in document["claims"]).items()
                 if count > 1]  # fmt: skip
     if repeated:
@@ -143,7 +137,7 @@ def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str
         statement=entry["claim"],
         where=entry["where"],
         published=entry["published"],
-        scales=entry["scales"],
+        capability=entry["scales"],
         tests=tuple(tests),
         not_tested=entry.get("not_tested", ""),
         values=values,
@@ -196,31 +190,3 @@ def _test(
         cells=Selection.of(entry["cells"]),
         instead_of=entry.get("instead_of", ""),
     )
-
-
-def _published(path: Path) -> dict[str, dict[str, Published]]:
-    """The published numbers by claim and `<metric>/<runtime>`.
-
-    Raises:
-        UserError: other columns, a value that is no number, or a key given twice.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), tuple(reader.fieldnames or ())
-    except OSError as error:
-        raise UserError(f"the published numbers cannot be read: {error}", where=str(path)) from None
-    if columns != COLUMNS:
-        raise UserError(
-            "the columns are not those of published claims",
-            where=str(path),
-            allowed=", ".join(COLUMNS),
-        )
-    found: dict[str, dict[str, Published]] = {}
-    for line, row in enumerate(rows, start=2):
-        where, key = f"{path}: line {line}", f"{row['metric']}/{row['runtime']}"
-        of_claim = found.setdefault(row["claim"], {})
-        if key in of_claim:
-            raise UserError(f"{row['claim']} has {key} twice", where=where)
-        of_claim[key] = Published.of(row, where)
-    return found

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
-from parity.claims import terms
-from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import Finding, absent
+from parity.analysis.identity import worst
+from parity.claims.judging_data import Absent, Cell, Scope
+from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"
 
@@ -34,50 +33,43 @@ class Series:
         return " + ".join(cell.case for cell in self.cells)
 
     @property
+    def metric(self) -> str:
+        """The metric of all its cells."""
+        return self.cells[0].metric
+
+    @property
+    def arm(self) -> str:
+        """The arm of all its cells."""
+        return self.cells[0].arm
+
+    @property
+    def against(self) -> str:
+        """The arm that it is compared with."""
+        return self.cells[0].against
+
+    @property
     def identity(self) -> str:
         """The worst that any of its cells says about the binaries."""
-        found = {cell.identity for cell in self.cells}
-        order = (BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME)
-        return next(name for name in order if name in found)
+        return worst(cell.identity for cell in self.cells)
 
-    def frame(self, value: str, control: bool = False) -> pd.DataFrame:
-        """Columns block, level and `value`: the log cost ratio.
+    def complete(self, value: str, control: bool = False) -> pd.DataFrame:
+        """Columns block, level and `value`, the log cost ratio, of blocks with every level.
 
         Args:
             control: of the A/A pair instead of the arm.
         """
         rows = [
-            {"block": number, "level": level, value: log}
+            (number, level, log)
             for level, cell in zip(self.levels, self.cells, strict=True)
-            for number, log in (cell.control_logs() if control else cell.logs_by_number()).items()
+            for number, log in cell.logs_by_number(control).items()
         ]
-        return pd.DataFrame(rows, columns=["block", "level", value])
-
-    def complete(self, value: str, control: bool = False) -> pd.DataFrame:
-        """The rows of `frame` whose block holds every level."""
-        frame = self.frame(value, control)
+        frame = pd.DataFrame(rows, columns=["block", "level", value])
         counts = frame.groupby("block")["level"].transform("size")
         return frame[counts == len(self.cells)]
 
-    def finding(self, verdict: str, reason: str, **facts: Any) -> Finding:
-        """A finding about the whole series."""
-        first = self.cells[0]
-        return Finding(
-            **{
-                "case": self.case,
-                "metric": first.metric,
-                "arm": first.arm,
-                "against": first.against,
-                "verdict": verdict,
-                "reason": reason,
-                "identity": self.identity,
-                **facts,
-            }
-        )
 
-
-def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Finding]]:
-    """The series of a test, and findings for what is none.
+def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Absent]]:
+    """The series of a test, and what is none.
 
     Cases belong into one series if they differ in nothing else; along nodes, ranks may
     grow with them.
@@ -92,24 +84,24 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Fi
     if scope.cells and not grouped:
         first = scope.cells[0]
         reason = f"no case of {first.benchmark} has a parameter {along}"
-        return [], [absent(Absent(first.metric, first.arm, first.against, reason))]
-    found, missing = [], []
+        return [], [Absent(first.metric, first.arm, first.against, reason)]
+    whole, missing = [], []
     for cells in grouped.values():
         ordered = sorted(cells, key=lambda cell: float(cell.parameters[along]))
         levels = {cell.parameters[along] for cell in cells}
         if len(levels) == len(cells) >= fewest:
-            found.append(Series(along, tuple(ordered)))
+            whole.append(Series(along, tuple(ordered)))
             continue
         reason = (
-            f"{terms.counted(len(levels), 'level')} of {along}, {fewest} are needed"
+            f"{counted(len(levels), 'level')} of {along}, {fewest} are needed"
             if len(levels) < fewest
             else f"several cases for one level of {along}"
         )
-        missing.append(absent(Absent(cells[0].metric, cells[0].arm, cells[0].against, reason)))
-    return found, list(dict.fromkeys(missing))
+        missing.append(Absent(cells[0].metric, cells[0].arm, cells[0].against, reason))
+    return whole, list(dict.fromkeys(missing))
 
 
-def _others(parameters: Mapping[str, Any], along: str) -> Iterable[tuple[str, str]]:
+def _others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
     rest = {name: value for name, value in parameters.items() if name != along}
     if along == NODES and RANKS in rest:
         rest[RANKS] = parameters[RANKS] / parameters[NODES]

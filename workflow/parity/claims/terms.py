@@ -1,9 +1,6 @@
-"""The words of verdicts, and numbers as reasons say them."""
+"""The words of verdicts."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Iterable
 
 SUPPORTED = "supported"
 CONTRADICTED = "contradicted"
@@ -14,48 +11,3 @@ NOT_TESTED = "not-tested"
 # All verdicts. If several conditions must hold, the first of these that one of them has
 # is the verdict on all.
 VERDICTS = (CONTRADICTED, DIFFERS, NOT_TESTED, INCONCLUSIVE, ORDER_OK, SUPPORTED)
-
-RATIO = "ratio"
-
-
-def number(value: float, digits: int | None = None) -> str:
-    """A number with that many decimals, or with about three significant digits."""
-    if digits is not None:
-        return f"{value:.{digits}f}"
-    magnitude = abs(value)
-    if magnitude and (magnitude >= 1e5 or magnitude < 1e-3):
-        return f"{value:.3g}"
-    return f"{value:.{3 if magnitude < 10 else 1 if magnitude < 1000 else 0}f}"
-
-
-def decimals(low: float, high: float, unit: str) -> int:
-    """As many decimals as an interval deserves: three for ratios, else two digits of its width."""
-    width = (high - low) / 2
-    if unit == RATIO or not (math.isfinite(width) and width > 0):
-        return 3
-    return min(3, max(0, 1 - math.floor(math.log10(width))))
-
-
-def percent(fraction: float) -> str:
-    """A fraction in per cent, such as `1 %` or `0.76 %`."""
-    value = 100 * fraction
-    digits = 0 if abs(value) >= 9.95 or abs(value - round(value)) < 1e-9 else 2
-    return f"{value:.{digits}f} %"
-
-
-def interval(low: float, high: float, unit: str = RATIO) -> str:
-    """An interval with its unit: `[9, 63] MiB`; ratios have none."""
-    digits = decimals(low, high, unit)
-    text = f"[{number(low, digits)}, {number(high, digits)}]"
-    return text if unit == RATIO else f"{text} {unit}"
-
-
-def counted(count: int, what: str) -> str:
-    """A count of things: `1 block`, `2 blocks`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def listed(items: Iterable[object]) -> str:
-    """Things in a row: `a, b and c`."""
-    texts = [str(item) for item in items]
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))

@@ -10,21 +10,24 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import estimate, tables
+from parity.analysis import tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
+from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, registration, terms
-from parity.claims.cells import Absent, Material
 from parity.claims.finding import Finding, absent, gated
+from parity.claims.judging_data import Absent, JudgingData, resolve
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
-from parity.claims.resolving import resolve
 from parity.claims.rules import rules
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
+from parity.core.wording import counted, number
+from parity.plan.system_kind import CLUSTER, MACHINE
 
-MACHINE, ON_CLUSTER, NONE = "machine", "cluster", "none"
+# A system that cannot test a claim at all has this as its capability.
+NO_CAPABILITY = "none"
 MAGNITUDE, ANCHOR = "magnitude", "anchor"
 
 
@@ -37,19 +40,20 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim with its findings.
+class Verdict:
+    """What a claim ends as, with all that it rests on.
 
     Attributes:
+        capability: what this kind of system can test of the claim.
         findings: each with the number of its test.
-        ended: verdict and reason.
         p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """
 
     claim: Claim
     capability: str
-    findings: tuple[tuple[int, Finding], ...]
-    ended: tuple[str, str]
+    verdict: str
+    reason: str
+    findings: tuple[tuple[int, Finding], ...] = ()
     p_adjusted: float | None = None
 
     @property
@@ -58,51 +62,55 @@ class Judged:
         return tuple(finding for _, finding in self.findings)
 
 
+@dataclass(frozen=True)
+class Stamp:
+    """What the rule, the plan and the code of a verdict were."""
+
+    registration: str
+    fingerprint: str
+    plan_sha256: str
+
+
 def judge(
     register: Register,
     dataset: Dataset,
     analysis: Analysis,
     registrations: Sequence[Registration],
-    label: str,
 ) -> Judgement:
-    """Judge every claim.
-
-    Args:
-        label: kind of the system that measured, such as vm (see `parity.claims.system_kind`).
-    """
-    material = Material(dataset, analysis, label)
-    judged = _adjusted([_judged(claim, material) for claim in register.claims])
-    stamp = _stamp(dataset, registrations)
+    """Judge every claim."""
+    data = JudgingData(dataset, analysis)
+    judged = _adjusted([_judged(claim, data) for claim in register.claims])
+    stamp = _stamps(dataset, registrations)
     verdicts = [
-        {"position": position, **_row(one, material), **stamp(one.claim)}
+        {"position": position, **_row(one, data), **asdict(stamp(one.claim))}
         for position, one in enumerate(judged, start=1)
     ]
     evidence = [row for one in judged for row in _evidence(one)]
     return Judgement(tables.frame(VERDICTS, verdicts), tables.frame(EVIDENCE, evidence))
 
 
-def _judged(claim: Claim, material: Material) -> Judged:
+def _judged(claim: Claim, data: JudgingData) -> Verdict:
     """A claim before its family is looked at."""
-    where = ON_CLUSTER if material.cluster else MACHINE
-    capability = claim.scales[where]
+    support = data.kind.support
+    capability = claim.capability[support]
     if claim.not_tested:
-        return Judged(claim, capability, (), (terms.NOT_TESTED, claim.not_tested))
-    if capability == NONE and any(test.rule != ANCHOR for test in claim.tests):
-        other = claim.scales[MACHINE if material.cluster else ON_CLUSTER]
-        reason = f"this kind of system ({material.label}) cannot test it"
-        reason += "; a cluster can" if where == MACHINE and other != NONE else ""
-        return Judged(claim, capability, (), (terms.NOT_TESTED, reason))
-    found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, material)]
+        return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
+    if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
+        reason = f"this kind of system ({data.kind.label}) cannot test it"
+        if support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
+            reason += "; a cluster can"
+        return Verdict(claim, capability, terms.NOT_TESTED, reason)
+    found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, data)]
     corrected = conjunction.corrected([finding for _, finding in found])
-    numbered = tuple(zip((number for number, _ in found), corrected, strict=True))
-    ended = conjunction.verdict(corrected), conjunction.reason(corrected)
-    return Judged(claim, capability, numbered, ended)
+    numbered = tuple(zip((test for test, _ in found), corrected, strict=True))
+    verdict, reason = conjunction.verdict(corrected), conjunction.reason(corrected)
+    return Verdict(claim, capability, verdict, reason, numbered)
 
 
-def _findings(test: Test, claim: Claim, material: Material) -> tuple[Finding, ...]:
+def _findings(test: Test, claim: Claim, data: JudgingData) -> list[Finding]:
     """What a test finds, after all gates."""
     rule = rules()[test.rule]
-    scope = resolve(test.cells, material, rule.against(test.options), claim.values)
+    scope = resolve(test.cells, data, rule.against(test.options), claim.values)
     found = [absent(missing) for missing in scope.absent]
     if scope.cells:
         found += rule.findings(test.options, scope)
@@ -110,112 +118,97 @@ def _findings(test: Test, claim: Claim, material: Material) -> tuple[Finding, ..
         found = [absent(Absent(test.cells.metric, "", "", "the dataset has too few arms for it"))]
     if rule.compares:
         found = [gated(finding, rule.proves_sameness) for finding in found]
-    if claim.kind == MAGNITUDE and not material.cluster:
+    if claim.kind == MAGNITUDE and data.kind.support == MACHINE:
         found = conjunction.on_one_machine(found)
-    return tuple(found)
+    return found
 
 
-def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
+def _adjusted(judged: Sequence[Verdict]) -> list[Verdict]:
     """The claims after Holm's correction within each family: study and kind.
 
     Members of a family are its claims with a one-sided rule that this dataset can decide.
     A verdict that does not survive is inconclusive.
     """
-    families: dict[tuple[str, str], list[int]] = {}
+    families: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     for place, one in enumerate(judged):
-        if _is_member(one):
-            families.setdefault((one.claim.study, one.claim.kind), []).append(place)
-    found = list(judged)
-    for places in families.values():
-        family = [judged[place] for place in places]
-        for_ = holm([conjunction.p_value(one.all) for one in family])
-        against = holm([conjunction.p_against(one.all) for one in family])
-        for place, *adjusted in zip(places, for_, against, strict=True):
-            found[place] = _after(judged[place], len(places), *adjusted)
-    return found
+        p, against = conjunction.p_value(one.all), conjunction.p_against(one.all)
+        if _is_member(one) and p is not None and against is not None:
+            family = families.setdefault((one.claim.study, one.claim.kind), [])
+            family.append((place, p, against))
+    after = list(judged)
+    for members in families.values():
+        places, for_it, against_it = zip(*members, strict=True)
+        for place, *adjusted in zip(places, holm(for_it), holm(against_it), strict=True):
+            after[place] = _after(judged[place], len(places), *adjusted)
+    return after
 
 
-def _is_member(one: Judged) -> bool:
+def _is_member(one: Verdict) -> bool:
     one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
-    found = [finding for number, finding in one.findings if number in one_sided]
-    decided = all(finding.p_against is not None for finding in found)
-    return bool(found) and decided and one.ended[0] != terms.NOT_TESTED
+    decided = [f.p_against is not None for number, f in one.findings if number in one_sided]
+    return bool(decided) and all(decided) and one.verdict != terms.NOT_TESTED
 
 
-def _after(one: Judged, size: int, adjusted: float, against: float) -> Judged:
+def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
     """A claim of a family of that size, with its two adjusted p."""
-    verdict, reason = one.ended
-    positive = verdict in (terms.SUPPORTED, terms.ORDER_OK)
-    negative = verdict in conjunction.AGAINST
+    negative = one.verdict in conjunction.AGAINST
+    positive = one.verdict in (terms.SUPPORTED, terms.ORDER_OK)
     p = adjusted if positive else against
-    if (positive or negative) and p >= estimate.ALPHA:
-        family = terms.counted(size, "claim")
-        reason = f"p = {terms.number(p)} after Holm's correction for {family}; {reason}"
-        verdict = terms.INCONCLUSIVE
-    return replace(one, ended=(verdict, reason), p_adjusted=adjusted)
+    one = replace(one, p_adjusted=adjusted)
+    if not (positive or negative) or p < ALPHA:
+        return one
+    family = counted(size, "claim")
+    reason = f"p = {number(p)} after Holm's correction for {family}; {one.reason}"
+    return replace(one, verdict=terms.INCONCLUSIVE, reason=reason)
 
 
-def _row(one: Judged, material: Material) -> dict[str, Any]:
-    """A claim's row, without what is stamped on it."""
-    claim, (verdict, reason) = one.claim, one.ended
-    tested = verdict != terms.NOT_TESTED
-    most = conjunction.decisive(one.all) if tested else None
-    proxies = dict.fromkeys(test.instead_of for test in claim.tests if test.instead_of)
-    numbers = ("estimate", "low95", "high95", "margin")
+def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
+    """A claim's row, without its stamp."""
+    claim, tested = one.claim, one.verdict != terms.NOT_TESTED
+    most = conjunction.decisive(one.all) if tested else Finding("", "", "", "")
+    numbers = most.decision.columns()
+    copied = ("study", "kind", "statement", "where", "published")
     return {
         "claim": claim.id,
-        "study": claim.study,
-        "kind": claim.kind,
-        "statement": claim.statement,
-        "where": claim.where,
-        "published": claim.published,
-        "scale": material.label,
+        **{name: getattr(claim, name) for name in copied},
+        "scale": data.kind.label,
         "capability": one.capability,
-        "verdict": verdict,
-        "reason": reason,
-        **{name: getattr(most, name) if most else None for name in numbers},
-        "smallest_margin": most.needed if most else None,
-        "unit": most.unit if most else "",
+        "verdict": one.verdict,
+        "reason": one.reason,
+        **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
+        "smallest_margin": most.needed,
+        "unit": most.unit,
         **conjunction.counts(one.all),
         "control": conjunction.control(one.all),
         "p_value": conjunction.p_value(one.all) if tested else None,
         "p_adjusted": one.p_adjusted,
-        "proxy": "; ".join(proxies),
-        "dataset": material.dataset.name,
+        "proxy": "; ".join(dict.fromkeys(t.instead_of for t in claim.tests if t.instead_of)),
+        "dataset": data.dataset.name,
     }
 
 
-def _stamp(
-    dataset: Dataset, registrations: Sequence[Registration]
-) -> Callable[[Claim], dict[str, str]]:
+def _stamps(dataset: Dataset, registrations: Sequence[Registration]) -> Callable[[Claim], Stamp]:
     """The function that says what a verdict's rule, plan and code were."""
     digest, code = dataset.plan_sha256, digest_of(Path(__file__))
     plan = (registration.plan_name(dataset.plan), digest)
     started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
     first_run = min(started, default="")
 
-    def of_claim(claim: Claim) -> dict[str, str]:
-        stamped = (claim.id, claim.sha256)
+    def of_claim(claim: Claim) -> Stamp:
         together = f"{claim.sha256}\n{digest}\n{code}\n"
-        return {
-            "registration": registration.status(registrations, stamped, plan, first_run),
-            "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
-            "plan_sha256": digest,
-        }
+        return Stamp(
+            registration.status(registrations, (claim.id, claim.sha256), plan, first_run),
+            hashlib.sha256(together.encode()).hexdigest(),
+            digest,
+        )
 
     return of_claim
 
 
-def _evidence(one: Judged) -> list[dict[str, Any]]:
+def _evidence(one: Verdict) -> list[dict[str, Any]]:
     """One row for each finding."""
-    names = {column.name for column in EVIDENCE.columns}
     rule_of = {test.number: test.rule for test in one.claim.tests}
     return [
-        {
-            "claim": one.claim.id,
-            "test": number,
-            "rule": rule_of[number],
-            **{key: value for key, value in asdict(finding).items() if key in names},
-        }
-        for number, finding in one.findings
+        {"claim": one.claim.id, "test": test, "rule": rule_of[test], **finding.columns()}
+        for test, finding in one.findings
     ]

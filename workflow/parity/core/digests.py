@@ -69,9 +69,9 @@ def _manifest_lines(root: Path) -> Iterator[bytes]:
 
 
 def _file_hash(path: Path) -> str:
-    found = hashlib.sha256()
+    state = hashlib.sha256()
     # Most files of an image are smaller than one piece.
     with path.open("rb", buffering=0) as file:
         while piece := file.read(_PIECE_BYTES):
-            found.update(piece)
-    return found.hexdigest()
+            state.update(piece)
+    return state.hexdigest()

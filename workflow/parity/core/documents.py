@@ -2,7 +2,8 @@
 
 A document is a `msgspec` struct: frozen, its fields typed, unknown ones refused, and fast to
 import and to read, which counts in every job. Its class, and the functions that read and
-write its file, lie in the package that owns it.
+write its file, lie in the package that owns it. A `Format` says which version of it is
+read here, and how older ones become it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -24,6 +27,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 D = TypeVar("D")
+Content = dict[str, Any]
 
 # The end of msgspec's messages: where in the document the problem is.
 _PLACE = re.compile(r" - at `(key in )?\$?(?P<key>[^`]*)`$")
@@ -69,7 +73,7 @@ def as_document(content: Any, kind: type[D], where: str) -> D:
         match = _PLACE.search(said)
         key = match["key"].lstrip(".") if match else ""
         raise UserError(
-            f"this is no {kind.__name__.lower()}: {_PLACE.sub('', said)}",
+            f"this is no {_name_of(kind)}: {_PLACE.sub('', said)}",
             where=f"{where}: {key}" if key else where,
             action="restore the file, or let the workflow make it anew",
         ) from None
@@ -94,6 +98,91 @@ def read_text(path: Path) -> str:
 def read_document(path: Path, kind: type[D]) -> D:
     """The document in a file; raises UserError as `parse_json` and `as_document` do."""
     return as_document(parse_json(read_text(path), str(path)), kind, str(path))
+
+
+def _name_of(kind: type) -> str:
+    """A class's name as people say it: `block record`."""
+    return re.sub(r"(?<=.)(?=[A-Z])", " ", kind.__name__).lower()
+
+
+def _version_said(content: Mapping[str, Any]) -> Any:
+    return content.get("version")
+
+
+@dataclass(frozen=True)
+class Format(Generic[D]):
+    """How a document is read: its class, its version, and how older shapes become it.
+
+    All that read it raise a UserError with file and key if there is no such document.
+
+    Attributes:
+        upgrades: by version, what turns a content of it into one of the next.
+        shape: the version that a content has; some of the oldest do not say it rightly.
+        file: its name in a folder, where it always has the same.
+    """
+
+    kind: type[D]
+    version: int
+    upgrades: Mapping[int, Callable[[Content], Content]] = field(default_factory=dict)
+    shape: Callable[[Mapping[str, Any]], Any] = _version_said
+    file: str = ""
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has the document's file."""
+        return (folder / self.file).exists()
+
+    def read_in(self, folder: Path) -> D:
+        """The document in a folder."""
+        return self.read(folder / self.file)
+
+    def write_in(self, folder: Path, document: D) -> None:
+        """Write the document's file in a folder, whole or not at all."""
+        write_document(folder / self.file, document)
+
+    def read(self, path: Path) -> D:
+        """The document in a file."""
+        return self.parse(read_text(path), str(path))
+
+    def parse(self, text: str | bytes, where: str) -> D:
+        """The document in a text; `where` says in a message which text it is."""
+        newest = self._newest(parse_json(text, where), where)
+        return as_document(newest, self.kind, where)
+
+    def _newest(self, content: Any, where: str) -> Any:
+        """The content in the present shape; what is no object is left to the class to refuse."""
+        if not isinstance(content, dict):
+            return content
+        version = self.shape(content)
+        if type(version) is not int or version not in {*self.upgrades, self.version}:
+            first = min([*self.upgrades, self.version])
+            raise UserError(
+                f"a {_name_of(self.kind)} of version {version!r} is not known here",
+                where=f"{where}: version",
+                allowed=f"{first} to {self.version}" if first < self.version else str(first),
+                action="read it with the version of Parity that wrote it, or make it anew",
+            )
+        while version < self.version:
+            content = self.upgrades[version](content)
+            version += 1
+        return content | {"version": self.version}
+
+
+def in_parts(content: Content, key: str, change: Callable[[Content], Content]) -> Content:
+    """The content with the object, or each object of the list, at `key` changed.
+
+    What is neither is left as it is, for the document's class to refuse.
+    """
+    part = content.get(key)
+    if isinstance(part, dict):
+        return content | {key: change(part)}
+    if isinstance(part, list):
+        return content | {key: [change(each) if isinstance(each, dict) else each for each in part]}
+    return content
+
+
+def unchanged(content: Content) -> Content:
+    """The upgrade between two versions that differ in nothing but the number."""
+    return content
 
 
 def write_document(path: Path, document: Any) -> None:

@@ -22,7 +22,8 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON document that `write_json` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -75,7 +75,8 @@ def _whole_pattern(
         yield jsonschema.ValidationError(f"{value!r} does not match {pattern}")
 
 
-_Validator = jsonschema.validators.extend(
+# The stubs have no types for `extend`.
+_Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
     jsonschema.Draft202012Validator, {"pattern": _whole_pattern}
 )
 
@@ -86,7 +87,8 @@ def schema(name: str) -> dict[str, Any]:
     text = SCHEMAS[name].read_text(encoding="utf-8")
     # Every job reads the schemas. libyaml takes a fifth of the time, but its messages about
     # what people wrote are poorer, so theirs are read by Python.
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    rules: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return rules
 
 
 def check(document: Any, rules: dict[str, Any], where: str) -> None:
@@ -105,18 +107,20 @@ def check(document: Any, rules: dict[str, Any], where: str) -> None:
 
 def load_checked(path: Path | str, name: str) -> dict[str, Any]:
     """A YAML file checked against the schema of that name."""
-    document = load_yaml(path)
+    document: dict[str, Any] = load_yaml(path)
     check(document, schema(name), str(path))
     return document
 
 
 def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
     """What is wrong and what is allowed, in words, for the violations people make."""
-    value, rule = error.instance, error.validator_value
-    meaning = error.schema.get("description", "") if isinstance(error.schema, dict) else ""
+    value: Any = error.instance
+    rule: Any = error.validator_value
+    rules = error.schema if isinstance(error.schema, dict) else {}
+    meaning = rules.get("description", "")
     if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
-        patterns = error.schema.get("patternProperties", {})
+        known = rules.get("properties", {})
+        patterns = rules.get("patternProperties", {})
         unknown = sorted(str(key) for key in value if key not in known)
         allowed = sorted(known) + [f"names like {pattern}" for pattern in patterns]
         return f"unknown key: {', '.join(unknown)}", ", ".join(allowed)

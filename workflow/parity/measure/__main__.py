@@ -18,10 +18,10 @@ from parity.software.native import read_native
 def main() -> None:
     """Run the block that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True, help="plan.json of the campaign")
+    parser.add_argument("--plan", type=Path, required=True, help="the plan of the campaign")
     parser.add_argument("--block", required=True, help="id of the block")
-    parser.add_argument("--images", type=Path, required=True, help="images.json")
-    parser.add_argument("--native", type=Path, help="native.json of the programs Spack built")
+    parser.add_argument("--images", type=Path, required=True, help="the records of the images")
+    parser.add_argument("--native", type=Path, help="the record of what Spack built")
     parser.add_argument("--system", type=Path, required=True, help="the system's file")
     parser.add_argument("--folder", type=Path, required=True, help="where the block is kept")
     words = parser.parse_args()

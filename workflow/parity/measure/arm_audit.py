@@ -7,9 +7,11 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from msgspec import convert
 
 from parity.measure import inner_command
+from parity.measure.documents import Binary
 from parity.measure.timed_process import launch_environment
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
 from parity.software.binaries import audit_script, parse_audit
@@ -23,7 +25,7 @@ class AuditError(Exception):
 
 def audit_arm(
     arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]]
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+) -> tuple[tuple[Binary, ...], dict[str, str]]:
     """Identity of every benchmark's executables inside an arm, and where it really is.
 
     It also is the arm's first start in the block, which warms what a first start warms
@@ -33,7 +35,7 @@ def audit_arm(
         binaries: absolute paths by benchmark.
 
     Returns:
-        Rows of the BINARIES table without campaign and block; the evidence of the witness.
+        The executables in each benchmark's order; the evidence of the witness.
 
     Raises:
         AuditError: the arm cannot run the audit.
@@ -41,14 +43,14 @@ def audit_arm(
     paths = sorted({path for group in binaries.values() for path in group})
     witness = ["/bin/sh", "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
     answer = run_in_arm(arm, image, [*witness, *audit_script(paths)])
-    found = {row["path"]: row for row in parse_audit(answer.stdout)}
+    audited = {row["path"]: row for row in parse_audit(answer.stdout)}
     rows = [
-        {"arm": arm.name, "benchmark": benchmark, **found[path]}
+        {"arm": arm.name, "benchmark": benchmark, **audited[path]}
         for benchmark, group in binaries.items()
         for path in group
-        if path in found
+        if path in audited
     ]
-    return rows, inner_command.evidence(answer.stderr)
+    return convert(rows, tuple[Binary, ...]), inner_command.evidence(answer.stderr)
 
 
 def run_in_arm(

@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from parity.core.commands import answer_of
-from parity.core.files import write_json
 from parity.measure import inner_command, storage
+from parity.measure.block_folder import RECORD, STARTED
 from parity.measure.cleanup import clean_up
+from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
 from parity.measure.record import Order, Seen, record
@@ -27,14 +27,14 @@ from parity.runtimes.model import SCRATCH, Launch
 
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
 GRACE_SECONDS = 5.0
-SWEEP_SECONDS = 60.0
+CLEANUP_SECONDS = 60.0
 
 
 class AllocationLost(Exception):
     """The nodes are no longer ours, or one of them is gone: no fault of the run."""
 
 
-def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
+def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
     Args:
@@ -50,11 +50,15 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
     """
     launch = _launch(order, name, folder)
     work = storage.emptied(inner_command.WORK)
-    for file, text in order.program.files.items():
-        (work / file).write_text(text, encoding="utf-8")
-    started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    named = {"name": launch.name, "arm": order.arm.name, "ranks": order.program.ranks}
-    write_json(folder / storage.STARTED, named | {"started": started})
+    for name_of_file, text in order.program.files.items():
+        (work / name_of_file).write_text(text, encoding="utf-8")
+    started = Started(
+        name=launch.name,
+        arm=order.arm.name,
+        ranks=order.program.ranks,
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
+    STARTED.write_in(folder, started)
     load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
     try:
         seen = _run(order, launch, folder)
@@ -65,15 +69,15 @@ def make_attempt(order: Order, name: str, folder: Path) -> dict[str, Any]:
         raise
     storage.refuse_when_full(folder)
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
-    for file in sorted(file for pattern in order.program.collect for file in work.glob(pattern)):
-        if file.is_file():
+    for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
+        if path.is_file():
             (folder / "files").mkdir(exist_ok=True)
-            shutil.copyfile(file, folder / "files" / file.name)
-    written = record(order, seen, _stderr(folder), steal, load, started)
-    if written["reason"]:
+            shutil.copyfile(path, folder / "files" / path.name)
+    made = record(order, seen, _stderr(folder), steal, load, started.started)
+    if made.reason:
         _end_left_overs(order, launch)
-    write_json(folder / storage.RECORD, written)
-    return written
+    RECORD.write_in(folder, made)
+    return made
 
 
 def _launch(order: Order, name: str, folder: Path) -> Launch:
@@ -93,11 +97,10 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     storage.end_processes_in(inner_command.WORK)
     if not program.ranks or not order.launcher:
         return
-    sweep = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
-    sweep += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
-    nodes = len(order.hosts)
-    there = on_each_node(order.launcher, nodes, sweep)
-    answered, said = answer_of(there, seconds=SWEEP_SECONDS)
+    cleanup = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
+    cleanup += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
+    everywhere = on_each_node(order.launcher, len(order.hosts), cleanup)
+    answered, said = answer_of(everywhere, seconds=CLEANUP_SECONDS)
     if not answered:
         raise AllocationLost(said)
 

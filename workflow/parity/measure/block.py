@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.core.files import read_json, write_json
 from parity.measure import block_progress, history, storage
-from parity.measure.allocation import Allocation, this_allocation
+from parity.measure.allocation import this_allocation
 from parity.measure.attempt import AllocationLost, make_attempt
+from parity.measure.block_folder import BLOCK, RECORD, STARTED, read_sessions
 from parity.measure.cleanup import clean_up
-from parity.measure.node_check import ArmState
+from parity.measure.documents import ArmState, BlockRecord, NotStarted
 from parity.measure.record import Order
-from parity.measure.session import Session, begin_session, end_session, sessions
-from parity.plan.plan import Case, Plan
+from parity.measure.session import Session, begin_session, end_session
+from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
 from parity.software.images import ImageRecord
 
-BLOCK_VERSION = 1
-
-Reasons = dict[str, dict[str, str]]
-
 
 def run_block(
     plan: Plan,
-    block_id: str,
+    block_name: str,
     images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     folder: Path,
 ) -> None:
-    """Run a block in `folder`, which keeps every attempt ever made; write `block.json` last.
+    """Run a block in `folder`, which keeps every attempt ever made; write its record last.
 
     Args:
-        plan: the whole plan.
-        images: the records of the image formats, by format (results/images/images.json).
+        images: the records of the image formats, by format.
         expected: SHA-256 of the native programs by path, as their build recorded it; empty
             where it recorded none.
 
     Raises:
         UserError: the working folder is not ours, or we stand in it; the allocation is
-            not the block's, or was lost on the way.
+            not the block's, or was lost on the way; a file of the block is broken.
     """
-    block = plan.block(block_id)
+    block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
     storage.private_folder(SCRATCH)
     if Path.cwd().is_relative_to(SCRATCH):
@@ -58,181 +53,161 @@ def run_block(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",
             action="move the clone to another folder",
         )
-    allocation = this_allocation(system, block.get("nodes", 1))
+    allocation = this_allocation(system, block.nodes)
     # A workflow that was killed leaves its jobs running; the next one's wait for them here,
     # and find the block done.
-    before = (folder / "block.json").exists()
+    was_finished = BLOCK.is_in(folder)
     with storage.only_one(folder, "another job that runs this block"):
-        if before or not (folder / "block.json").exists():
-            _run_alone(plan, block, images, expected, system, allocation, folder)
-
-
-def _run_alone(
-    plan: Plan,
-    block: Mapping[str, Any],
-    images: Mapping[str, ImageRecord],
-    expected: Mapping[str, str],
-    system: System,
-    allocation: Allocation,
-    folder: Path,
-) -> None:
-    """Run a block that nobody else runs, while nobody else measures on this node."""
-    with storage.only_one(SCRATCH, "another measurement on this node"):
-        _end_interrupted(folder)
-        block_progress.begin(block, folder)
-        session = begin_session(plan, images, expected, system, allocation, folder)
-        not_started: Reasons = {}
-        numbered = enumerate(block["runs"], start=1)
-        for case, group in groupby(numbered, key=lambda pair: pair[1]["case"]):
-            not_started |= _run_case(plan, block, case, list(group), session, folder)
-        end_session(session, folder)
-        write_json(folder / "block.json", _summary(plan, block, folder, not_started))
-
-
-def _run_case(
-    plan: Plan,
-    block: Mapping[str, Any],
-    name: str,
-    group: Iterable[tuple[int, Mapping[str, Any]]],
-    session: Session,
-    folder: Path,
-) -> Reasons:
-    """Make the runs of a case, unless all of them are settled; why some cannot be started."""
-    case = plan.case(name)
-    program, problem = _program(case, plan.provider, session)
-    cannot: Reasons = {}
-    can: dict[str, Path] = {}
-    for _, entry in group:
-        why = problem or _cannot_start(session.states[entry["arm"]])
-        if why:
-            cannot[entry["run"]] = dict(zip(("reason", "detail"), why, strict=True))
-        else:
-            can[entry["run"]] = folder / "runs" / entry["run"]
-    digests = {
-        can[entry["run"]]: _digest(session.states[entry["arm"]])
-        for _, entry in group
-        if entry["run"] in can
-    }
-    settled = history.case_is_settled(digests, plan.attempts)
-    for position, entry in group:
-        if entry["run"] in can and not settled and program:
-            order = _order(block, case, entry, program, session)
-            _attempt_until_settled(order, can[entry["run"]], position, plan.attempts)
-        _show(block, position, entry["run"], cannot, folder)
-    return cannot
-
-
-def _attempt_until_settled(order: Order, run_folder: Path, position: int, most: int) -> None:
-    """Make attempts until one is good, or as many have failed as the study allows."""
-    while history.failures(history.records(run_folder)) < most:
-        attempt_folder = storage.new_attempt(run_folder)
-        number = attempt_folder.name.removeprefix("attempt-")
-        name = f"parity-{os.getpid()}-{position}-{number}"
-        try:
-            reason = make_attempt(order, name, attempt_folder)["reason"]
-        except AllocationLost as error:
-            raise UserError(
-                f"the allocation is no longer whole: {error}",
-                where=f"run {order.run}, on {', '.join(order.hosts)}",
-                action="start Snakemake again: it goes on with this block where it was",
-            ) from None
-        if not reason or reason in history.OF_THE_BLOCK:
+        if BLOCK.is_in(folder) and not was_finished:
             return
+        with storage.only_one(SCRATCH, "another measurement on this node"):
+            end_interrupted(folder)
+            block_progress.begin(block, folder)
+            session = begin_session(plan, images, expected, system, allocation, folder)
+            not_started = BlockRun(plan, block, session, folder).make_all_runs()
+            end_session(session, folder)
+            record = BlockRecord(
+                campaign=plan.campaign,
+                name=block.name,
+                number=block.number,
+                runs=block.runs,
+                sessions=read_sessions(folder),
+                not_started=not_started,
+            )
+            BLOCK.write_in(folder, record)
+
+
+def end_interrupted(folder: Path) -> None:
+    """Remove the containers that a killed runner left on this node.
+
+    Their processes are ended when the session checks the nodes.
+    """
+    for attempt in sorted(folder.glob("runs/*/attempt-*")):
+        if RECORD.is_in(attempt) or not STARTED.is_in(attempt):
+            continue
+        left = STARTED.read_in(attempt)
+        if arm := every_arm().get(left.arm):
+            state = (attempt / "state").resolve()
+            clean_up(arm, Launch(left.name, None, SCRATCH, state), left.ranks)
+
+
+@dataclass(frozen=True)
+class BlockRun:
+    """A block that a session makes the runs of, in its folder."""
+
+    plan: Plan
+    block: Block
+    session: Session
+    folder: Path
+
+    def make_all_runs(self) -> dict[str, NotStarted]:
+        """Make every run that is not settled; why those that cannot be started cannot."""
+        not_started: dict[str, NotStarted] = {}
+        for case, runs in groupby(self.block.runs, key=lambda run: run.case):
+            not_started |= self._make_case(self.plan.case(case), tuple(runs))
+        return not_started
+
+    def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
+        """Make the runs of a case, unless all of them are settled."""
+        program, problem = _program(case, self.plan.provider, self.session)
+        refusals = {run.name: problem or _refusal(self.session.states[run.arm]) for run in runs}
+        not_started = {name: why for name, why in refusals.items() if why}
+        digests = {
+            self._folder_of(run): self.session.states[run.arm].image_digest
+            for run in runs
+            if run.name not in not_started
+        }
+        settled = history.case_is_settled(digests, self.plan.attempts)
+        for run in runs:
+            why = not_started.get(run.name)
+            if program and not why and not settled:
+                self._attempt_until_settled(run, self._order(case, run, program))
+            self._show(run, why)
+        return not_started
+
+    def _order(self, case: Case, run: Run, program: Program) -> Order:
+        """What an attempt of the run is to do."""
+        arm, state, session = every_arm()[run.arm], self.session.states[run.arm], self.session
+        return Order(
+            run=run.name,
+            case=case.name,
+            arm=arm,
+            image=state.image,
+            recipe=state.recipe if arm.image_format else "",
+            program=program,
+            parameters=case.parameters,
+            timeout_seconds=case.timeout_seconds,
+            namespaces=session.namespaces,
+            hosts=session.allocation.hosts,
+            launcher=session.system.launcher,
+            block_gates=(*session.block_gates, state.gate),
+            max_steal_fraction=session.system.max_steal_fraction,
+            session=session.number,
+        )
+
+    def _attempt_until_settled(self, run: Run, order: Order) -> None:
+        """Make attempts until one is good, or as many have failed as the study allows."""
+        run_folder = self._folder_of(run)
+        while history.failures(history.attempts_of(run_folder)) < self.plan.attempts:
+            attempt_folder = storage.new_attempt(run_folder)
+            number = attempt_folder.name.removeprefix("attempt-")
+            name = f"parity-{os.getpid()}-{self._position(run)}-{number}"
+            try:
+                reason = make_attempt(order, name, attempt_folder).reason
+            except AllocationLost as error:
+                raise UserError(
+                    f"the allocation is no longer whole: {error}",
+                    where=f"run {run.name}, on {', '.join(order.hosts)}",
+                    action="start Snakemake again: it goes on with this block where it was",
+                ) from None
+            if not reason or reason in history.OF_THE_BLOCK:
+                return
+
+    def _show(self, run: Run, why: NotStarted | None) -> None:
+        """One line of progress: how the run ended, or why it did not start; and count it."""
+        if why:
+            reason = said = why.reason
+        else:
+            attempts = history.attempts_of(self._folder_of(run))
+            reason, good = history.last_reason(attempts), history.good_record(attempts)
+            said = f"{good.wall_seconds:.2f} s" if good else reason
+        block_progress.count(run.name, reason, why is None, self.folder)
+        place = f"{self._position(run):>3}/{len(self.block.runs)}"
+        print(f"{self.block.name}  {place}  {run.name:<32} {said}", flush=True)
+
+    def _folder_of(self, run: Run) -> Path:
+        return self.folder / "runs" / run.name
+
+    def _position(self, run: Run) -> int:
+        return 1 + self.block.runs.index(run)
 
 
 def _program(
     case: Case, provider: str, session: Session
-) -> tuple[Program | None, tuple[str, str] | None]:
+) -> tuple[Program | None, NotStarted | None]:
     """The program of a case on this node, or why there is none."""
-    benchmark = case["benchmark"]
-    presence = session.benchmarks[benchmark]
+    presence = session.benchmarks[case.benchmark]
     if not presence.available:
-        return None, ("not-tested", f"{benchmark}: {presence.reason}")
+        return None, _not_tested(f"{case.benchmark}: {presence.reason}")
     try:
-        provided = benchmarks()[benchmark].provided_by(provider)
-        program = provided.program(case["parameters"], session.node)
+        provided = benchmarks()[case.benchmark].provided_by(provider)
+        program = provided.program(case.parameters, session.node)
     except UserError as error:
         # This node is too small for the case; the other cases still run.
-        return None, ("not-tested", error.what)
+        return None, _not_tested(error.what)
     if program.ranks and not session.system.launcher:
-        return None, ("not-tested", "the system's file names no MPI launcher")
+        return None, _not_tested("the system's file names no MPI launcher")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
-        return None, ("not-tested", "dropping the page cache needs root")
+        return None, _not_tested("dropping the page cache needs root")
     return program, None
 
 
-def _cannot_start(state: ArmState) -> tuple[str, str] | None:
+def _not_tested(why: str) -> NotStarted:
+    return NotStarted(reason="not-tested", detail=why)
+
+
+def _refusal(state: ArmState) -> NotStarted | None:
+    """Why an arm cannot be used in this session; None if it can."""
     if not state.gate.passed:
-        return f"gate-{state.gate.name}", state.gate.detail
-    return (state.reason, state.detail) if state.reason else None
-
-
-def _digest(state: ArmState) -> str:
-    return state.image.digest if state.image else ""
-
-
-def _order(
-    block: Mapping[str, Any],
-    case: Case,
-    entry: Mapping[str, Any],
-    program: Program,
-    session: Session,
-) -> Order:
-    arm, state = every_arm()[entry["arm"]], session.states[entry["arm"]]
-    return Order(
-        run=entry["run"],
-        case=case["case"],
-        arm=arm,
-        image=state.image,
-        recipe=state.recipe if arm.image_format else "",
-        program=program,
-        parameters=case["parameters"],
-        timeout_seconds=case["timeout"],
-        namespaces=session.namespaces,
-        hosts=session.allocation.hosts,
-        launcher=session.system.launcher,
-        block_gates=(*session.block_gates, state.gate),
-        max_steal_fraction=session.system.max_steal_fraction,
-        session=session.number,
-    )
-
-
-def _end_interrupted(folder: Path) -> None:
-    """Remove the containers that a killed runner left on this node.
-
-    Their processes are ended when the session looks at the nodes.
-    """
-    for started in folder.glob(f"runs/*/attempt-*/{storage.STARTED}"):
-        attempt = started.parent
-        if not (attempt / storage.RECORD).exists():
-            left = read_json(started)
-            arm = every_arm().get(left["arm"])
-            if arm:
-                state = (attempt / "state").resolve()
-                clean_up(arm, Launch(left["name"], None, SCRATCH, state), left.get("ranks", 0))
-
-
-def _summary(
-    plan: Plan, block: Mapping[str, Any], folder: Path, not_started: Reasons
-) -> dict[str, Any]:
-    return {
-        "version": BLOCK_VERSION,
-        "campaign": plan.campaign,
-        "block": block["block"],
-        "number": block["number"],
-        "runs": block["runs"],
-        "sessions": sessions(folder),
-        "not_started": not_started,
-    }
-
-
-def _show(block: Mapping[str, Any], position: int, run: str, cannot: Reasons, folder: Path) -> None:
-    """One line of progress, and the block's tally: how the run ended, or why it did not start."""
-    if run in cannot:
-        reason = state = cannot[run]["reason"]
-    else:
-        last = history.records(folder / "runs" / run)[-1]
-        reason = last["reason"]
-        state = reason or f"{last['wall_seconds']:.2f} s"
-    block_progress.count(run, reason, run not in cannot, folder)
-    print(f"{block['block']}  {position:>3}/{len(block['runs'])}  {run:<32} {state}", flush=True)
+        return NotStarted(reason=f"gate-{state.gate.name}", detail=state.gate.detail)
+    return NotStarted(reason=state.reason, detail=state.detail) if state.reason else None

@@ -2,109 +2,100 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from parity.core.files import read_json, write_json
+from msgspec.structs import replace
+
 from parity.measure import history
+from parity.measure.block_folder import BLOCK, PROGRESS
+from parity.measure.documents import BlockProgress
+from parity.plan.plan import Block
 
-TALLY = "progress.json"
-TALLY_VERSION = 1
-_STATES = ("runs_ended", "runs_not_started")
 
-
-def begin(block: Mapping[str, Any], folder: Path) -> None:
-    """Start a session's tally, with nothing counted yet.
+def begin(block: Block, folder: Path) -> None:
+    """Start a session's count, with nothing counted yet.
 
     A session that resumes a block walks past what is settled within a moment and counts it
     again, each run under its name, so no run is ever counted twice. Only the time that
     earlier sessions took is carried over.
+
+    Raises:
+        UserError: what an earlier session left is broken.
     """
-    now = datetime.now(UTC)
-    before = read_json(folder / TALLY) if (folder / TALLY).exists() else {}
-    begun = {
-        "version": TALLY_VERSION,
-        "block": block["block"],
-        "runs": len(block["runs"]),
-        "started": before.get("started", _text(now)),
-        "session_started": _text(now),
-        "seconds_before": before.get("seconds", 0.0),
-    }
-    _write(begun, {}, {}, folder, now)
+    before = PROGRESS.read_in(folder) if PROGRESS.is_in(folder) else None
+    now, seconds = _text(datetime.now(UTC)), before.seconds if before else 0.0
+    begun = BlockProgress(
+        block=block.name,
+        runs=len(block.runs),
+        started=before.started if before else now,
+        session_started=now,
+        updated=now,
+        seconds=seconds,
+        seconds_before=seconds,
+        runs_ended={},
+        runs_not_started={},
+    )
+    PROGRESS.write_in(folder, begun)
 
 
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
-    """Add one run of the plan to the tally; `reason` is empty if it ended well."""
-    now = datetime.now(UTC)
-    tally = read_json(folder / TALLY)
-    states = {key: {n: r for n, r in tally[key].items() if n != run} for key in _STATES}
-    states[_STATES[0] if was_started else _STATES[1]][run] = reason
-    _write(tally, *states.values(), folder, now)
+    """Add one run of the block that was begun; `reason` is empty if it ended well."""
+    before, now = PROGRESS.read_in(folder), datetime.now(UTC)
+    ended = {name: why for name, why in before.runs_ended.items() if name != run}
+    not_started = {name: why for name, why in before.runs_not_started.items() if name != run}
+    (ended if was_started else not_started)[run] = reason
+    session = (now - datetime.fromisoformat(before.session_started)).total_seconds()
+    counted = replace(
+        before,
+        updated=_text(now),
+        seconds=round(before.seconds_before + session, 3),
+        runs_ended=ended,
+        runs_not_started=not_started,
+    )
+    PROGRESS.write_in(folder, counted)
 
 
-def read(block: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
-    """The tally of a block, None if it was never begun.
+def read(block: Block, folder: Path) -> BlockProgress | None:
+    """How far a block is, None if it was never begun.
 
-    A block that was finished without one (by an earlier version) is counted from its
+    A block that was finished without the file (by an earlier version) is counted from its
     records.
+
+    Raises:
+        UserError: a file of the block is broken.
     """
-    if (folder / TALLY).exists():
-        return read_json(folder / TALLY)
-    if not (folder / "block.json").exists():
-        return None
-    finished = read_json(folder / "block.json")
-    cannot = {run: why["reason"] for run, why in finished["not_started"].items()}
-    made = {
-        entry["run"]: history.records(folder / "runs" / entry["run"]) for entry in block["runs"]
-    }
-    ended = {run: found[-1]["reason"] for run, found in made.items() if found and run not in cannot}
-    times = [
-        (datetime.fromisoformat(s["start"]["started"]), datetime.fromisoformat(s["end"]["ended"]))
-        for s in finished["sessions"]
-        if s["end"]
+    if PROGRESS.is_in(folder):
+        return PROGRESS.read_in(folder)
+    return _of_finished(block, folder) if BLOCK.is_in(folder) else None
+
+
+def _of_finished(block: Block, folder: Path) -> BlockProgress:
+    finished = BLOCK.read_in(folder)
+    not_started = {run: why.reason for run, why in finished.not_started.items()}
+    attempts = {run.name: history.attempts_of(folder / "runs" / run.name) for run in block.runs}
+    spans = [
+        (datetime.fromisoformat(session.start.started), datetime.fromisoformat(session.end.ended))
+        for session in finished.sessions
+        if session.end
     ]
-    seconds = sum((end - start).total_seconds() for start, end in times)
-    return {
-        "started": _text(min(start for start, _ in times)),
-        "updated": _text(max(end for _, end in times)),
-        "seconds": seconds,
-        **_counts(ended, cannot, len(block["runs"])),
-    }
-
-
-def _write(
-    begun: Mapping[str, Any],
-    ended: Mapping[str, str],
-    not_started: Mapping[str, str],
-    folder: Path,
-    now: datetime,
-) -> None:
-    session = (now - datetime.fromisoformat(begun["session_started"])).total_seconds()
-    tally = {
-        **begun,
-        **_counts(ended, not_started, begun["runs"]),
-        "updated": _text(now),
-        "seconds": round(begun["seconds_before"] + session, 3),
-        **dict(zip(_STATES, (ended, not_started), strict=True)),
-    }
-    write_json(folder / TALLY, tally)
-
-
-def _counts(ended: Mapping[str, str], not_started: Mapping[str, str], runs: int) -> dict[str, Any]:
-    """Runs by what became of them, and why some ended badly or were not started."""
-    failed = Counter(reason for reason in ended.values() if reason)
-    return {
-        "runs": runs,
-        "done": len(ended) + len(not_started),
-        "ok": len(ended) - failed.total(),
-        "failed": failed.total(),
-        "not_started": len(not_started),
-        "reasons": dict(failed),
-        "not_started_reasons": dict(Counter(not_started.values())),
-    }
+    last_start, last_end = spans[-1]
+    whole = sum((end - start for start, end in spans), timedelta()).total_seconds()
+    return BlockProgress(
+        block=block.name,
+        runs=len(block.runs),
+        started=_text(spans[0][0]),
+        session_started=_text(last_start),
+        updated=_text(last_end),
+        seconds=whole,
+        seconds_before=whole - (last_end - last_start).total_seconds(),
+        runs_ended={
+            run: history.last_reason(made)
+            for run, made in attempts.items()
+            if made and run not in not_started
+        },
+        runs_not_started=not_started,
+    )
 
 
 def _text(moment: datetime) -> str:

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+
+from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
+from parity.measure.documents import Binary, Gate
 from parity.measure.inner_command import cpu_list, namespaces
 from parity.runtimes.model import Arm
 
 Ranks = Mapping[int, Mapping[str, str]]
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The outcome of one gate.
-
-    Attributes:
-        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`, `binary`; the reason
-            code of a failure is `gate-` and this name.
-        passed: whether it held.
-        detail: what was expected and what was seen, when it did not hold.
-    """
-
-    name: str
-    passed: bool
-    detail: str = ""
-
-    def as_record(self) -> dict[str, Any]:
-        """The gate as plain JSON."""
-        return asdict(self)
 
 
 # Namespaces in which an arm must be where the runner is, unless it says that it is not:
@@ -38,20 +19,21 @@ class Gate:
 OURS = ("mnt", "net", "pid")
 
 
-def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
+def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], recipe: str) -> Gate:
     """Whether the process ran where its arm says.
 
     Args:
         arm: the arm that was asked for.
-        found: the evidence of the run (`inner.evidence`).
+        evidence: of the run (`inner_command.evidence`).
         host: the runner's own namespaces, name to inode.
         recipe: the content of the image's marker file; empty outside of any container.
     """
-    inside = namespaces(found)
-    if not {"mnt", "pid", *arm.isolates} <= inside.keys() or not {"marker", "root"} <= found.keys():
+    inside = namespaces(evidence)
+    complete = {"mnt", "pid", *arm.isolates} <= inside.keys()
+    if not complete or not {"marker", "root"} <= evidence.keys():
         return Gate("where", False, "the run left no evidence of where it ran")
-    if found["marker"] != recipe:
-        seen = found["marker"] or "no marker"
+    if evidence["marker"] != recipe:
+        seen = evidence["marker"] or "no marker"
         return Gate("where", False, f"expected marker {recipe or 'none'}, saw {seen}")
     shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
     if shared:
@@ -60,34 +42,34 @@ def where_gate(arm: Arm, found: Mapping[str, str], host: Mapping[str, str], reci
     if foreign := sorted(set(own) - set(arm.isolates)):
         return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
     # `fuse.squashfuse_ll` is a kind of `fuse`.
-    filesystem = found["root"].partition(",")[0].partition(".")[0]
+    filesystem = evidence["root"].partition(",")[0].partition(".")[0]
     if arm.root_filesystem and filesystem != arm.root_filesystem:
         expected = arm.root_filesystem
         return Gate("where", False, f"expected a root file system {expected}, saw {filesystem}")
     return Gate("where", True)
 
 
-def binding_gate(cpus: Sequence[int], found: Mapping[str, str]) -> Gate:
+def binding_gate(cpus: Sequence[int], evidence: Mapping[str, str]) -> Gate:
     """Whether the process was bound to the CPUs that the program asks for."""
-    seen = found.get("cpus_allowed", "")
+    seen = evidence.get("cpus_allowed", "")
     if cpu_list(seen) == tuple(sorted(cpus)):
         return Gate("binding", True)
     expected = ",".join(map(str, cpus))
     return Gate("binding", False, f"expected CPUs {expected}, allowed were {seen or 'unknown'}")
 
 
-def ranks_gate(program: Program, hosts: Sequence[str], found: Ranks) -> Gate:
+def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
     """Whether every rank was started once, on the node that it belongs to.
 
     Args:
         hosts: the allocation's nodes, in the order that ranks fill them.
-        found: the evidence of each rank (`inner.rank_evidence`).
+        ranks: the evidence of each rank (`inner_command.rank_evidence`).
     """
-    if sorted(found) != list(range(program.ranks)):
-        seen = ", ".join(map(str, sorted(found))) or "none"
+    if sorted(ranks) != list(range(program.ranks)):
+        seen = ", ".join(map(str, sorted(ranks))) or "none"
         return Gate("ranks", False, f"expected ranks 0 to {program.ranks - 1}, saw {seen}")
     each = program.ranks // program.nodes
-    for rank, evidence in found.items():
+    for rank, evidence in ranks.items():
         expected = hosts[rank // each]
         if evidence["node"] != expected:
             seen = evidence["node"]
@@ -95,9 +77,9 @@ def ranks_gate(program: Program, hosts: Sequence[str], found: Ranks) -> Gate:
     return Gate("ranks", True)
 
 
-def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], found: Ranks) -> Gate:
+def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> Gate:
     """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
-    judged = {rank: judge(rank, evidence) for rank, evidence in found.items()}
+    judged = {rank: judge(rank, evidence) for rank, evidence in ranks.items()}
     for rank, gate in judged.items():
         if not gate.passed:
             return replace(gate, detail=f"rank {rank}: {gate.detail}")
@@ -111,7 +93,7 @@ def steal_gate(steal_fraction: float, limit: float) -> Gate:
     return Gate("steal", False, f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}")
 
 
-def quiet_gate(busy_fraction: float, limit: float) -> Gate:
+def idle_gate(busy_fraction: float, limit: float) -> Gate:
     """Whether others left the node alone just before the block."""
     if busy_fraction <= limit:
         return Gate("quiet", True)
@@ -128,23 +110,22 @@ def image_gate(location: str, expected: str, seen: str) -> Gate:
 def binary_gate(
     expected: Mapping[str, str],
     altered: Mapping[str, tuple[str, str]],
-    rows: Sequence[Mapping[str, Any]],
+    binaries: Sequence[Binary],
 ) -> Gate:
     """Whether the audited programs are those that were built, where their build recorded it.
 
     Args:
         expected: SHA-256 by path.
         altered: programs that are not their package's: the sum it has and the one found.
-        rows: of the BINARIES table; a program that is not there has an empty hash.
+        binaries: as audited; a program that is not there has an empty hash.
     """
-    for row in rows:
-        path, seen = row["path"], row["sha256"]
-        if path in expected and seen != expected[path]:
-            found = seen or "nothing"
-            return Gate("binary", False, f"{path}: expected {expected[path]}, found {found}")
+    for binary in binaries:
+        path, seen = binary.path, binary.sha256 or "nothing"
+        if path in expected and binary.sha256 != expected[path]:
+            return Gate("binary", False, f"{path}: expected {expected[path]}, found {seen}")
         if path in altered:
-            sums = "expected MD5 {}, found {}".format(*altered[path])
-            return Gate("binary", False, f"{path}: {sums}")
+            packaged, present = altered[path]
+            return Gate("binary", False, f"{path}: expected MD5 {packaged}, found {present}")
     return Gate("binary", True)
 
 

@@ -41,8 +41,8 @@ def busy_now() -> float:
     return 1.0 - fraction(before, psutil.cpu_times(), ("idle", "iowait"))
 
 
-def wait_until_quiet(limit: float, patience_seconds: float) -> float:
-    """Watch the idle node in short windows until it is quiet enough or patience is over.
+def wait_until_idle(limit: float, patience_seconds: float) -> float:
+    """Watch the node in short windows until it is idle enough or patience is over.
 
     Returns:
         The busy fraction of the last window, whether or not it is within the limit.

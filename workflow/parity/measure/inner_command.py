@@ -109,12 +109,12 @@ def _facts(lines: Iterable[str]) -> dict[str, str]:
         "Seccomp:": "seccomp",
         "NoNewPrivs:": "no_new_privs",
     }
-    found: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for line in lines:
         key, separator, value = line.partition("=")
         if separator:
-            found[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
-    return found
+            facts[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
+    return facts
 
 
 def split_evidence(stderr: str) -> str:
@@ -134,7 +134,7 @@ def cpu_list(text: str) -> tuple[int, ...]:
     return tuple(cpus)
 
 
-def namespaces(found: Mapping[str, str]) -> dict[str, str]:
+def namespaces(said: Mapping[str, str]) -> dict[str, str]:
     """The namespaces of an evidence by name."""
     prefix = "namespace."
-    return {key.removeprefix(prefix): value for key, value in found.items() if prefix in key}
+    return {key.removeprefix(prefix): value for key, value in said.items() if prefix in key}

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from parity.benchmarks.model import Program
-from parity.plan.system import Launcher
+from parity.plan.system import MpiLauncher
 
 RANK, HOST, CPU = "@rank@", "@host@", "@cpu@"
 # A word of its own, which becomes as many words `NAME=value` as there are variables.
@@ -57,7 +57,7 @@ exec "$@"
 """
 
 
-def launched(launcher: Launcher, program: Program, command: Sequence[str]) -> list[str]:
+def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) -> list[str]:
     """The command line that starts `command`, an arm's, once for each rank of `program`."""
     counts = {
         "nodes": program.nodes,
@@ -74,6 +74,6 @@ def launched(launcher: Launcher, program: Program, command: Sequence[str]) -> li
     ]
 
 
-def on_each_node(launcher: Launcher, nodes: int, command: Sequence[str]) -> list[str]:
+def on_each_node(launcher: MpiLauncher, nodes: int, command: Sequence[str]) -> list[str]:
     """The command line that runs `command` once on each node of the allocation."""
     return [*(word.format(nodes=nodes) for word in launcher.each_node), *command]

@@ -9,7 +9,8 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+
+from parity.benchmarks.model import NodeFacts
 
 CPU = Path("/sys/devices/system/cpu")
 
@@ -67,7 +68,7 @@ def facts() -> dict[str, str]:
     meminfo, cpuinfo = pairs(read("/proc/meminfo")), pairs(read("/proc/cpuinfo"))
     config = kernel_config()
     cache = last_level_cache()
-    found = {
+    facts_by_name = {
         "architecture": platform.machine(),
         "boot_parameters": boot_parameters(read("/proc/cmdline")),
         "cgroup_versions": cgroup_versions(read("/proc/mounts")),
@@ -87,23 +88,17 @@ def facts() -> dict[str, str]:
         **{name: cpuinfo.get(key, "") for name, key in _CPU_INFO.items()},
         **{f"vulnerability_{p.name}": read(p) for p in (CPU / "vulnerabilities").glob("*")},
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(facts_by_name.items()))
 
 
-def node_facts() -> dict[str, Any]:
-    """What benchmarks size themselves by.
-
-    Returns:
-        cpus: the logical CPUs that this process may use, in order.
-        last_level_cache: its size in bytes, 0 if the node does not tell.
-        memory: MemTotal in bytes.
-    """
+def node_facts() -> NodeFacts:
+    """What benchmarks size themselves by, of this node alone; a cache that is not told is 0."""
     total = pairs(read("/proc/meminfo"))["MemTotal"]
-    return {
-        "cpus": tuple(sorted(os.sched_getaffinity(0))),
-        "last_level_cache": last_level_cache(),
-        "memory": int(total.removesuffix(" kB")) * 1024,
-    }
+    return NodeFacts(
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        last_level_cache=last_level_cache(),
+        memory=int(total.removesuffix(" kB")) * 1024,
+    )
 
 
 def read(path: str | Path) -> str:
@@ -116,12 +111,12 @@ def read(path: str | Path) -> str:
 
 def pairs(text: str) -> dict[str, str]:
     """The first value of each key in lines like `key : value`, as /proc/meminfo has them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         key, separator, value = line.partition(":")
         if separator:
-            found.setdefault(key.strip(), value.strip())
-    return found
+            values.setdefault(key.strip(), value.strip())
+    return values
 
 
 def selected(choices: str) -> str:

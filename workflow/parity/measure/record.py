@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
+from parity.measure.documents import Gate, RunRecord
 from parity.measure.timed_process import Finished
-from parity.plan.system import Launcher
+from parity.plan.system import MpiLauncher
 from parity.runtimes.model import Arm, Image
-
-RECORD_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class Order:
     timeout_seconds: float
     namespaces: Mapping[str, Mapping[str, str]]
     hosts: tuple[str, ...]
-    launcher: Launcher | None
-    block_gates: tuple[gates.Gate, ...]
+    launcher: MpiLauncher | None
+    block_gates: tuple[Gate, ...]
     max_steal_fraction: float
     session: int
 
@@ -54,7 +53,7 @@ class Seen:
     error: str = ""
 
 
-def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[gates.Gate]:
+def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
     """The gates of a program that was started once, here."""
     host = order.namespaces[order.hosts[0]]
     where = gates.where_gate(order.arm, evidence, host, order.recipe)
@@ -63,27 +62,27 @@ def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[gates.Gate]
     return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
 
 
-def _gates_of_ranks(order: Order, found: gates.Ranks) -> list[gates.Gate]:
+def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
     """The gates of a program with ranks; where one is missing, nothing else is judged."""
-    complete = gates.ranks_gate(order.program, order.hosts, found)
+    complete = gates.ranks_gate(order.program, order.hosts, ranks)
     if not complete.passed:
         return [complete]
 
-    def where(_rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+    def where(_rank: int, evidence: Mapping[str, str]) -> Gate:
         host = order.namespaces[evidence["node"]]
         return gates.where_gate(order.arm, evidence, host, order.recipe)
 
-    def binding(rank: int, evidence: Mapping[str, str]) -> gates.Gate:
+    def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
         cpus = order.program.cpus
         return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
 
-    return [complete, gates.of_ranks(where, found), gates.of_ranks(binding, found)]
+    return [complete, gates.of_ranks(where, ranks), gates.of_ranks(binding, ranks)]
 
 
 def record(
     order: Order, seen: Seen, stderr: str, steal: float, load: float, started: str
-) -> dict[str, Any]:
-    """The attempt as one JSON document.
+) -> RunRecord:
+    """What became of the attempt.
 
     Args:
         steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
@@ -96,41 +95,40 @@ def record(
     ranks = inner_command.rank_evidence(stderr) if order.program.ranks else {}
     evidence = ranks.get(0, {}) if order.program.ranks else inner_command.evidence(stderr)
     inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
-    judged = [
+    judged = (
         *order.block_gates,
         *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.max_steal_fraction),
-    ]
+    )
     reason, detail = _reason(seen, judged)
     timed = seen.finished[1:] if several else seen.finished
-    return {
-        "version": RECORD_VERSION,
-        "session": order.session,
-        "run": order.run,
-        "case": order.case,
-        "arm": order.arm.name,
-        "parameters": dict(order.parameters),
-        "reason": reason,
-        "detail": detail,
-        "exit_code": seen.finished[-1].exit_code if seen.finished else None,
-        "started": started,
-        "starts_wall_seconds": [start.wall_seconds for start in timed],
-        "wall_seconds": sum(start.wall_seconds for start in timed) if timed else None,
-        "user_seconds": sum(start.user_seconds for start in timed) if timed else None,
-        "system_seconds": sum(start.system_seconds for start in timed) if timed else None,
-        "steal_fraction": steal,
-        "load_before": load,
-        "commands": seen.commands,
-        "environment": {} if several else inner_command.program_environment(order.program),
-        "environment_sha256": "" if several else inner_command.environment_digest(order.program),
-        "evidence": dict(evidence),
-        "ranks": [dict(found) for found in ranks.values()],
-        "image_digest": order.image.digest if order.image else "",
-        "gates": [gate.as_record() for gate in judged],
-    }
+    return RunRecord(
+        session=order.session,
+        run=order.run,
+        case=order.case,
+        arm=order.arm.name,
+        parameters=dict(order.parameters),
+        reason=reason,
+        detail=detail,
+        exit_code=seen.finished[-1].exit_code if seen.finished else None,
+        started=started,
+        starts_wall_seconds=tuple(start.wall_seconds for start in timed),
+        wall_seconds=sum(start.wall_seconds for start in timed) if timed else None,
+        user_seconds=sum(start.user_seconds for start in timed) if timed else None,
+        system_seconds=sum(start.system_seconds for start in timed) if timed else None,
+        steal_fraction=steal,
+        load_before=load,
+        commands=tuple(map(tuple, seen.commands)),
+        environment={} if several else inner_command.program_environment(order.program),
+        environment_sha256="" if several else inner_command.environment_digest(order.program),
+        evidence=dict(evidence),
+        ranks=tuple(map(dict, ranks.values())),
+        image_digest=order.image.digest if order.image else "",
+        gates=judged,
+    )
 
 
-def _reason(seen: Seen, judged: list[gates.Gate]) -> tuple[str, str]:
+def _reason(seen: Seen, judged: Sequence[Gate]) -> tuple[str, str]:
     """Reason code and detail of an attempt; how it ended comes before the gates."""
     if seen.error:
         return "not-started", seen.error

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
 from parity.core.availability import Presence
 from parity.core.code_identity import identity
 from parity.core.commands import output_of
-from parity.core.documents import write_document
+from parity.core.documents import as_document, write_document
 from parity.core.errors import UserError
-from parity.core.files import read_json, write_json
-from parity.measure import gates, node
+from parity.measure import gates
 from parity.measure.allocation import Allocation
+from parity.measure.block_folder import (
+    ANSWER,
+    NODE_ANSWER,
+    QUESTION,
+    SESSION_END,
+    SESSION_START,
+    next_session,
+)
+from parity.measure.documents import (
+    ArmState,
+    Binary,
+    Gate,
+    NodeAnswer,
+    NodeState,
+    ProgramIdentity,
+    Question,
+    SessionEnd,
+    SessionStart,
+)
 from parity.measure.idle_cpu import busy_now
 from parity.measure.mpi_launcher import on_each_node
-from parity.measure.node_check import QUESTION, Answer, ArmState, Question, ask
+from parity.measure.node import facts
+from parity.measure.node_check import check_node
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.software.images import ImageRecord
@@ -41,7 +62,7 @@ class Session:
     states: Mapping[str, ArmState]
     namespaces: Mapping[str, Mapping[str, str]]
     benchmarks: Mapping[str, Presence]
-    block_gates: tuple[gates.Gate, ...]
+    block_gates: tuple[Gate, ...]
     system: System
 
 
@@ -53,12 +74,12 @@ def begin_session(
     allocation: Allocation,
     folder: Path,
 ) -> Session:
-    """Look at the nodes, the arms, the images and the binaries; nothing is timed yet."""
-    number = 1 + max((_number(path) for path in folder.glob("session-*")), default=0)
-    names = sorted({case["benchmark"] for case in plan.cases})
+    """Check the nodes, the arms, the images and the binaries; nothing is timed yet."""
+    number = next_session(folder)
+    names = sorted({case.benchmark for case in plan.cases})
     provided = {name: benchmarks()[name].provided_by(plan.provider) for name in names}
     question = Question(
-        arms=tuple(plan.arms),
+        arms=plan.arms,
         benchmarks=tuple(names),
         images=images,
         provider=plan.provider,
@@ -67,43 +88,48 @@ def begin_session(
         max_busy_fraction=system.max_busy_fraction,
         settle_seconds=system.settle_seconds,
     )
-    place = folder.resolve() / f"session-{number}-nodes"
-    seen = _ask_all(question, system, allocation, place) if question.nodes > 1 else [ask(question)]
-    first = seen[0]
-    facts = first["facts"] | {"cpus": tuple(first["facts"]["cpus"])}
+    if question.nodes > 1:
+        shared = folder.resolve() / f"session-{number}-nodes"
+        answers = _check_all(question, system, allocation, shared)
+    else:
+        answers = [check_node(question)]
+    nodes = [answer.state for answer in answers]
     session = Session(
         number=number,
-        node=NodeFacts(**facts, hosts=allocation.hosts, launcher=system.launcher is not None),
+        node=dataclasses.replace(
+            answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None
+        ),
         allocation=allocation,
-        states={name: arm_of_all(name, seen) for name in plan.arms},
-        namespaces={answer["node_name"]: answer["namespaces"] for answer in seen},
+        states={name: arm_of_all(name, nodes) for name in plan.arms},
+        namespaces={answer.state.node_name: answer.namespaces for answer in answers},
         benchmarks={name: benchmark.probe() for name, benchmark in provided.items()},
-        block_gates=(quiet_of_all(seen, system.max_busy_fraction),),
+        block_gates=(idle_gate_of_all(nodes, system.max_busy_fraction),),
         system=system,
     )
-    write_json(
-        folder / f"session-{number}-start.json",
-        {
-            "started": now(),
-            "program": identity(),
-            "system": system.name,
-            "scale_label": system.scale_label,
-            "allocation": dict(allocation.facts),
-            **_kept(first),
-            "arms": {name: state.as_record() for name, state in session.states.items()},
-            "other_nodes": [_kept(answer) for answer in seen[1:]],
-        },
-    )
+    write_document(folder / SESSION_START.format(number), _start(session, nodes))
     return session
 
 
-def _kept(answer: Answer) -> dict[str, Any]:
-    return {k: answer[k] for k in ("node_name", "node", "busy_fraction", "arms", "binaries")}
+def _start(session: Session, nodes: Sequence[NodeState]) -> SessionStart:
+    first, *others = nodes
+    return SessionStart(
+        started=now(),
+        program=as_document(identity(), ProgramIdentity, "the state of this program"),
+        system=session.system.name,
+        scale_label=session.system.scale_label,
+        allocation=dict(session.allocation.facts),
+        node_name=first.node_name,
+        facts=first.facts,
+        busy_fraction=first.busy_fraction,
+        arms=dict(session.states),
+        binaries=first.binaries,
+        other_nodes=tuple(others),
+    )
 
 
-def _ask_all(
+def _check_all(
     question: Question, system: System, allocation: Allocation, folder: Path
-) -> list[Answer]:
+) -> list[NodeAnswer]:
     """The answers of all nodes, in the order of the allocation.
 
     Raises:
@@ -111,35 +137,35 @@ def _ask_all(
     """
     assert system.launcher is not None
     folder.mkdir()
-    write_document(folder / QUESTION, question)
-    there = [sys.executable, "-m", "parity.measure.node_check", str(folder)]
-    output_of(on_each_node(system.launcher, question.nodes, there))
-    paths = [folder / f"node-{host}.json" for host in allocation.hosts]
-    if missing := [path.stem.removeprefix("node-") for path in paths if not path.exists()]:
+    QUESTION.write_in(folder, question)
+    command = [sys.executable, "-m", "parity.measure.node_check", str(folder)]
+    output_of(on_each_node(system.launcher, question.nodes, command))
+    paths = {host: folder / NODE_ANSWER.format(host) for host in allocation.hosts}
+    if missing := [host for host, path in paths.items() if not path.exists()]:
         raise UserError(
             f"these nodes left no answer: {', '.join(missing)}",
             where=str(folder),
             action="see that every node has this folder and calls itself as Slurm calls it",
         )
-    return [read_json(path) for path in paths]
+    return [ANSWER.read(path) for path in paths.values()]
 
 
-def arm_of_all(name: str, seen: Sequence[Answer]) -> ArmState:
+def arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
     """The state of an arm in the whole allocation: the first node's, if no node objects.
 
     Ranks of one program must be the same program: an arm that resolves to other binaries
     on one of the nodes cannot be used.
     """
-    first = ArmState.from_record(seen[0]["arms"][name])
-    expected = _identities(seen[0], name)
-    for answer in seen:
-        state, host = ArmState.from_record(answer["arms"][name]), answer["node_name"]
+    first = nodes[0].arms[name]
+    expected = _identities(nodes[0].binaries, name)
+    for node in nodes:
+        state, host = node.arms[name], node.node_name
         if state.reason:
-            return replace(state, detail=_at(host, state.detail, seen))
+            return replace(state, detail=_at(host, state.detail, nodes))
         if not state.gate.passed:
-            gate = replace(state.gate, detail=_at(host, state.gate.detail, seen))
+            gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
             return replace(state, gate=gate)
-        if other := sorted(expected ^ _identities(answer, name)):
+        if other := sorted(expected ^ _identities(node.binaries, name)):
             paths = sorted({path for path, *_ in other})
             return replace(
                 first,
@@ -149,47 +175,27 @@ def arm_of_all(name: str, seen: Sequence[Answer]) -> ArmState:
     return first
 
 
-def _identities(answer: Answer, arm: str) -> set[tuple[str, str, str]]:
-    rows = [row for row in answer["binaries"] if row["arm"] == arm]
-    return {(row["path"], row["sha256"], row["closure_sha256"]) for row in rows}
+def _identities(binaries: Sequence[Binary], arm: str) -> set[tuple[str, str, str]]:
+    return {(each.path, each.sha256, each.closure_sha256) for each in binaries if each.arm == arm}
 
 
-def _at(host: str, detail: str, seen: Sequence[Answer]) -> str:
-    return f"{host}: {detail}" if len(seen) > 1 else detail
+def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
+    return f"{host}: {detail}" if len(nodes) > 1 else detail
 
 
-def quiet_of_all(seen: Sequence[Answer], limit: float) -> gates.Gate:
-    """The quiet gate of the busiest node."""
-    busiest = max(seen, key=lambda answer: answer["busy_fraction"])
-    gate = gates.quiet_gate(busiest["busy_fraction"], limit)
-    return replace(gate, detail=_at(busiest["node_name"], gate.detail, seen) if gate.detail else "")
+def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
+    """The gate of the busiest node."""
+    busiest = max(nodes, key=lambda node: node.busy_fraction)
+    gate = gates.idle_gate(busiest.busy_fraction, limit)
+    if not gate.detail:
+        return gate
+    return replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
 
 
 def end_session(session: Session, folder: Path) -> None:
     """Write down the first node's state after the block."""
-    write_json(
-        folder / f"session-{session.number}-end.json",
-        {"ended": now(), "busy_fraction": busy_now(), "node": node.facts()},
-    )
-
-
-def sessions(folder: Path) -> list[dict[str, Any]]:
-    """The sessions of a block, first to last; `end` is null where one was killed."""
-    found = []
-    for start in sorted(folder.glob("session-*-start.json"), key=_number):
-        end = start.with_name(start.name.replace("-start", "-end"))
-        found.append(
-            {
-                "number": _number(start),
-                "start": read_json(start),
-                "end": read_json(end) if end.exists() else None,
-            }
-        )
-    return found
-
-
-def _number(path: Path) -> int:
-    return int(path.name.split("-")[1])
+    end = SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
+    write_document(folder / SESSION_END.format(session.number), end)
 
 
 def now() -> str:

@@ -15,8 +15,6 @@ import psutil
 
 from parity.core.errors import UserError
 
-RECORD = "record.json"
-STARTED = "started.json"
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
 

@@ -1,7 +1,7 @@
 """plan.json: what a campaign measures, block by block, and what it compares by.
 
 The file says its version. The archived plans of three older shapes all said 1; they are told
-apart by what they hold, and `_UPGRADES` turns each into the next. A registered plan is known
+apart by what they hold, and `_FORMAT` has what turns each into the next. A registered plan is known
 by the digest of the file as it is, never of an upgraded one (`plan_digest`).
 """
 
@@ -15,11 +15,13 @@ from typing import Any
 import msgspec
 
 from parity.core.documents import (
+    Content,
     Document,
-    as_document,
+    Format,
     digest_of_json,
-    parse_json,
+    in_parts,
     read_text,
+    unchanged,
     write_document,
 )
 from parity.core.errors import UserError
@@ -27,7 +29,7 @@ from parity.core.spack_paths import DISTRIBUTION
 
 PLAN = "plan.json"
 PLAN_VERSION = 4
-# Looking at the nodes, waiting until they are quiet, and for another block on the machine.
+# Checking the nodes, waiting until they are idle, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
 
 
@@ -187,8 +189,7 @@ def read_plan(path: Path) -> Plan:
         UserError: it is no plan, of a version that is not known here, or it names a case
             that it does not hold.
     """
-    content = parse_json(read_text(path), str(path))
-    plan = as_document(_newest(content, str(path)), Plan, str(path))
+    plan = _FORMAT.read(path)
     _refuse_loose_ends(plan, str(path))
     return plan
 
@@ -214,44 +215,19 @@ def _shape(content: Mapping[str, Any]) -> Any:
     return 2 if placed else 1
 
 
-def _with_nodes(content: dict[str, Any]) -> dict[str, Any]:
+def _with_nodes(content: Content) -> Content:
     """1 to 2: before there were allocations, every block took one node."""
-    blocks = content.get("blocks")
-    if not isinstance(blocks, list):
-        return content
-    placed = [{"nodes": 1, **block} if isinstance(block, dict) else block for block in blocks]
-    return content | {"blocks": placed}
+    return in_parts(content, "blocks", lambda block: {"nodes": 1} | block)
 
 
-def _with_provider(content: dict[str, Any]) -> dict[str, Any]:
+def _with_provider(content: Content) -> Content:
     """2 to 3: before there was a choice, the distribution provided everything."""
     return {"provider": DISTRIBUTION} | content
 
 
-def _numbered(content: dict[str, Any]) -> dict[str, Any]:
-    """3 to 4: from here on, the version says which shape it is."""
-    return content
-
-
-_UPGRADES = {1: _with_nodes, 2: _with_provider, 3: _numbered}
-
-
-def _newest(content: Any, where: str) -> Any:
-    """A plan's content in the present shape; what is no plan is left to the class to refuse."""
-    if not isinstance(content, dict):
-        return content
-    version = _shape(content)
-    if version != PLAN_VERSION and version not in _UPGRADES:
-        raise UserError(
-            f"a plan of version {version!r} is not known here",
-            where=f"{where}: version",
-            allowed=f"1 to {PLAN_VERSION}",
-            action="read it with the version of Parity that wrote it, or plan anew",
-        )
-    while version != PLAN_VERSION:
-        content = _UPGRADES[version](content)
-        version += 1
-    return content | {"version": PLAN_VERSION}
+_FORMAT = Format(
+    Plan, PLAN_VERSION, {1: _with_nodes, 2: _with_provider, 3: unchanged}, shape=_shape
+)
 
 
 def _refuse_loose_ends(plan: Plan, where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,10 +110,11 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
     )
 
 
-def _known(names: Sequence[str], known: Any, where: str, kind: str) -> None:
+def _known(names: Iterable[str], known: Iterable[str], where: str, kind: str) -> None:
+    allowed = tuple(known)
     for name in names:
-        if name not in known:
-            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(known))
+        if name not in allowed:
+            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(allowed))
 
 
 def _native(pair: Sequence[str], where: str) -> None:
@@ -166,7 +167,7 @@ def _allocations(
             where=f"{where}.allocations",
             allowed="a list of <nodes>x<ranks>, such as 2x2",
         )
-    found: dict[str, dict[str, int]] = {}
+    placements: dict[str, dict[str, int]] = {}
     for text in given:
         nodes, ranks = map(int, text.split("x"))
         if ranks % nodes:
@@ -175,8 +176,8 @@ def _allocations(
                 where=f"{where}.allocations: {text}",
                 allowed=f"a multiple of {nodes} ranks",
             )
-        found[text] = {"nodes": nodes, "ranks": ranks}
-    return found or {"": {}}
+        placements[text] = {"nodes": nodes, "ranks": ranks}
+    return placements or {"": {}}
 
 
 def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
@@ -207,5 +208,5 @@ def _parameters(
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
     check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
     check(given[1], rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
-    defaults = {name: rule["default"] for name, rule in benchmark.parameters.items()}
-    return defaults | given[0] | given[1]
+    values: dict[str, Any] = {name: rule["default"] for name, rule in benchmark.parameters.items()}
+    return {**values, **given[0], **given[1]}

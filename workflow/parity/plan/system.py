@@ -14,7 +14,7 @@ from parity.core.settings import load_checked
 
 
 @dataclass(frozen=True)
-class Launcher:
+class MpiLauncher:
     """How the site starts MPI ranks on the nodes of an allocation.
 
     Attributes:
@@ -52,7 +52,7 @@ class System:
     settle_seconds: float
     max_steal_fraction: float
     batch_system: str = ""
-    launcher: Launcher | None = None
+    launcher: MpiLauncher | None = None
     modules: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
@@ -106,7 +106,7 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
             )
 
 
-def _launcher(entry: Mapping[str, Any], path: str) -> Launcher:
+def _launcher(entry: Mapping[str, Any], path: str) -> MpiLauncher:
     for key, names in (("command", ("nodes", "ranks")), ("each_node", ("nodes",))):
         known = {"nodes": 1, "ranks": 1, "ranks_per_node": 1}
         where = f"{path}: launcher.{key}"
@@ -125,7 +125,7 @@ def _launcher(entry: Mapping[str, Any], path: str) -> Launcher:
                 where=where,
                 allowed=f"words with {', '.join(f'{{{name}}}' for name in names)}",
             )
-    return Launcher(
+    return MpiLauncher(
         command=tuple(entry["command"]),
         each_node=tuple(entry["each_node"]),
         rank=entry["rank"],

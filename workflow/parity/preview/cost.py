@@ -10,8 +10,10 @@ from statistics import median
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
+from parity.measure.block_folder import BLOCK
 from parity.plan.plan import Block, Case, Plan, jobs_of
 from parity.plan.system import System
+from parity.plan.system_kind import kind_of
 from parity.preview.progress import BLOCK_FOLDERS, LIVE
 from parity.preview.terminal import duration
 from parity.runtimes import every_arm
@@ -19,8 +21,6 @@ from parity.software.images import ImageRecord, read_images
 from parity.software.probe import Probe, probes
 
 RUNS = Path("records/runs.parquet")
-# All virtual nodes share one host, whose lock lets one block measure at a time.
-VIRTUAL = "virtual-cluster"
 # Blocks that are looked at to see how much a run leaves on disk.
 BLOCKS_WEIGHED = 5
 
@@ -60,9 +60,14 @@ class Surroundings:
     probes: Sequence[Probe]
 
     @property
+    def one_host(self) -> bool:
+        """Whether all nodes share one host, whose lock lets one block measure at a time."""
+        return kind_of([self.system.scale_label]).one_host
+
+    @property
     def at_once(self) -> int:
         """How many blocks can be measured at the same time, at best."""
-        is_serial = not self.system.batch_system or self.system.scale_label == VIRTUAL
+        is_serial = not self.system.batch_system or self.one_host
         return 1 if is_serial else self.jobs
 
 
@@ -83,7 +88,7 @@ def surroundings_of(
         system=system,
         jobs=jobs,
         before=seconds_before(plan, [table for table in tables if table.exists()]),
-        done={name for name in names if (BLOCK_FOLDERS / name / "block.json").exists()},
+        done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_images(images) if images.exists() else None,
         probes=probes(used, plan.provider),
@@ -122,8 +127,8 @@ def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
     Args:
         blocks: the folder of all blocks.
     """
-    finished = [path.parent for path in blocks.glob("*/block.json")]
-    finished.sort(key=lambda folder: (folder / "block.json").stat().st_mtime)
+    finished = [path.parent for path in blocks.glob(f"*/{BLOCK.file}")]
+    finished.sort(key=lambda folder: (folder / BLOCK.file).stat().st_mtime)
     own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
     weighed = (own or finished)[-BLOCKS_WEIGHED:]
     runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))
@@ -237,7 +242,7 @@ def _node_hours(blocks: Iterable[Block], seconds: Iterable[float]) -> float:
 
 
 def _at_once(here: Surroundings) -> str:
-    if here.system.scale_label == VIRTUAL:
+    if here.one_host:
         return "virtual nodes measure one block at a time"
     return f"{here.at_once} jobs at once, waiting in the queue not counted"
 

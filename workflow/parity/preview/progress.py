@@ -18,6 +18,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
 from parity.measure import block_progress
+from parity.measure.block_folder import BLOCK
 from parity.plan.making import make_plan
 from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
@@ -65,12 +66,12 @@ def state_of(block: Block, folder: Path) -> BlockState:
         name,
         nodes,
         runs,
-        finished=(folder / "block.json").exists(),
-        ok=kept["ok"],
-        failed=kept["reasons"],
-        not_started=kept["not_started_reasons"],
-        seconds=kept["seconds"],
-        updated=datetime.fromisoformat(kept["updated"]),
+        finished=BLOCK.is_in(folder),
+        ok=kept.ok,
+        failed=kept.failed,
+        not_started=kept.not_started,
+        seconds=kept.seconds,
+        updated=datetime.fromisoformat(kept.updated),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parity.analysis.measured import Measured, measured
+from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
 from parity.plan.plan import Plan
@@ -81,12 +81,12 @@ def pooled(effects: Iterable[ArrayLike]) -> float:
     return math.sqrt(squares / sum(len(arm) - 1 for arm in arms))
 
 
-def spreads(plan: Plan, pilot: Measured) -> dict[tuple[str, str], Spread]:
+def spreads(plan: Plan, pilot: Analysed) -> dict[tuple[str, str], Spread]:
     """The spread of each case and metric of the plan that a dataset holds ratios of."""
     parameters = {case.name: case.parameters for case in plan.cases}
     by_case: dict[tuple[str, str], list[np.ndarray]] = {}
     for (case, metric, arm), row in pilot.compared.items():
-        if case in parameters and row.kind == "ratio" and row.blocks > 1:
+        if case in parameters and row.asked.kind == "ratio" and row.decision.blocks > 1:
             by_case.setdefault((case, metric), []).append(pilot.effects[case, metric, arm])
     return {
         (case, metric): Spread(
@@ -101,7 +101,7 @@ def spreads(plan: Plan, pilot: Measured) -> dict[tuple[str, str], Spread]:
     }
 
 
-def best_spreads(plan: Plan, pilots: Iterable[Measured]) -> dict[tuple[str, str], Spread]:
+def best_spreads(plan: Plan, pilots: Iterable[Analysed]) -> dict[tuple[str, str], Spread]:
     """For each case and metric the spread that tells most, of all datasets that have one.
 
     The plan's own parameters come before others, then this machine's own blocks if they
@@ -117,14 +117,14 @@ def best_spreads(plan: Plan, pilots: Iterable[Measured]) -> dict[tuple[str, str]
 
 def pilots(
     folders: Iterable[Path], excluded: Sequence[dict[str, Any]] = ()
-) -> tuple[list[Measured], list[str]]:
+) -> tuple[list[Analysed], list[str]]:
     """The datasets in these folders, and a line for each that is there and cannot be read."""
     readable, unread = [], []
     for folder in folders:
         if not (folder / "records/metrics.parquet").exists():
             continue
         try:
-            readable.append(measured(folder, excluded))
+            readable.append(analysed(folder, excluded))
         except UserError as error:
             unread.append(f"{'/'.join(folder.parts[-2:])} is not used: {error.what}")
     return readable, unread

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from parity.core.documents import canonical
+from parity.core.documents import Document, Format, canonical, unchanged, write_document
 from parity.core.errors import UserError
-from parity.plan.plan import read_plan
+from parity.measure.block_folder import BLOCK
+from parity.measure.documents import BlockRecord, ProgramIdentity, SessionRecord
+from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
+from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import parse_all
-from parity.software.images import read_images
+from parity.software.images import IMAGES, read_images
+from parity.software.native import NATIVE
+from parity.software.toolchain import LOCKED
 
 VERBATIM = ("raw", "blocks")
 PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
@@ -22,21 +26,60 @@ CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance.json"
 # What an archived dataset consists of, beside its checksums.
 FILES = sorted(
-    ["plan.json", "images.json", PROVENANCE]
-    + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
+    [PLAN, IMAGES, PROVENANCE] + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
 )
 # What it may hold beside them: the noise audit of the system that it was measured on, and
-# the record of what Spack built for it, with the lock that it was built from.
-OPTIONAL = ("harness.json", "native.json", "spack.yaml", "spack.lock", "lock.json")
+# the record of what Spack built for it.
+OPTIONAL = (NOISE_AUDIT, NATIVE, *LOCKED)
+
+
+class Provenance(Document, frozen=True, kw_only=True):
+    """What a dataset came from: provenance.json of an archived one.
+
+    Attributes:
+        began, ended: of its first and its last session, UTC, ISO 8601.
+        programs: the states of this program that its sessions ran, usually one.
+        runtimes: by arm, what the runtime said of itself in all sessions.
+    """
+
+    version: int = 2
+    began: str
+    ended: str
+    blocks: int
+    sessions: int
+    programs: tuple[ProgramIdentity, ...]
+    runtimes: dict[str, tuple[str, ...]]
+
+
+# The first were without a version, and otherwise the same.
+_PROVENANCE = Format(Provenance, 2, {1: unchanged}, lambda content: content.get("version", 1))
+
+
+@dataclass(frozen=True)
+class FileList:
+    """The files of an archived dataset with their SHA-256: SHA256SUMS, as sha256sum has it."""
+
+    sums: dict[str, str]
+
+    @classmethod
+    def read(cls, folder: Path) -> FileList:
+        """The list that an archived dataset has; raises OSError if it has none."""
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        return cls({name: digest for digest, _, name in (line.partition("  ") for line in lines)})
+
+    def write(self, folder: Path) -> None:
+        """Write the list beside its files."""
+        lines = [f"{digest}  {name}\n" for name, digest in self.sums.items()]
+        (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
     """Write every parsed table of a dataset into a folder."""
     tables = parse_all(
-        read_plan(dataset / "plan.json"),
+        read_plan(dataset / PLAN),
         schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
         schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
-        read_images(dataset / "images.json"),
+        read_images(dataset / IMAGES),
     )
     for name, rows in tables.items():
         schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")
@@ -70,8 +113,8 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         UserError: there is an archive of this name already; it is never overwritten.
     """
     origin = provenance(live)
-    study = read_plan(live / "plan.json").study
-    archive = root / f"{system}-{study}-{origin['ended'][:10]}"
+    study = read_plan(live / PLAN).study
+    archive = root / f"{system}-{study}-{origin.ended[:10]}"
     if archive.exists():
         raise UserError(
             "there already is an archive of this system, study and day",
@@ -85,9 +128,8 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
     for name in names:
         if name != PROVENANCE:
             shutil.copyfile(live / name, temporary / name)
-    (temporary / PROVENANCE).write_text(json.dumps(origin, indent=1, sort_keys=True) + "\n")
-    sums = [f"{_sha256(temporary / name)}  {name}\n" for name in names]
-    (temporary / CHECKSUMS).write_text("".join(sums))
+    write_document(temporary / PROVENANCE, origin)
+    FileList({name: _sha256(temporary / name) for name in names}).write(temporary)
     temporary.rename(archive)
     return archive
 
@@ -97,11 +139,11 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
 
     The oldest are called `<system>-<day>`, without their study.
     """
-    found = {}
-    for path in sorted(root.glob("*/plan.json")):
+    origins = {}
+    for path in sorted(root.glob(f"*/{PLAN}")):
         name, study = path.parent.name, read_plan(path).study
-        found[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
-    return found
+        origins[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
+    return origins
 
 
 def files_of(dataset: Path) -> list[str]:
@@ -109,25 +151,40 @@ def files_of(dataset: Path) -> list[str]:
     return sorted([*FILES, *(name for name in OPTIONAL if (dataset / name).exists())])
 
 
-def provenance(dataset: Path) -> dict[str, Any]:
-    """What a dataset came from: when, and with which state of the program and its environment.
+def block_records(dataset: Path) -> list[BlockRecord]:
+    """The blocks of a dataset; raises UserError."""
+    path = dataset / "records/blocks.parquet"
+    return [
+        BLOCK.parse(row["record"], f"{path}: {row['block']}")
+        for row in schema.read(schema.BLOCKS, path).to_pylist()
+    ]
+
+
+def provenance(dataset: Path) -> Provenance:
+    """What a dataset came from; an archived one brings it along in a file.
 
     A campaign whose sessions ran different states of the program lists all of them.
+
+    Raises:
+        UserError: the file, or a block of the dataset, is broken.
     """
-    blocks = schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist()
-    sessions = [s for block in blocks for s in json.loads(block["record"])["sessions"]]
-    programs = {canonical(session["start"]["program"]) for session in sessions}
-    return {
-        "began": min(session["start"]["started"] for session in sessions),
-        "ended": max(session["end"]["ended"] for session in sessions if session["end"]),
-        "blocks": len(blocks),
-        "sessions": len(sessions),
-        "programs": [json.loads(text) for text in sorted(programs)],
-        "runtimes": {
-            name: sorted({session["start"]["arms"][name]["version"] for session in sessions})
-            for name in sessions[0]["start"]["arms"]
-        },
-    }
+    if (dataset / PROVENANCE).exists():
+        return _PROVENANCE.read(dataset / PROVENANCE)
+    blocks = block_records(dataset)
+    sessions = [session for block in blocks for session in block.sessions]
+    programs = {canonical(session.start.program): session.start.program for session in sessions}
+    return Provenance(
+        began=min(session.start.started for session in sessions),
+        ended=max(session.end.ended for session in sessions if session.end),
+        blocks=len(blocks),
+        sessions=len(sessions),
+        programs=tuple(programs[text] for text in sorted(programs)),
+        runtimes={name: _versions(sessions, name) for name in sessions[0].start.arms},
+    )
+
+
+def _versions(sessions: list[SessionRecord], arm: str) -> tuple[str, ...]:
+    return tuple(sorted({session.start.arms[arm].version for session in sessions}))
 
 
 def broken_files(archive: Path) -> list[str]:
@@ -136,8 +193,7 @@ def broken_files(archive: Path) -> list[str]:
     Raises:
         OSError: there is no list of checksums.
     """
-    lines = (archive / CHECKSUMS).read_text().splitlines()
-    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    sums = FileList.read(archive).sums
     expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})
     unexpected = sorted(sums.keys() - set(expected))
     return unexpected + [

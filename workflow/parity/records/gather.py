@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from parity.core.documents import read_text
 from parity.core.errors import UserError
+from parity.measure.block_folder import BLOCK, RECORD
+from parity.measure.documents import BlockRecord
 
 Row = dict[str, Any]
 
@@ -19,47 +22,46 @@ def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:
         system: name of the system that they must come from.
 
     Raises:
-        UserError: a block was measured on another system; its id would not tell.
+        UserError: a block is broken, or was measured on another system; its name would
+            not tell.
     """
     rows = []
     for folder in folders:
-        text = (folder / "block.json").read_text(encoding="utf-8")
-        block = json.loads(text)
-        if others := {each["start"]["system"] for each in block["sessions"]} - {system}:
+        path = folder / BLOCK.file
+        text = read_text(path)
+        block = BLOCK.parse(text, str(path))
+        if others := {session.start.system for session in block.sessions} - {system}:
             raise UserError(
                 f"the block was measured on {', '.join(sorted(others))}, not on {system}",
                 where=str(folder),
                 action="use a clone for each system, or move results/ away",
             )
-        rows.append(
-            {
-                "campaign": block["campaign"],
-                "block": block["block"],
-                "block_number": block["number"],
-                "record": text,
-            }
-        )
+        rows.append(_key(block) | {"record": text})
     return rows
 
 
 def gather_raw(folders: Iterable[Path]) -> list[Row]:
-    """Rows of the RAW table: one for each attempt of each run, interrupted ones included."""
+    """Rows of the RAW table: one for each attempt of each run, interrupted ones included.
+
+    Raises:
+        UserError: a block is broken.
+    """
     rows: list[Row] = []
     for folder in folders:
-        block = json.loads((folder / "block.json").read_text(encoding="utf-8"))
-        rows.extend(_attempts(folder, block))
+        rows.extend(_attempts(folder, BLOCK.read_in(folder)))
     return rows
 
 
-def _attempts(folder: Path, block: Mapping[str, Any]) -> Iterator[Row]:
+def _key(block: BlockRecord) -> Row:
+    return {"campaign": block.campaign, "block": block.name, "block_number": block.number}
+
+
+def _attempts(folder: Path, block: BlockRecord) -> Iterator[Row]:
     for attempt in folder.glob("runs/*/attempt-*"):
-        yield {
-            "campaign": block["campaign"],
-            "block": block["block"],
-            "block_number": block["number"],
+        yield _key(block) | {
             "run": attempt.parent.name,
             "attempt": int(attempt.name.removeprefix("attempt-")),
-            "record": _text(attempt / "record.json"),
+            "record": _text(attempt / RECORD.file),
             "stdout": _bytes(attempt / "stdout"),
             "stderr": _bytes(attempt / "stderr"),
             "files": json.dumps(_files(attempt / "files"), sort_keys=True),
@@ -68,8 +70,8 @@ def _attempts(folder: Path, block: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in found}
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in paths}
 
 
 def _text(path: Path) -> str:

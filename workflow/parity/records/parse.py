@@ -17,8 +17,12 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
 from parity.core.documents import canonical
-from parity.plan.plan import Plan
+from parity.measure.block_folder import BLOCK, RECORD
+from parity.measure.documents import BlockRecord, RunRecord
+from parity.measure.history import INTERRUPTED, good_record
+from parity.plan.plan import Plan, Run
 from parity.records.surroundings import (
+    Audited,
     audited_binaries,
     binary_rows,
     image_rows,
@@ -30,6 +34,38 @@ from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
+_MEASURED = ("wall_seconds", "user_seconds", "system_seconds", "steal_fraction", "load_before")
+_DIGESTS = ("environment_sha256", "image_digest")
+# Columns of a run that are fields of its record.
+_COPIED = ("session", "reason", "detail", "exit_code", "started", *_MEASURED, *_DIGESTS)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt: its row of the RAW table, and its record; None if it was interrupted."""
+
+    raw: Mapping[str, Any]
+    record: RunRecord | None
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of the plan and what it has behind it.
+
+    Attributes:
+        position: in the block, from 1.
+        is_stopped: whether its block ended without being able to start it (again).
+    """
+
+    run: Run
+    position: int
+    attempts: Sequence[Attempt]
+    is_stopped: bool
+
+    @property
+    def good_record(self) -> RunRecord | None:
+        """The record by which it is good, None if it is not."""
+        return good_record([attempt.record for attempt in self.attempts])
 
 
 @dataclass(frozen=True)
@@ -37,22 +73,20 @@ class Context:
     """What the rows of one block have in common.
 
     Attributes:
-        plan: the campaign's plan.
-        block: the block's parsed record.
-        binaries: (session, arm, benchmark) to the audit rows of its executables.
-        sessions: case to the newest session that made a good run of it.
+        binaries: the executables that its sessions audited.
+        newest_sessions: case to the newest session that made a good run of it.
     """
 
     plan: Plan
-    block: Mapping[str, Any]
-    binaries: Mapping[tuple[int, str, str], Sequence[Mapping[str, Any]]]
-    sessions: Mapping[str, int]
+    block: BlockRecord
+    binaries: Audited
+    newest_sessions: Mapping[str, int]
 
 
 def parse_all(
     plan: Plan,
-    raw: Sequence[Mapping[str, Any]],
-    blocks: Sequence[Mapping[str, Any]],
+    raw: Iterable[Mapping[str, Any]],
+    blocks: Iterable[Mapping[str, Any]],
     images: Mapping[str, ImageRecord],
 ) -> dict[str, list[Row]]:
     """Every parsed table by name, from the RAW and BLOCKS rows.
@@ -63,203 +97,158 @@ def parse_all(
 
     Returns:
         runs, metrics, samples, nodes, binaries, images; rows as `schema.to_table` takes them.
+
+    Raises:
+        UserError: a record is broken; with the attempt and the key.
     """
     tables: dict[str, list[Row]] = {
         name: [] for name in ("runs", "metrics", "samples", "nodes", "binaries", "images")
     }
-    by_run: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    by_run: dict[tuple[str, str], list[Attempt]] = {}
     for row in sorted(raw, key=lambda row: (row["block"], row["run"], row["attempt"])):
-        by_run.setdefault((row["block"], row["run"]), []).append(row)
+        by_run.setdefault((row["block"], row["run"]), []).append(_attempt(row))
     for entry in blocks:
-        block = json.loads(entry["record"])
-        context = Context(plan, block, audited_binaries(block), _newest_sessions(block, by_run))
-        for position, planned in enumerate(block["runs"], start=1):
-            attempts = by_run.get((block["block"], planned["run"]), [])
-            _parse_run(context, position, planned, attempts, tables)
+        block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
+        runs = _planned_runs(block, by_run)
+        context = Context(plan, block, audited_binaries(block), _newest_sessions(runs))
+        for planned in runs:
+            _parse_run(context, planned, tables)
         tables["nodes"] += node_rows(block)
         tables["binaries"] += binary_rows(block)
     tables["images"] = image_rows(plan.campaign, images)
     return tables
 
 
-def _parse_run(
-    context: Context,
-    position: int,
-    planned: Mapping[str, str],
-    attempts: Sequence[Mapping[str, Any]],
-    tables: dict[str, list[Row]],
-) -> None:
-    """Rows of one planned run: one for each attempt, or one for the run that never started."""
-    # A run that was begun, and that a later session could not start, ends with its reason.
-    stopped = planned["run"] in context.block["not_started"] and not _is_good(attempts)
-    if stopped:
-        tables["runs"].append(_not_started(context, position, planned))
-    for index, attempt in enumerate(attempts):
-        record = json.loads(attempt["record"]) if attempt["record"] else None
-        run = _run_row(context, position, planned, attempt, record)
-        run["final"] = index == len(attempts) - 1 and not stopped
-        if record:
-            outputs = _outputs(context, planned, attempt, record)
-            if not record["reason"] and record["session"] < context.sessions.get(run["case"], 0):
-                run |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
-            parsed = _parse(run["benchmark"], outputs) if not run["reason"] else None
-            if parsed:
-                run |= {
-                    "stage": "valid" if parsed.valid else "parsed",
-                    "reason": parsed.reason,
-                    "detail": parsed.detail,
-                }
-                tables["metrics"] += _metric_rows(context, run, parsed)
-            tables["samples"] += _sample_rows(run, outputs)
-        tables["runs"].append(run)
+def _attempt(row: Mapping[str, Any]) -> Attempt:
+    if not row["record"]:
+        return Attempt(row, None)
+    where = f"the record of {row['block']}, {row['run']}, attempt {row['attempt']}"
+    return Attempt(row, RECORD.parse(row["record"], where))
 
 
-def _newest_sessions(
-    block: Mapping[str, Any], by_run: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
-) -> dict[str, int]:
+def _planned_runs(
+    block: BlockRecord, by_run: Mapping[tuple[str, str], Sequence[Attempt]]
+) -> list[PlannedRun]:
+    planned = []
+    for position, run in enumerate(block.runs, start=1):
+        attempts = by_run.get((block.name, run.name), ())
+        is_good = good_record([attempt.record for attempt in attempts]) is not None
+        # A run that was begun, and that a later session could not start, ends with its reason.
+        is_stopped = run.name in block.not_started and not is_good
+        planned.append(PlannedRun(run, position, attempts, is_stopped))
+    return planned
+
+
+def _newest_sessions(runs: Iterable[PlannedRun]) -> dict[str, int]:
     """Each case's newest session with a good run.
 
     Only runs of one session may be compared. A good run of an earlier one is left behind
     where its arm could not be started again when the others of its case were made anew.
     """
     newest: dict[str, int] = {}
-    for planned in block["runs"]:
-        attempts = by_run.get((block["block"], planned["run"]), [])
-        if _is_good(attempts):
-            session = json.loads(attempts[-1]["record"])["session"]
-            newest[planned["case"]] = max(session, newest.get(planned["case"], 0))
+    for planned in runs:
+        if good := planned.good_record:
+            newest[planned.run.case] = max(good.session, newest.get(planned.run.case, 0))
     return newest
 
 
-def _is_good(attempts: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last attempt ended well and passed its gates."""
-    last = attempts[-1]["record"] if attempts else ""
-    return bool(last) and not json.loads(last)["reason"]
+def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row]]) -> None:
+    """Rows of one planned run: one for each attempt, or one for the run that never started."""
+    if planned.is_stopped:
+        tables["runs"].append(_not_started_row(context, planned))
+    for attempt in planned.attempts:
+        row = _run_row(context, planned, attempt)
+        is_last = attempt is planned.attempts[-1]
+        row["final"] = is_last and not planned.is_stopped
+        if attempt.record:
+            outputs = _outputs(context, planned.run, attempt.raw, attempt.record)
+            row |= _fate(context, row, attempt.record)
+            if not row["reason"]:
+                parsed = benchmarks()[row["benchmark"]].parse(outputs)
+                row |= {
+                    "stage": "valid" if parsed.valid else "parsed",
+                    "reason": parsed.reason,
+                    "detail": parsed.detail,
+                }
+                tables["metrics"] += _metric_rows(context, row, parsed)
+            tables["samples"] += _sample_rows(row, outputs)
+        tables["runs"].append(row)
 
 
-def _parse(benchmark: str, outputs: Outputs) -> Parsed:
-    return benchmarks()[benchmark].parse(outputs)
+def _fate(context: Context, row: Row, record: RunRecord) -> Row:
+    """Why a run that ended well does not count all the same; nothing if it does."""
+    if record.reason or record.session >= context.newest_sessions.get(row["case"], 0):
+        return {}
+    return {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
 
 
-def _case(context: Context, name: str) -> Mapping[str, Any]:
-    return next(case for case in context.plan.cases if case["case"] == name)
-
-
-def _key(context: Context, planned: Mapping[str, str], attempt: int) -> Row:
+def _blank(context: Context, planned: PlannedRun, attempt: int) -> Row:
+    """A run's row as far as the plan alone can fill it."""
+    run = planned.run
+    case = context.plan.case(run.case)
     return {
         "campaign": context.plan.campaign,
-        "block": context.block["block"],
-        "block_number": context.block["number"],
-        "run": planned["run"],
+        "block": context.block.name,
+        "block_number": context.block.number,
+        "run": run.name,
         "attempt": attempt,
-    }
-
-
-def _blank(context: Context, position: int, planned: Mapping[str, str], attempt: int) -> Row:
-    """A run's row as far as the plan alone can fill it."""
-    case = _case(context, planned["case"])
-    return _key(context, planned, attempt) | {
-        "position": position,
-        "benchmark": case["benchmark"],
-        "case": planned["case"],
-        "arm": planned["arm"],
-        "runtime": context.plan.arm_runtimes[planned["arm"]],
-        "parameters": canonical(case["parameters"]),
+        "position": planned.position,
+        "benchmark": case.benchmark,
+        "case": run.case,
+        "arm": run.arm,
+        "runtime": context.plan.arm_runtimes[run.arm],
+        "parameters": canonical(case.parameters),
         "final": True,
-        "session": None,
         "stage": "planned",
-        "reason": "interrupted",
+        "reason": INTERRUPTED,
         "detail": "the runner was ended before this attempt was",
-        "exit_code": None,
         "started": "",
-        "wall_seconds": None,
-        "user_seconds": None,
-        "system_seconds": None,
-        "steal_fraction": None,
-        "load_before": None,
         "command": "[]",
-        "environment_sha256": "",
         "evidence": "{}",
-        "image_digest": "",
-        "binary_sha256": "",
-        "closure_sha256": "",
-        "stdout_sha256": "",
+        **dict.fromkeys(("session", "exit_code", *_MEASURED)),
+        **dict.fromkeys((*_DIGESTS, "binary_sha256", "closure_sha256", "stdout_sha256"), ""),
     }
 
 
-def _not_started(context: Context, position: int, planned: Mapping[str, str]) -> Row:
-    why = context.block["not_started"][planned["run"]]
-    return _blank(context, position, planned, 0) | why
+def _not_started_row(context: Context, planned: PlannedRun) -> Row:
+    why = context.block.not_started[planned.run.name]
+    return _blank(context, planned, 0) | {"reason": why.reason, "detail": why.detail}
 
 
-def _run_row(
-    context: Context,
-    position: int,
-    planned: Mapping[str, str],
-    attempt: Mapping[str, Any],
-    record: Mapping[str, Any] | None,
-) -> Row:
-    row = _blank(context, position, planned, attempt["attempt"])
+def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
+    row, record = _blank(context, planned, attempt.raw["attempt"]), attempt.record
     if record is None:
         return row
-    command = record["commands"][-1] if record["commands"] else []
-    audited = context.binaries.get((record["session"], planned["arm"], row["benchmark"]), [])
-    binary = measured_binary(audited, command)
-    copied = (
-        "session",
-        "reason",
-        "detail",
-        "exit_code",
-        "started",
-        "wall_seconds",
-        "user_seconds",
-        "system_seconds",
-        "steal_fraction",
-        "load_before",
-        "environment_sha256",
-        "image_digest",
-    )
-    return (
-        row
-        | {name: record[name] for name in copied}
-        | {
-            "stage": "ran",
-            "command": json.dumps(command),
-            "evidence": canonical(record["evidence"]),
-            "binary_sha256": binary.get("sha256", ""),
-            "closure_sha256": binary.get("closure_sha256", ""),
-            "stdout_sha256": hashlib.sha256(attempt["stdout"]).hexdigest(),
-        }
-    )
-
-
-def _outputs(
-    context: Context,
-    planned: Mapping[str, str],
-    attempt: Mapping[str, Any],
-    record: Mapping[str, Any],
-) -> Outputs:
-    return Outputs(
-        stdout=attempt["stdout"].decode("utf-8", "replace"),
-        stderr=attempt["stderr"].decode("utf-8", "replace"),
-        files=json.loads(attempt["files"]),
-        wall_seconds=tuple(record["starts_wall_seconds"]),
-        command=tuple(record["commands"][-1] if record["commands"] else ()),
-        samples=tuple(json.loads(line) for line in attempt["samples"].splitlines()),
-        parameters=_case(context, planned["case"])["parameters"],
-        **node_sizes(context.block, record["session"]),
-    )
-
-
-def _metric_rows(context: Context, run: Mapping[str, Any], parsed: Parsed) -> Iterable[Row]:
-    primary = _case(context, run["case"])["primary"]
-    shared = {
-        key: run[key]
-        for key in (
-            *("campaign", "block", "block_number", "run", "attempt"),
-            *("benchmark", "case", "arm"),
-        )
+    audited = context.binaries.get((record.session, planned.run.arm, row["benchmark"]), ())
+    binary = measured_binary(audited, record.last_command)
+    return row | {
+        "stage": "ran",
+        **{column: getattr(record, column) for column in _COPIED},
+        "command": json.dumps(record.last_command),
+        "evidence": canonical(record.evidence),
+        "binary_sha256": binary.sha256 if binary else "",
+        "closure_sha256": binary.closure_sha256 if binary else "",
+        "stdout_sha256": hashlib.sha256(attempt.raw["stdout"]).hexdigest(),
     }
+
+
+def _outputs(context: Context, run: Run, raw: Mapping[str, Any], record: RunRecord) -> Outputs:
+    return Outputs(
+        stdout=raw["stdout"].decode("utf-8", "replace"),
+        stderr=raw["stderr"].decode("utf-8", "replace"),
+        files=json.loads(raw["files"]),
+        wall_seconds=record.starts_wall_seconds,
+        command=record.last_command,
+        samples=tuple(json.loads(line) for line in raw["samples"].splitlines()),
+        parameters=context.plan.case(run.case).parameters,
+        **node_sizes(context.block.session(record.session).start.facts),
+    )
+
+
+def _metric_rows(context: Context, run: Row, parsed: Parsed) -> Iterable[Row]:
+    primary = context.plan.case(run["case"]).primary
+    keys = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
+    shared = {key: run[key] for key in keys}
     for metric in parsed.metrics:
         yield shared | {
             "metric": metric.name,
@@ -272,7 +261,7 @@ def _metric_rows(context: Context, run: Mapping[str, Any], parsed: Parsed) -> It
         }
 
 
-def _sample_rows(run: Mapping[str, Any], outputs: Outputs) -> Iterable[Row]:
+def _sample_rows(run: Row, outputs: Outputs) -> Iterable[Row]:
     keys = ("campaign", "block", "block_number", "run", "attempt", "arm", "case")
     shared = {key: run[key] for key in keys}
     return [shared | dict(sample) for sample in outputs.samples]

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 SCHEMA_VERSION = "1"
 
 
-def _column(name: str, kind: pa.DataType, doc: str, unit: str = "", null: bool = False) -> pa.Field:
+def column(name: str, kind: pa.DataType, doc: str, unit: str = "", null: bool = False) -> pa.Field:
+    """A column of a table, with what it holds and in which unit."""
     metadata = {"doc": doc} | ({"unit": unit} if unit else {})
     return pa.field(name, kind, nullable=null, metadata=metadata)
 
@@ -44,11 +45,11 @@ class TableSchema:
 _S, _I, _F, _B = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 _RUN_KEY = (
-    _column("campaign", _S, "Study and scale, such as torrez2019-smoke."),
-    _column("block", _S, "Block id: campaign, number and the digest of what the block does."),
-    _column("block_number", _I, "Number of the block, from 1."),
-    _column("run", _S, "Run id within the block: case and arm."),
-    _column("attempt", _I, "Attempt of this run, from 1; 0 when it was never started."),
+    column("campaign", _S, "Study and scale, such as torrez2019-smoke."),
+    column("block", _S, "Block id: campaign, number and the digest of what the block does."),
+    column("block_number", _I, "Number of the block, from 1."),
+    column("run", _S, "Run id within the block: case and arm."),
+    column("attempt", _I, "Attempt of this run, from 1; 0 when it was never started."),
 )
 
 RAW = TableSchema(
@@ -57,11 +58,11 @@ RAW = TableSchema(
     ("block", "run", "attempt"),
     (
         *_RUN_KEY,
-        _column("record", _S, "The attempt's JSON record, verbatim; empty if it was interrupted."),
-        _column("stdout", pa.binary(), "Standard output, verbatim."),
-        _column("stderr", pa.binary(), "Standard error, verbatim, evidence lines included."),
-        _column("files", _S, "Collected files as a JSON object of name to text."),
-        _column("samples", _S, "Memory samples as JSON lines; empty without sampling."),
+        column("record", _S, "The attempt's JSON record, verbatim; empty if it was interrupted."),
+        column("stdout", pa.binary(), "Standard output, verbatim."),
+        column("stderr", pa.binary(), "Standard error, verbatim, evidence lines included."),
+        column("files", _S, "Collected files as a JSON object of name to text."),
+        column("samples", _S, "Memory samples as JSON lines; empty without sampling."),
     ),
 )
 
@@ -70,10 +71,10 @@ BLOCKS = TableSchema(
     "One row per block: its JSON record, verbatim (order of runs, node before and after, audit).",
     ("block",),
     (
-        _column("campaign", _S, "Study and scale."),
-        _column("block", _S, "Block id."),
-        _column("block_number", _I, "Number of the block, from 1."),
-        _column("record", _S, "The block's JSON record, verbatim."),
+        column("campaign", _S, "Study and scale."),
+        column("block", _S, "Block id."),
+        column("block_number", _I, "Number of the block, from 1."),
+        column("record", _S, "The block's JSON record, verbatim."),
     ),
 )
 
@@ -83,40 +84,40 @@ RUNS = TableSchema(
     ("campaign", "block", "run", "attempt"),
     (
         *_RUN_KEY,
-        _column("position", _I, "Position of the run in its block's random order, from 1."),
-        _column("benchmark", _S, "Benchmark."),
-        _column("case", _S, "Benchmark at one level of each factor, such as likwid-copy."),
-        _column("arm", _S, "Arm: one runtime in one variant."),
-        _column("runtime", _S, "Runtime of the arm."),
-        _column("parameters", _S, "Parameters and factor levels of the case, as sorted JSON."),
-        _column("final", _B, "Whether this is the attempt that counts (the last one)."),
-        _column(
+        column("position", _I, "Position of the run in its block's random order, from 1."),
+        column("benchmark", _S, "Benchmark."),
+        column("case", _S, "Benchmark at one level of each factor, such as likwid-copy."),
+        column("arm", _S, "Arm: one runtime in one variant."),
+        column("runtime", _S, "Runtime of the arm."),
+        column("parameters", _S, "Parameters and factor levels of the case, as sorted JSON."),
+        column("final", _B, "Whether this is the attempt that counts (the last one)."),
+        column(
             "session",
             _I,
             "Session of the runner that made it; good runs of a case share one.",
             null=True,
         ),
-        _column("stage", _S, "How far it came: planned, ran, parsed or valid."),
-        _column("reason", _S, "Reason code where it came no further; empty if valid."),
-        _column("detail", _S, "One sentence on the reason; empty if valid."),
-        _column("exit_code", _I, "Exit status; negative for a signal.", null=True),
-        _column("started", _S, "Start, UTC, ISO 8601; empty if never started."),
-        _column("wall_seconds", _F, "Outer clock from start to end of all starts.", "s", True),
-        _column("user_seconds", _F, "User CPU time of the process tree we waited for.", "s", True),
-        _column("system_seconds", _F, "System CPU time of that process tree.", "s", True),
-        _column("steal_fraction", _F, "CPU time stolen by the hypervisor meanwhile.", "1", True),
-        _column("load_before", _F, "One-minute load average just before.", "1", True),
-        _column("command", _S, "The exact command line, as a JSON list."),
-        _column(
+        column("stage", _S, "How far it came: planned, ran, parsed or valid."),
+        column("reason", _S, "Reason code where it came no further; empty if valid."),
+        column("detail", _S, "One sentence on the reason; empty if valid."),
+        column("exit_code", _I, "Exit status; negative for a signal.", null=True),
+        column("started", _S, "Start, UTC, ISO 8601; empty if never started."),
+        column("wall_seconds", _F, "Outer clock from start to end of all starts.", "s", True),
+        column("user_seconds", _F, "User CPU time of the process tree we waited for.", "s", True),
+        column("system_seconds", _F, "System CPU time of that process tree.", "s", True),
+        column("steal_fraction", _F, "CPU time stolen by the hypervisor meanwhile.", "1", True),
+        column("load_before", _F, "One-minute load average just before.", "1", True),
+        column("command", _S, "The exact command line, as a JSON list."),
+        column(
             "environment_sha256",
             _S,
             "SHA-256 of the environment it was given; empty for bare starts.",
         ),
-        _column("evidence", _S, "What the process itself saw of where it ran, as sorted JSON."),
-        _column("image_digest", _S, "Digest of the image in the arm's format; empty if native."),
-        _column("binary_sha256", _S, "SHA-256 of the benchmark's main executable in this arm."),
-        _column("closure_sha256", _S, "SHA-256 over its resolved library closure in this arm."),
-        _column("stdout_sha256", _S, "SHA-256 of standard output; empty if never started."),
+        column("evidence", _S, "What the process itself saw of where it ran, as sorted JSON."),
+        column("image_digest", _S, "Digest of the image in the arm's format; empty if native."),
+        column("binary_sha256", _S, "SHA-256 of the benchmark's main executable in this arm."),
+        column("closure_sha256", _S, "SHA-256 over its resolved library closure in this arm."),
+        column("stdout_sha256", _S, "SHA-256 of standard output; empty if never started."),
     ),
 )
 
@@ -126,16 +127,16 @@ METRICS = TableSchema(
     ("campaign", "block", "run", "attempt", "metric"),
     (
         *_RUN_KEY,
-        _column("benchmark", _S, "Benchmark."),
-        _column("case", _S, "Benchmark at one level of each factor."),
-        _column("arm", _S, "Arm."),
-        _column("metric", _S, "Name of the number."),
-        _column("value", _F, "The number, in `unit`."),
-        _column("unit", _S, "Unit of `value`."),
-        _column("better", _S, "Direction: lower, higher or neither."),
-        _column("clock", _S, "internal: the program's own; external: the runner's."),
-        _column("primary", _B, "Whether the study compares arms by it."),
-        _column("valid", _B, "Whether the run passed its gates and its own check, and is final."),
+        column("benchmark", _S, "Benchmark."),
+        column("case", _S, "Benchmark at one level of each factor."),
+        column("arm", _S, "Arm."),
+        column("metric", _S, "Name of the number."),
+        column("value", _F, "The number, in `unit`."),
+        column("unit", _S, "Unit of `value`."),
+        column("better", _S, "Direction: lower, higher or neither."),
+        column("clock", _S, "internal: the program's own; external: the runner's."),
+        column("primary", _B, "Whether the study compares arms by it."),
+        column("valid", _B, "Whether the run passed its gates and its own check, and is final."),
     ),
 )
 
@@ -145,24 +146,24 @@ SAMPLES = TableSchema(
     ("campaign", "block", "run", "attempt", "seconds", "process", "pid"),
     (
         *_RUN_KEY,
-        _column("arm", _S, "Arm."),
-        _column("case", _S, "Benchmark at one level of each factor."),
-        _column("seconds", _F, "Time since the program's start; negative before it.", "s"),
-        _column("process", _S, "Process name; empty for the node as a whole."),
-        _column("pid", _I, "Process id on the host; 0 for the node."),
-        _column("node_used", _I, "MemTotal minus MemFree.", "B", True),
-        _column("node_available", _I, "MemAvailable.", "B", True),
-        _column("node_cached", _I, "Cached.", "B", True),
-        _column("node_shmem", _I, "Shmem.", "B", True),
-        _column(
+        column("arm", _S, "Arm."),
+        column("case", _S, "Benchmark at one level of each factor."),
+        column("seconds", _F, "Time since the program's start; negative before it.", "s"),
+        column("process", _S, "Process name; empty for the node as a whole."),
+        column("pid", _I, "Process id on the host; 0 for the node."),
+        column("node_used", _I, "MemTotal minus MemFree.", "B", True),
+        column("node_available", _I, "MemAvailable.", "B", True),
+        column("node_cached", _I, "Cached.", "B", True),
+        column("node_shmem", _I, "Shmem.", "B", True),
+        column(
             "node_free_per_cpu",
             _I,
             "Freed pages on the CPUs' own lists, which MemFree leaves out since Linux 6.7.",
             "B",
             True,
         ),
-        _column("private_writable", _I, "Private writable mappings, as `pmap -d`.", "B", True),
-        _column("private_dirty", _I, "Private_Dirty over all mappings.", "B", True),
+        column("private_writable", _I, "Private writable mappings, as `pmap -d`.", "B", True),
+        column("private_dirty", _I, "Private_Dirty over all mappings.", "B", True),
     ),
 )
 
@@ -171,12 +172,12 @@ NODES = TableSchema(
     "One row per fact of a node, before and after each block.",
     ("campaign", "block", "phase", "fact", "node"),
     (
-        _column("campaign", _S, "Study and scale."),
-        _column("block", _S, "Block id."),
-        _column("node", _S, "Host name."),
-        _column("phase", _S, "before or after the block."),
-        _column("fact", _S, "Name of the fact, such as kernel or transparent_hugepage."),
-        _column("value", _S, "Its value as the node says it; empty where it has none."),
+        column("campaign", _S, "Study and scale."),
+        column("block", _S, "Block id."),
+        column("node", _S, "Host name."),
+        column("phase", _S, "before or after the block."),
+        column("fact", _S, "Name of the fact, such as kernel or transparent_hugepage."),
+        column("value", _S, "Its value as the node says it; empty where it has none."),
     ),
 )
 
@@ -185,16 +186,16 @@ BINARIES = TableSchema(
     "One row per executable and arm of a block: which binary and which libraries it resolves to.",
     ("campaign", "block", "session", "arm", "benchmark", "path"),
     (
-        _column("campaign", _S, "Study and scale."),
-        _column("block", _S, "Block id."),
-        _column("session", _I, "Session of the runner, from 1."),
-        _column("arm", _S, "Arm."),
-        _column("benchmark", _S, "Benchmark that runs it."),
-        _column("path", _S, "Path of the executable inside the arm."),
-        _column("sha256", _S, "SHA-256 of the executable."),
-        _column("build_id", _S, "ELF build-id; empty if it has none."),
-        _column("closure_sha256", _S, "SHA-256 over the sorted closure."),
-        _column(
+        column("campaign", _S, "Study and scale."),
+        column("block", _S, "Block id."),
+        column("session", _I, "Session of the runner, from 1."),
+        column("arm", _S, "Arm."),
+        column("benchmark", _S, "Benchmark that runs it."),
+        column("path", _S, "Path of the executable inside the arm."),
+        column("sha256", _S, "SHA-256 of the executable."),
+        column("build_id", _S, "ELF build-id; empty if it has none."),
+        column("closure_sha256", _S, "SHA-256 over the sorted closure."),
+        column(
             "closure",
             pa.list_(pa.struct([("library", pa.string()), ("sha256", pa.string())])),
             "Resolved libraries with the SHA-256 of each, sorted by name.",
@@ -207,17 +208,15 @@ IMAGES = TableSchema(
     "One row per image format: the digest chain from the OCI manifest to each format.",
     ("campaign", "format"),
     (
-        _column("campaign", _S, "Study and scale; empty in results/images."),
-        _column("format", _S, "base, oci, directory, squashfs, sif, docker or podman."),
-        _column("digest", _S, "Content hash in this format; empty if it could not be made."),
-        _column("parent", _S, "Format that it was made from."),
-        _column("parent_digest", _S, "Content hash of that parent."),
-        _column(
-            "bytes", _I, "Size on disk; of the store's own answer for image stores.", "B", True
-        ),
-        _column("seconds", _F, "Time the conversion took.", "s", True),
-        _column("tool", _S, "Program and version that made it."),
-        _column("reason", _S, "Why it could not be made; empty otherwise."),
+        column("campaign", _S, "Study and scale; empty in results/images."),
+        column("format", _S, "base, oci, directory, squashfs, sif, docker or podman."),
+        column("digest", _S, "Content hash in this format; empty if it could not be made."),
+        column("parent", _S, "Format that it was made from."),
+        column("parent_digest", _S, "Content hash of that parent."),
+        column("bytes", _I, "Size on disk; of the store's own answer for image stores.", "B", True),
+        column("seconds", _F, "Time the conversion took.", "s", True),
+        column("tool", _S, "Program and version that made it."),
+        column("reason", _S, "Why it could not be made; empty otherwise."),
     ),
 )
 
@@ -257,10 +256,10 @@ def read(schema: TableSchema, path: Path | str) -> pa.Table:
         ValueError: the file's schema is not this one; the message says both versions.
     """
     table = pq.read_table(path)
-    found = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
-    if found != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
+    version = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
+    if version != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
         raise ValueError(
-            f"{path}: columns of table {schema.name} version {found}; "
+            f"{path}: columns of table {schema.name} version {version}; "
             f"this program reads version {SCHEMA_VERSION}"
         )
     return table

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from parity.records import schema
-from parity.records.dataset import PROVENANCE, provenance
-from parity.report import system_kind
-from parity.report.text import noise_audit
-from parity.report.text.noise_audit import Audit
+from parity.plan.system_kind import kind_of
+from parity.records.dataset import Provenance, block_records, provenance
+from parity.records.noise_audit import NoiseAudit, read_noise_audit
 
 
 @dataclass(frozen=True)
@@ -23,28 +18,26 @@ class Origin:
         facts: what `parity.records.dataset.provenance` says.
         systems: name and kind of each system that measured it, such as `machine (vm)`.
         scale_labels: the kinds of these systems.
-        harness: what the harness itself costs there; None if nobody measured it.
+        noise_audit: what the harness itself costs there; None if nobody measured it.
     """
 
-    facts: Mapping[str, Any]
+    facts: Provenance
     systems: tuple[str, ...]
     scale_labels: tuple[str, ...]
-    harness: Audit | None
+    noise_audit: NoiseAudit | None
 
     @property
     def note(self) -> str:
         """What every figure and table must say of these systems; often nothing."""
-        return system_kind.note(self.scale_labels)
+        return kind_of(self.scale_labels).note
 
 
 def load(folder: Path) -> Origin:
     """The origin of the dataset in `folder`; an archive brings most of it along in a file."""
-    brought = folder / PROVENANCE
-    blocks = schema.read(schema.BLOCKS, folder / "records/blocks.parquet").to_pylist()
-    starts = [s["start"] for block in blocks for s in json.loads(block["record"])["sessions"]]
+    starts = [session.start for block in block_records(folder) for session in block.sessions]
     return Origin(
-        facts=json.loads(brought.read_text("utf-8")) if brought.exists() else provenance(folder),
-        systems=tuple(sorted({f"{start['system']} ({start['scale_label']})" for start in starts})),
-        scale_labels=tuple(sorted({start["scale_label"] for start in starts})),
-        harness=noise_audit.load(folder),
+        facts=provenance(folder),
+        systems=tuple(sorted({f"{start.system} ({start.scale_label})" for start in starts})),
+        scale_labels=tuple(sorted({start.scale_label for start in starts})),
+        noise_audit=read_noise_audit(folder),
     )

@@ -12,19 +12,16 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import analysis, dataset, outcomes
-from parity.analysis.analysis import Analysis
-from parity.analysis.dataset import Dataset
+from parity.analysis.analysis import Analysed
 from parity.report import origin
 from parity.report.figures.figure_spec import FigureSpec, Form
 from parity.report.origin import Origin
 
 
 @dataclass(frozen=True)
-class View:
-    """What is presented."""
+class View(Analysed):
+    """What is presented: a dataset with its analysis and its origin."""
 
-    dataset: Dataset
-    analysis: Analysis
     origin: Origin
 
     @property

@@ -28,6 +28,8 @@ from parity.core.documents import (
 from parity.core.errors import UserError
 
 TAG = "parity"
+# The records of all formats, by format.
+IMAGES = "images.json"
 IMAGES_VERSION = 2
 
 

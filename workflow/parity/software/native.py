@@ -34,6 +34,8 @@ from parity.software.toolchain import (
     write_origin,
 )
 
+# The record of a build.
+NATIVE = "native.json"
 _ELF = b"\x7fELF"
 NATIVE_VERSION = 2
 

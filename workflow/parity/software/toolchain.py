@@ -32,6 +32,8 @@ RECIPES = Path("envs/spack/repo")
 # Where composed toolchains are kept, with their locks.
 COMPOSED = Path("results/spack")
 ORIGIN_VERSION = 2
+# A composed environment, the lock that Spack made of it, and what that was made from.
+LOCKED = ("spack.yaml", "spack.lock", "lock.json")
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Toolchain:
     @property
     def files(self) -> tuple[Path, ...]:
         """What Spack is given, what it decided, and what from."""
-        return (self.manifest, self.lock, self.origin)
+        return tuple(self.folder / name for name in LOCKED)
 
 
 class LockOrigin(Document, frozen=True):

@@ -79,7 +79,7 @@ def paired_bca(
 
 def ratio_of_medians(first: np.ndarray, second: np.ndarray, axis: int = -1) -> np.ndarray:
     """Median of the first over the median of the second."""
-    return np.median(first, axis=axis) / np.median(second, axis=axis)
+    return np.asarray(np.median(first, axis=axis) / np.median(second, axis=axis))
 
 
 def quantile_of(quantile: float) -> Callable[..., np.ndarray]:
@@ -87,7 +87,7 @@ def quantile_of(quantile: float) -> Callable[..., np.ndarray]:
     checks.share(quantile=quantile)
 
     def statistic(values: np.ndarray, axis: int = -1) -> np.ndarray:
-        return np.quantile(values, quantile, axis=axis)
+        return np.asarray(np.quantile(values, quantile, axis=axis))
 
     return statistic
 

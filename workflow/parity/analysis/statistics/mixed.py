@@ -18,6 +18,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -184,7 +185,7 @@ def _within(design: pd.DataFrame, groups: np.ndarray) -> np.ndarray:
     """Which fixed terms vary within the groups: those that their indicators do not span."""
     columns = design.to_numpy()
     left = columns - groups @ (np.linalg.pinv(groups) @ columns)
-    return np.abs(left).max(axis=0) > 1e-9
+    return np.asarray(np.abs(left).max(axis=0) > 1e-9)
 
 
 def _freedoms(design: pd.DataFrame, groups: np.ndarray) -> np.ndarray:
@@ -212,7 +213,7 @@ def _fit_mixed(
     data = design.set_axis([f"x{i}" for i in range(design.shape[1])], axis=1)
     formula = "y ~ 0 + " + " + ".join(data.columns)
     data = data.assign(y=frame["log"] / scale, block=frame["block"], node=frame["node"], all=1)
-    arguments = {"groups": random[0], "re_formula": "1"}
+    arguments: dict[str, Any] = {"groups": random[0], "re_formula": "1"}
     if len(random) > 1:
         arguments = {
             "groups": "all",

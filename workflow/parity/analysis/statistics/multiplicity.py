@@ -22,21 +22,9 @@ def holm(p_values: Iterable[float]) -> tuple[float, ...]:
     Raises:
         ValueError: a p value is no number between 0 and 1.
     """
-    return _adjusted(p_values, "holm")
-
-
-def false_discovery(p_values: Iterable[float]) -> tuple[float, ...]:
-    """Adjusted p values that bound the expected share of wrong rejections.
-
-    Benjamini & Hochberg (J. R. Stat. Soc. B 1995); the register's sensitivity analysis.
-    """
-    return _adjusted(p_values, "fdr_bh")
-
-
-def _adjusted(p_values: Iterable[float], method: str) -> tuple[float, ...]:
     values = checks.finite(p_values, 0, "p values")
     if not len(values):
         return ()
     if values.min() < 0 or values.max() > 1:
         raise ValueError("p values must lie between 0 and 1")
-    return tuple(float(p) for p in multipletests(values, method=method)[1])
+    return tuple(float(p) for p in multipletests(values, method="holm")[1])

@@ -37,16 +37,6 @@ def deviation_of_cv(cv: float) -> float:
     return math.sqrt(math.log1p(cv**2))
 
 
-def paired_deviation(cv: float, correlation: float) -> float:
-    """Deviation of the paired log ratios of two arms of this CV whose logs correlate so.
-
-    The variance of a difference: sd^2 (2 - 2 correlation).
-    """
-    if not -1 <= correlation < 1:
-        raise ValueError(f"correlation must lie in [-1, 1), not {correlation}")
-    return deviation_of_cv(cv) * math.sqrt(2 * (1 - correlation))
-
-
 def tost_power(
     deviation: float, blocks: int, margin: float, true_ratio: float = 1.0, alpha: float = 0.05
 ) -> float:
@@ -121,7 +111,7 @@ def gated_power(
         """Probability to pass, for each mean and each spread of the reference (rows, columns)."""
         centre = (log_ratio / error - mean)[:, None, None]
         inside = special.ndtr(room - centre) - special.ndtr(-room - centre)
-        return (inside * weight).sum(axis=-1)
+        return np.asarray((inside * weight).sum(axis=-1))
 
     gate = passes(0.0)
     both = gate * (gate if true_ratio == 1 else passes(math.log(true_ratio))) ** arms
@@ -143,21 +133,6 @@ def blocks_needed(
 
     def power_of(blocks: int) -> float:
         return tost_power(deviation, blocks, margin, true_ratio, alpha)
-
-    return _fewest(power_of, power, margin, true_ratio)
-
-
-def runs_needed(
-    deviation: float,
-    margin: float,
-    power: float = 0.9,
-    true_ratio: float = 1.0,
-    alpha: float = 0.05,
-) -> int:
-    """Fewest runs of each of two independent arms whose `two_sample_tost_power` is enough."""
-
-    def power_of(per_arm: int) -> float:
-        return two_sample_tost_power(deviation, per_arm, margin, true_ratio, alpha)
 
     return _fewest(power_of, power, margin, true_ratio)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from statsmodels.stats.oneway import equivalence_scale_oneway
 
 from parity.analysis.statistics import checks
 
@@ -41,34 +40,6 @@ class SpreadTest:
 
     statistic: float
     p: float
-
-
-def variance_ratio_interval(
-    logs_a: Iterable[float], logs_b: Iterable[float], confidence: float = 0.95
-) -> VarianceRatio:
-    """Ratio of two variances from independent samples, by the F distribution.
-
-    Exact for normal logarithms and far off for heavy tails (Box, Biometrika 1953), so it
-    stands beside `brown_forsythe`, which bears them.
-
-    Args:
-        logs_a, logs_b: log values, at least 2 each.
-        confidence: between 0 and 1.
-
-    Raises:
-        ValueError: too few or unusable values, or a sample without any spread.
-    """
-    checks.share(confidence=confidence)
-    a, b = _varying(logs_a, "first logs"), _varying(logs_b, "second logs")
-    ratio = float(a.var(ddof=1) / b.var(ddof=1))
-    ratios, tail = stats.f(len(a) - 1, len(b) - 1), (1 - confidence) / 2
-    return VarianceRatio(
-        ratio=ratio,
-        low=float(ratio / ratios.isf(tail)),
-        high=float(ratio / ratios.ppf(tail)),
-        p_less=float(ratios.cdf(ratio)),
-        values=(len(a), len(b)),
-    )
 
 
 def paired_variance_ratio(
@@ -127,39 +98,13 @@ def cv_upper_bound(values: Iterable[float], confidence: float = 0.95) -> float:
 def brown_forsythe(samples: Sequence[Iterable[float]]) -> SpreadTest:
     """Whether the spreads of k samples differ, by deviations from the median.
 
-    Brown & Forsythe (JASA 1974), by scipy. A large p is no proof of equal spread: that
-    is `equivalence_of_spread`.
+    Brown & Forsythe (JASA 1974), by scipy. A large p is no proof of equal spread.
 
     Args:
         samples: at least two of at least 2 log values each, not all without spread.
     """
     arrays = _samples(samples)
     found = stats.levene(*arrays, center="median")
-    return SpreadTest(float(found.statistic), float(found.pvalue))
-
-
-def equivalence_of_spread(samples: Sequence[Iterable[float]], factor: float) -> SpreadTest:
-    """Whether the standard deviations of k samples lie within a factor of each other.
-
-    Wellek's equivalence test on the deviations from the median, by statsmodels. Its
-    margin is Cohen's f squared of these deviations. For normal logs it is reached, at
-    the earliest, by two arms at the two ends of the factor and the others between:
-    the deviations' means are sqrt(2/pi) sd, their variances (1 - 2/pi) sd^2.
-
-    Args:
-        samples: at least two of at least 2 log values each, not all without spread.
-        factor: above 1; 2 means that one deviation may be twice the other.
-
-    Returns:
-        The Brown-Forsythe statistic, and p; small if the spreads are equivalent.
-    """
-    if not (math.isfinite(factor) and factor > 1):
-        raise ValueError(f"factor must be above 1, not {factor}")
-    arrays = _samples(samples)
-    deviations = np.array([1 / math.sqrt(factor), math.sqrt(factor), *[1.0] * (len(arrays) - 2)])
-    apart = 2 / math.pi * (deviations[1] - deviations[0]) ** 2 / (2 * len(arrays))
-    within = (1 - 2 / math.pi) * float((deviations**2).mean())
-    found = equivalence_scale_oneway(arrays, apart / within, method="bf")
     return SpreadTest(float(found.statistic), float(found.pvalue))
 
 

@@ -33,16 +33,6 @@ class PageTrend:
 
 
 @dataclass(frozen=True)
-class Slope:
-    """A line through points: change of y per unit of x, with its interval."""
-
-    slope: float
-    low: float
-    high: float
-    intercept: float
-
-
-@dataclass(frozen=True)
 class RankCorrelation:
     """Kendall's tau of two rankings and its two-sided p."""
 
@@ -78,24 +68,6 @@ def page_trend(frame: pd.DataFrame, expect: str = RISING) -> PageTrend:
     return PageTrend(float(found.statistic), float(found.pvalue), found.method, blocks, levels)
 
 
-def theil_sen(x: Iterable[float], y: Iterable[float], confidence: float = 0.95) -> Slope:
-    """Median slope of all pairs of points (Theil 1950; Sen, JASA 1968), by scipy.
-
-    Bears outliers in y. For the drift of a reference over a campaign.
-
-    Args:
-        x, y: at least 3 points, not all at one x.
-        confidence: of the interval of the slope.
-    """
-    checks.share(confidence=confidence)
-    points = checks.paired(x, y, 3)
-    if np.ptp(points[0]) == 0:
-        raise ValueError("all points have one x: there is no slope")
-    found = stats.theilslopes(points[1], points[0], alpha=confidence)
-    ends = (found.slope, found.low_slope, found.high_slope, found.intercept)
-    return Slope(*(float(number) for number in ends))
-
-
 def rank_correlation(ours: Iterable[float], published: Iterable[float]) -> RankCorrelation:
     """Kendall's tau-b between two rankings of the same items (Kendall, Biometrika 1938).
 
@@ -125,7 +97,8 @@ def slopes_per_doubling(frame: pd.DataFrame) -> pd.Series:
     levels = checks.positive(sorted(set(frame["level"])), 2, "levels")
     table = _by_level(frame, "log").dropna()
     steps = np.log2(levels) - np.log2(levels).mean()
-    return (table * steps).sum(axis=1) / float((steps**2).sum())
+    slopes: pd.Series = (table * steps).sum(axis=1) / float((steps**2).sum())
+    return slopes
 
 
 def _by_level(frame: pd.DataFrame, value: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity.measure.block_folder import BLOCK
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import arms
@@ -84,9 +85,9 @@ def pairs_of(plan: Plan) -> list[Pair]:
     """A pair for each block; in half of them, drawn by the plan's seed, the bare side is first."""
     blocks = plan.blocks
     halves = [True, False] * math.ceil(len(blocks) / 2)
-    bare_first = random.Random(f"harness/{plan['seed']}").sample(halves, len(blocks))
+    bare_first = random.Random(f"harness/{plan.seed}").sample(halves, len(blocks))
     return [
-        Pair(block["number"], block["block"], first)
+        Pair(block.number, block.name, first)
         for block, first in zip(blocks, bare_first, strict=True)
     ]
 
@@ -134,7 +135,7 @@ def block_words(system: System, config: Mapping[str, str], snakefile: str) -> li
     words += ["--nocolor", "--cores", "all", "--allowed-rules", "run_block"]
     words += ["--config", *(f"{key}={value}" for key, value in config.items())]
     if not system.batch_system:
-        return [*words, "--", f"{BLOCKS}/@block@/block.json"]
+        return [*words, "--", f"{BLOCKS}/@block@/{BLOCK.file}"]
     # What the executor plugin puts into a job; this Snakemake then starts another one.
     words += ["--target-jobs", "run_block:block=@block@", "--force", "--force-use-threads"]
     words += ["--ignore-incomplete", "--no-hooks", "--target-files-omit-workdir-adjustment"]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from parity.analysis.identity import CONFOUNDED, identity
-from parity.checks.parity_audit.side import Programs, Side
+from parity.checks.parity_audit.side import ProgramFile, Programs, Side
+from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import SHARED
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Document, frozen=True):
     """One program on both sides.
 
     Attributes:
@@ -32,12 +30,13 @@ class Program:
     libraries: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Likeness:
+class Likeness(Document, frozen=True):
     """A benchmark in one arm, held against the reference arm.
 
     Attributes:
         verdict: the worst of its programs', as `analysis.identity` finds it.
+        confounded: whether a difference in cost may come from the programs rather than
+            the runtime.
         reason: why there is no finding; empty if there is one.
     """
 
@@ -46,17 +45,12 @@ class Likeness:
     title: str
     link_set: str
     verdict: str
+    confounded: bool
     reason: str
     programs: tuple[Program, ...]
 
-    @property
-    def is_confounded(self) -> bool:
-        """Whether a difference in cost may come from the programs rather than the runtime."""
-        return self.verdict in CONFOUNDED
 
-
-@dataclass(frozen=True)
-class Difference:
+class Difference(Document, frozen=True):
     """A fact of the kernel interface that is another one than the reference's."""
 
     arm: str
@@ -65,8 +59,7 @@ class Difference:
     reference: str
 
 
-@dataclass(frozen=True)
-class Mismatch:
+class Mismatch(Document, frozen=True):
     """A program that is another file than it must be.
 
     Attributes:
@@ -99,12 +92,14 @@ def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> lis
 
 
 def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> Likeness:
+    verdict = _verdict(paths, side, base)
     return Likeness(
         benchmark=benchmark,
         arm=side.arm,
         title=side.title,
         link_set=side.link_set,
-        verdict=_verdict(paths, side, base),
+        verdict=verdict,
+        confounded=verdict in CONFOUNDED,
         reason=side.reason or base.reason or _missing(paths, side, base),
         programs=tuple(_program(path, side, base) for path in paths),
     )
@@ -112,40 +107,35 @@ def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> L
 
 def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
     """What the analysis would say of runs of these programs: one definition for both."""
-    hashes = {
-        ("", path, each.arm): (each.sha256(path), each.closure_sha256(path))
-        for path in paths
+    digests = [
+        [(program.sha256, program.closure_sha256) for program in map(each.program, paths)]
         for each in (side, base)
-    }
-    pairs = [{"block": "", "case": p, "arm": side.arm, "reference": base.arm} for p in paths]
-    return identity(hashes, pairs)
+    ]
+    return identity(list(zip(*digests, strict=True)))
 
 
 def _missing(paths: Sequence[str], side: Side, base: Side) -> str:
     for each in (base, side):
-        if gone := [Path(path).name for path in paths if not each.sha256(path)]:
+        if gone := [Path(path).name for path in paths if not each.program(path).sha256]:
             return f"{each.title} has no {' and no '.join(gone)}"
     return ""
 
 
 def _program(path: str, side: Side, base: Side) -> Program:
-    ours, theirs = side.programs.get(path, {}), base.programs.get(path, {})
-    both_there = bool(side.sha256(path) and base.sha256(path))
+    ours, theirs = side.program(path), base.program(path)
     return Program(
         path=path,
         verdict=_verdict([path], side, base),
-        sha256=side.sha256(path),
-        reference_sha256=base.sha256(path),
-        build_id=ours.get("build_id", ""),
-        libraries=tuple(_other_libraries(ours, theirs)) if both_there else (),
+        sha256=ours.sha256,
+        reference_sha256=theirs.sha256,
+        build_id=ours.build_id,
+        libraries=_other_libraries(ours, theirs) if ours.sha256 and theirs.sha256 else (),
     )
 
 
-def _other_libraries(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    closures = [
-        {(lib["library"], lib["sha256"]) for lib in row["closure"]} for row in (ours, theirs)
-    ]
-    return sorted({name for name, _ in closures[0] ^ closures[1]})
+def _other_libraries(ours: ProgramFile, theirs: ProgramFile) -> tuple[str, ...]:
+    other = set(ours.closure) ^ set(theirs.closure)
+    return tuple(sorted({library.library for library in other}))
 
 
 def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
@@ -155,7 +145,12 @@ def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
     """
     base = reference_of(sides, reference)
     return [
-        Difference(side.arm, fact, side.interface.get(fact, ""), base.interface.get(fact, ""))
+        Difference(
+            arm=side.arm,
+            fact=fact,
+            value=side.interface.get(fact, ""),
+            reference=base.interface.get(fact, ""),
+        )
         for side in sides
         if side is not base and not side.reason and not base.reason
         for fact in (base.interface | side.interface)
@@ -177,41 +172,44 @@ def mismatches(
         expected: SHA-256 by path of the programs that a native build recorded.
         altered: programs of Debian by path: MD5 sum of the package and of the file.
     """
-    asked = [side for side in sides if not side.reason]
-    native = [(side, path) for side in asked if side.is_outside for path in side.programs]
-    built = (
-        Mismatch(path, side.arm, expected[path], side.sha256(path), "recorded by its build")
-        for side, path in native
-        if side.sha256(path) != expected.get(path, side.sha256(path))
-    )
-    packaged = (
-        Mismatch(path, side.arm, *altered[path], "MD5 of its Debian package")
-        for side, path in native
-        if path in altered
-    )
+    asked = [(side, path) for side in sides if not side.reason for path in side.programs]
+    native = [(side, path) for side, path in asked if side.is_outside]
     base = reference_of(sides, reference)
-    shared = (
-        Mismatch(path, side.arm, base.sha256(path), side.sha256(path), f"as in {base.arm}")
-        for side in asked
-        if side.link_set == SHARED
-        # What else a benchmark runs comes from the image, even where the build is shared.
-        for path in side.programs
-        if Path(path).is_relative_to(PREFIX) and base.sha256(path) not in ("", side.sha256(path))
-    )
-    return [*built, *packaged, *shared]
+    found = [
+        *(
+            (path, side, expected.get(path), side.program(path).sha256, "recorded by its build")
+            for side, path in native
+        ),
+        *(
+            (path, side, *altered[path], "MD5 of its Debian package")
+            for side, path in native
+            if path in altered
+        ),
+        *(
+            (path, side, base.program(path).sha256, side.program(path).sha256, f"as in {base.arm}")
+            for side, path in asked
+            # What else a benchmark runs comes from the image, even where the build is shared.
+            if side.link_set == SHARED and Path(path).is_relative_to(PREFIX)
+        ),
+    ]
+    return [
+        Mismatch(path=path, arm=side.arm, expected=wanted, found=is_there, source=source)
+        for path, side, wanted, is_there, source in found
+        if wanted and wanted != is_there
+    ]
 
 
-def refuse(found: Sequence[Mismatch]) -> None:
+def refuse(mismatches: Sequence[Mismatch]) -> None:
     """Refuse programs that are other files than they must be.
 
     Raises:
         UserError: there are some; with each one's name and both hashes.
     """
-    if found:
+    if mismatches:
         lines = [
             f"{each.path} in {each.arm}: expected {each.expected} ({each.source}),"
             f" found {each.found or 'nothing'}"
-            for each in found
+            for each in mismatches
         ]
         raise UserError(
             "\n".join(["these programs are not the ones they must be:", *lines]),

@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from parity.checks.parity_audit.comparison import Difference, Likeness, Mismatch, reference_of
 from parity.checks.parity_audit.side import Side
 from parity.core.code_identity import identity
-from parity.core.files import write_json
+from parity.core.documents import Document, write_document
 from parity.measure import node
 from parity.plan.plan import Plan
 
-VERSION = 1
+PARITY_AUDIT_VERSION = 1
 _PROGRAMS = (
     "benchmark", "program", "arm", "link_set", "verdict", "confounded", "sha256",
     "reference_sha256", "build_id", "libraries_that_differ", "reason",
@@ -24,35 +23,60 @@ _PROGRAMS = (
 _INTERFACE = ("fact", "arm", "value", "reference", "differs")
 
 
-def write(
-    folder: Path,
+class ParityAudit(Document, frozen=True):
+    """Both sides of every comparison of a study, as one node has them.
+
+    Attributes:
+        asked: when, UTC, ISO 8601.
+        node, program: facts of the node, and which state of Parity asked.
+        interface: where an arm's kernel interface is not the reference's.
+    """
+
+    version: int
+    campaign: str
+    provider: str
+    reference: str
+    asked: str
+    node_name: str
+    node: dict[str, str]
+    program: dict[str, str | bool]
+    sides: tuple[Side, ...]
+    likenesses: tuple[Likeness, ...]
+    interface: tuple[Difference, ...]
+    mismatches: tuple[Mismatch, ...]
+
+
+def audit_of(
     plan: Plan,
     sides: Sequence[Side],
     likenesses: Sequence[Likeness],
     differences: Sequence[Difference],
     mismatches: Sequence[Mismatch],
-) -> None:
+) -> ParityAudit:
+    """The audit of a plan's arms that were asked on this node just now."""
+    return ParityAudit(
+        version=PARITY_AUDIT_VERSION,
+        campaign=plan.campaign,
+        provider=plan.provider,
+        reference=plan.reference,
+        asked=datetime.now(UTC).isoformat(timespec="seconds"),
+        node_name=platform.node(),
+        node=node.facts(),
+        program=identity(),
+        sides=tuple(sides),
+        likenesses=tuple(likenesses),
+        interface=tuple(differences),
+        mismatches=tuple(mismatches),
+    )
+
+
+def write(folder: Path, audit: ParityAudit) -> None:
     """Write `<campaign>.json`, `<campaign>.csv` (programs) and `<campaign>-interface.csv`."""
     folder.mkdir(parents=True, exist_ok=True)
-    campaign = plan.campaign
-    document = {
-        "version": VERSION,
-        "campaign": campaign,
-        "provider": plan.provider,
-        "reference": plan.reference,
-        "asked": datetime.now(UTC).isoformat(timespec="seconds"),
-        "node_name": platform.node(),
-        "node": node.facts(),
-        "program": identity(),
-        "sides": [asdict(side) for side in sides],
-        "likenesses": [asdict(row) | {"confounded": row.is_confounded} for row in likenesses],
-        "interface": [asdict(each) for each in differences],
-        "mismatches": [asdict(each) for each in mismatches],
-    }
-    write_json(folder / f"{campaign}.json", document)
-    _write_csv(folder / f"{campaign}.csv", _PROGRAMS, program_rows(likenesses))
-    rows = interface_rows(sides, plan.reference)
-    _write_csv(folder / f"{campaign}-interface.csv", _INTERFACE, rows)
+    write_document(folder / f"{audit.campaign}.json", audit)
+    _write_csv(folder / f"{audit.campaign}.csv", _PROGRAMS, program_rows(audit.likenesses))
+    rows = interface_rows(audit.sides, audit.reference)
+    _write_csv(folder / f"{audit.campaign}-interface.csv", _INTERFACE, rows)
 
 
 def program_rows(likenesses: Sequence[Likeness]) -> list[tuple[str, ...]]:
@@ -64,7 +88,7 @@ def program_rows(likenesses: Sequence[Likeness]) -> list[tuple[str, ...]]:
             row.arm,
             row.link_set,
             program.verdict,
-            "yes" if row.is_confounded else "no",
+            "yes" if row.confounded else "no",
             program.sha256,
             program.reference_sha256,
             program.build_id,

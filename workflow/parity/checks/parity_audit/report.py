@@ -11,6 +11,7 @@ from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECOR
 from parity.checks.parity_audit.comparison import Difference, Likeness, reference_of
 from parity.checks.parity_audit.side import Programs, Side
 from parity.plan.plan import Plan
+from parity.preview.terminal import aligned
 
 NOT_VISIBLE = "not visible"
 _DIGITS = 8
@@ -30,9 +31,9 @@ def report(
     """The lines of the report."""
     base = reference_of(sides, plan.reference)
     return [
-        f"Both sides of {plan['campaign']}: every arm asked, held against {base.title}",
+        f"Both sides of {plan.campaign}: every arm asked, held against {base.title}",
         "",
-        *_columns(_program_rows(programs, base, likenesses)),
+        *aligned(_program_rows(programs, base, likenesses)),
         "",
         f"Kernel interface, where it is not that of {base.title}",
         *_interface_lines(sides, base, differences),
@@ -59,9 +60,9 @@ def _program_rows(
     programs: Programs, base: Side, likenesses: Sequence[Likeness]
 ) -> list[tuple[str, ...]]:
     """Benchmark, arm, link set, finding, short hashes; the reference first in each benchmark."""
-    rows = [("benchmark", "arm", "link set", "programs", "sha256")]
+    rows: list[tuple[str, ...]] = [("benchmark", "arm", "link set", "programs", "sha256")]
     for benchmark, paths in programs.items():
-        hashes = _hashes((path, base.sha256(path)) for path in paths)
+        hashes = _hashes((path, base.program(path).sha256) for path in paths)
         missing = f": {base.reason}" if base.reason else ""
         rows.append((benchmark, base.title, base.link_set, f"reference{missing}", hashes))
         rows += [
@@ -106,7 +107,7 @@ def _interface_lines(
             lines.append(f"  {side.title}: not asked: {reason}")
         elif own:
             rows = [(f"    {each.fact}", _in_words(each)) for each in own]
-            lines += [f"  {side.title}", *_columns(rows)]
+            lines += [f"  {side.title}", *aligned(rows)]
         else:
             lines.append(f"  {side.title}: the same")
     return lines
@@ -127,7 +128,7 @@ def _confounded_lines(sides: Sequence[Side], likenesses: Sequence[Likeness]) -> 
     lines = []
     groups: dict[tuple[str, str], list[str]] = {}
     for row in likenesses:
-        if row.is_confounded:
+        if row.confounded:
             groups.setdefault((row.benchmark, row.verdict), []).append(row.title)
     if groups:
         lines.append("Confounded: a difference may come from the programs, not the runtime")
@@ -139,12 +140,3 @@ def _confounded_lines(sides: Sequence[Side], likenesses: Sequence[Likeness]) -> 
         arms = ", ".join(dict.fromkeys(row.title for row in unknown))
         lines.append(f"Not known, because not seen: {len(unknown)} of {len(likenesses)} ({arms})")
     return lines
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows in columns as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

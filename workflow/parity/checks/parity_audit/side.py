@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+
+import msgspec
 
 from parity.benchmarks import benchmarks
 from parity.checks.parity_audit.interface import is_whole, parse_interface, question
+from parity.core.documents import Document
 from parity.measure import node, storage
 from parity.measure.arm_audit import AuditError, run_in_arm
+from parity.measure.documents import ArmState, Library
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
-from parity.measure.node_check import ArmState, arm_state, host_namespaces
+from parity.measure.node_check import arm_state, host_namespaces
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
@@ -25,8 +27,21 @@ from parity.software.images import ImageRecord
 Programs = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Side:
+class ProgramFile(Document, frozen=True):
+    """A program as an arm has it; all but the path is empty where it is not there.
+
+    Attributes:
+        closure_sha256: over all libraries of `closure`.
+    """
+
+    path: str
+    sha256: str = ""
+    build_id: str = ""
+    closure: tuple[Library, ...] = ()
+    closure_sha256: str = ""
+
+
+class Side(Document, frozen=True):
     """What an arm answered.
 
     Attributes:
@@ -35,7 +50,7 @@ class Side:
         is_outside: whether its programs are the host's own, outside of any image.
         reason: why it could not be asked; empty if it was.
         version, image_digest: of the runtime and of its image.
-        programs: rows of `parse_audit` by path.
+        programs: what it answered of each, by path.
         interface: facts of `parse_interface` by name.
     """
 
@@ -47,29 +62,25 @@ class Side:
     reason: str = ""
     version: str = ""
     image_digest: str = ""
-    programs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    interface: Mapping[str, str] = field(default_factory=dict)
+    programs: dict[str, ProgramFile] = msgspec.field(default_factory=dict)
+    interface: dict[str, str] = msgspec.field(default_factory=dict)
 
-    def sha256(self, path: str) -> str:
-        """Of the program at `path`; empty if it is not there."""
-        return self.programs.get(path, {}).get("sha256", "")
-
-    def closure_sha256(self, path: str) -> str:
-        """Of the libraries that the program at `path` resolves; empty if it is not there."""
-        return self.programs.get(path, {}).get("closure_sha256", "")
+    def program(self, path: str) -> ProgramFile:
+        """The program at `path`; an empty one if it is not there."""
+        return self.programs.get(path) or ProgramFile(path=path)
 
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
     provider = plan.provider
-    names = sorted({case["benchmark"] for case in plan.cases})
+    names = sorted({case.benchmark for case in plan.cases})
     return {name: tuple(benchmarks()[name].provided_by(provider).binaries) for name in names}
 
 
 def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
     """The benchmarks that a plan runs in an arm, sorted by name."""
-    runs = (run for block in plan.blocks for run in block["runs"] if run["arm"] == arm)
-    return tuple(sorted({plan.case(case)["benchmark"] for case in {r["case"] for r in runs}}))
+    cases = {run.case for block in plan.blocks for run in block.runs if run.arm == arm}
+    return tuple(sorted({case.benchmark for case in plan.cases if case.name in cases}))
 
 
 def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
@@ -84,11 +95,11 @@ def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     storage.private_folder(SCRATCH)
     with storage.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
-        cpus = node.node_facts()["cpus"]
-        look = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
+        cpus = node.node_facts().cpus
+        ask = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
         # Nothing is timed, and most of it is hashing.
         with ThreadPoolExecutor(max_workers=len(cpus)) as pool:
-            return list(pool.map(look, plan.arms))
+            return list(pool.map(ask, plan.arms))
 
 
 def _ask(
@@ -102,38 +113,40 @@ def _ask(
     state = arm_state(arm, images)
     wanted = benchmarks_of(plan, name)
     paths = sorted({path for key in wanted for path in programs_of(plan)[key]})
-    known: dict[str, Any] = {
-        "arm": name,
-        "title": arm.title,
-        "link_set": arm.link_set,
-        "benchmarks": wanted,
-        "is_outside": arm.image_format is None,
-        "version": state.version,
-        "image_digest": state.image.digest if state.image else "",
-    }
+    side = Side(
+        arm=name,
+        title=arm.title,
+        link_set=arm.link_set,
+        benchmarks=wanted,
+        is_outside=arm.image_format is None,
+        version=state.version,
+        image_digest=state.image.digest if state.image else "",
+    )
+    because = partial(msgspec.structs.replace, side)
     if state.reason:
-        return Side(**known, reason=state.detail or state.reason)
+        return because(reason=state.detail or state.reason)
     if not state.gate.passed:
-        return Side(**known, reason=f"not its image: {state.gate.detail}")
+        return because(reason=f"not its image: {state.gate.detail}")
     try:
         answer = run_in_arm(arm, state.image, question(paths, [cpu]))
     except AuditError as error:
-        return Side(**known, reason=str(error))
-    seen = evidence(answer.stderr)
-    if problem := _doubt(arm, state, answer.stdout, seen, ours):
-        return Side(**known, reason=problem)
-    return Side(
-        **known,
-        programs={row["path"]: row for row in parse_audit(answer.stdout)},
-        interface=parse_interface(answer.stdout, seen, ours),
+        return because(reason=str(error))
+    witness = evidence(answer.stderr)
+    if doubt := _doubt(arm, state, answer.stdout, witness, ours):
+        return because(reason=doubt)
+    programs = msgspec.convert(parse_audit(answer.stdout), list[ProgramFile])
+    return msgspec.structs.replace(
+        side,
+        programs={program.path: program for program in programs},
+        interface=parse_interface(answer.stdout, witness, ours),
     )
 
 
 def _doubt(
-    arm: Arm, state: ArmState, answer: str, seen: Mapping[str, str], ours: Mapping[str, str]
+    arm: Arm, state: ArmState, answer: str, witness: Mapping[str, str], ours: Mapping[str, str]
 ) -> str:
     """Why an answer does not count; empty if it does."""
     if not is_whole(answer):
         return "its answer is cut off"
-    where = where_gate(arm, seen, ours, state.recipe if arm.image_format else "")
+    where = where_gate(arm, witness, ours, state.recipe if arm.image_format else "")
     return where.detail

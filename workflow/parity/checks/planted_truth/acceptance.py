@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -40,7 +40,7 @@ def share(successes: int, replicates: int) -> Observed:
     return Observed(replicates, successes / replicates, float(low), float(high))
 
 
-def mean(values: Sequence[float]) -> Observed:
+def mean(values: ArrayLike) -> Observed:
     """A mean with its t interval, of at least two values."""
     numbers = np.asarray(values, dtype=float)
     centre, error = float(numbers.mean()), float(stats.sem(numbers))

@@ -1,15 +1,22 @@
-"""A planted campaign: a study with many like cases, its plan, and what is true of it."""
+"""A planted campaign: a study with many like cases, its plan, and what is claimed of it."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from parity.checks.planted_truth.outputs import PRINTERS, Printer
-from parity.checks.planted_truth.planted_effects import Truth
+from parity.checks.planted_truth.planted_effects import Effects
+from parity.claims.published import COLUMNS
+from parity.claims.register import Register, load_register
 from parity.plan.making import make_plan
-from parity.plan.plan import Case
+from parity.plan.plan import Case, Plan
 from parity.plan.study import Study
 from parity.runtimes import arms
 from parity.runtimes.model import Image
@@ -29,6 +36,10 @@ FIRST, SECOND, THIRD, FOURTH = _CONTAINERS[:4]
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"
+# Nearly nothing, so that a false claim of more is a matter of the test and not of this bound.
+SMALLEST_EFFECT_PERCENT = 0.1
+_STUDY = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
+_KINDS = {SAME: "equivalence", MORE: "direction"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Campaign:
     blocks: int
     arms: tuple[str, ...]
     margin: float
-    truth: Truth
+    effects: Effects
     claims: tuple[Claimed, ...]
 
     @property
@@ -79,7 +90,7 @@ class Campaign:
             for number in range(self.cases)
         }
 
-    def plan(self, seed: int) -> dict[str, Any]:
+    def plan(self, seed: int) -> Plan:
         """The plan, with the real planner's random order of runs."""
         return make_plan(
             Study(
@@ -92,7 +103,15 @@ class Campaign:
                 aa_pair=(REFERENCE, DOUBLE),
                 arms=self.all_arms,
                 cases=tuple(
-                    Case(case, self.benchmark, parameters, self.margin, timeout_seconds=600)
+                    Case(
+                        name=case,
+                        benchmark=self.benchmark,
+                        parameters=parameters,
+                        margin=self.margin,
+                        primary=self.printer.benchmark.primary,
+                        differences=self.printer.benchmark.differences,
+                        timeout_seconds=600,
+                    )
                     for case, parameters in self.parameters().items()
                 ),
                 blocks=self.blocks,
@@ -134,3 +153,66 @@ def image_of(arm: str) -> Image | None:
         return None
     record = image_records()[image_format]
     return Image(image_format, record.location, record.digest)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A register, and the case and content of each of its claims, by its id."""
+
+    register: Register
+    about: Mapping[str, tuple[str, Claimed]]
+
+
+def claims_of(campaign: Campaign) -> Claims:
+    """The claims about a campaign; those about one case make a study, and so a family."""
+    parameters = campaign.parameters()
+    each = [(case, claimed) for case in parameters for claimed in campaign.claims]
+    about = {f"claim-{number}": pair for number, pair in enumerate(each)}
+    document = {
+        "studies": {_study(case): _STUDY for case in parameters},
+        "claims": [
+            _entry(name, _study(case), claimed, campaign, parameters[case])
+            for name, (case, claimed) in about.items()
+        ],
+    }
+    with tempfile.TemporaryDirectory(prefix="parity-planted-") as folder:
+        path, published = Path(folder) / "claims.yaml", Path(folder) / "published.csv"
+        path.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML, too
+        with published.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow(COLUMNS)
+        return Claims(load_register(path, published), about)
+
+
+def _study(case: str) -> str:
+    return f"study-{case}"
+
+
+def _entry(
+    name: str, study: str, claimed: Claimed, campaign: Campaign, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A claim as config/claims.yaml has it."""
+    counter = campaign.printer.counter
+    decided = {
+        SAME: {"rule": "equivalence", "margin_percent": 100 * campaign.margin},
+        MORE: {
+            "rule": "direction",
+            "expect": "costs-more",
+            "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
+        },
+    }
+    cells = {
+        "benchmark": campaign.benchmark,
+        "metric": campaign.printer.metric,
+        "parameters": {counter: parameters[counter]},
+        "arms": list(claimed.arms),
+    }
+    return {
+        "id": name,
+        "study": study,
+        "kind": _KINDS[claimed.says],
+        "claim": f"{', '.join(claimed.arms)}: {claimed.says}",
+        "where": "nowhere",
+        "published": "nothing",
+        "scales": {"machine": "full", "cluster": "full"},
+        "tests": [{**decided[claimed.says], "cells": cells}],
+    }

@@ -25,7 +25,7 @@ class Trials:
     """What became of all replicates of one scenario.
 
     Attributes:
-        comparisons: one row per case and arm, with the planted `truth`.
+        comparisons: one row per case and arm, with the `planted` ratio.
         verdicts: one row per case and claim.
         runs: number of planned runs.
         miscounted: how many of them the ledger does not show exactly once, where it should.
@@ -100,7 +100,7 @@ def never(planted: str, says: str, arm: str, word: str) -> Measure:
 
 def power(campaign: Campaign, arm: str) -> list[Measure]:
     """For an equal arm: what the planner promises for this campaign's blocks and noise."""
-    design = (campaign.truth.noise.of_a_pair, campaign.blocks, campaign.margin)
+    design = (campaign.effects.noise.of_a_pair, campaign.blocks, campaign.margin)
     alone, gated = (
         acceptance.near(power_of(*design), 0.05) for power_of in (tost_power, gated_power)
     )
@@ -115,7 +115,7 @@ def covered(arm: str, ratio: float, highest: float = 0.97) -> Measure:
 
     def observe(trials: Trials) -> Observed:
         rows = trials.compared(arm).dropna(subset=["low95"])
-        inside = (rows["low95"] <= rows["truth"]) & (rows["truth"] <= rows["high95"])
+        inside = (rows["low95"] <= rows["planted"]) & (rows["planted"] <= rows["high95"])
         return acceptance.share(int(inside.sum()), len(rows))
 
     promise = acceptance.between(0.93, highest)
@@ -127,7 +127,7 @@ def unbiased(arm: str, ratio: float, within: float = 0.0005) -> Measure:
 
     def observe(trials: Trials) -> Observed:
         rows = trials.compared(arm).dropna(subset=["estimate"])
-        return acceptance.mean(np.log(rows["estimate"] / rows["truth"]))
+        return acceptance.mean(np.log(rows["estimate"] / rows["planted"]))
 
     return Measure(cost(ratio), "mean error of the estimate", acceptance.unbiased(within), observe)
 

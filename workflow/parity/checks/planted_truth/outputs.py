@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks.likwid import BENCHMARK as BANDWIDTH
+from parity.benchmarks import likwid, sysbench
 from parity.benchmarks.model import Benchmark, NodeFacts, Program
-from parity.benchmarks.sysbench import BENCHMARK as PROCESSOR
 
 # A node that never was, with the cache of the machine that printed the golden outputs.
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 1024)
+PROCESSOR, BANDWIDTH = sysbench.BENCHMARK.name, likwid.BENCHMARK.name
 CLOCK_HERTZ = 2_299_950_634
 PROCESSOR_SECONDS = 100.0
 BANDWIDTH_SECONDS = 4.973632
@@ -116,8 +116,8 @@ def _bandwidth(parameters: Mapping[str, Any], program: Program, log_cost: float)
 
 
 PRINTERS = {
-    PROCESSOR.name: Printer(
-        benchmark=PROCESSOR,
+    PROCESSOR: Printer(
+        benchmark=sysbench.BENCHMARK,
         golden="sysbench/real.txt",
         metric="time",
         parameters={},
@@ -134,8 +134,8 @@ PRINTERS = {
         ),
         values=_processor,
     ),
-    BANDWIDTH.name: Printer(
-        benchmark=BANDWIDTH,
+    BANDWIDTH: Printer(
+        benchmark=likwid.BENCHMARK,
         golden="likwid/real-copy.txt",
         metric="bandwidth",
         parameters={"kernel": "copy"},

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+
+from parity.plan.plan import Block
 
 NODES = 4
 
@@ -63,8 +64,8 @@ class Misfortune:
 
 
 @dataclass(frozen=True)
-class Truth:
-    """The planted truth of a study.
+class Effects:
+    """What is planted in a study.
 
     Attributes:
         ratios: the true cost of each arm over the reference's; 1 where none is named.
@@ -82,14 +83,14 @@ class Truth:
 
 
 def shared_costs(
-    truth: Truth, blocks: Sequence[Mapping[str, Any]], random: np.random.Generator
+    effects: Effects, blocks: Sequence[Block], random: np.random.Generator
 ) -> tuple[list[dict[str, float]], list[int]]:
     """The log cost of each planned run before chance, and the node of each block.
 
     Returns:
         Run to log cost for each block, and a node from 0 to `NODES` - 1 for each block.
     """
-    noise = truth.noise
+    noise = effects.noise
     of_node = random.normal(0, noise.node, NODES)
     nodes = [int(node) for node in random.integers(0, NODES, len(blocks))]
     costs = []
@@ -97,10 +98,10 @@ def shared_costs(
         level = of_node[nodes[number]] + random.normal(0, noise.block)
         level += noise.campaign * number / len(blocks)
         of_run, before = {}, None
-        for position, run in enumerate(block["runs"]):
-            order = noise.block_drift * position + noise.first * (run["case"] != before)
-            of_run[run["run"]] = float(level + order + np.log(truth.ratio(run["arm"])))
-            before = run["case"]
+        for position, run in enumerate(block.runs):
+            order = noise.block_drift * position + noise.first * (run.case != before)
+            of_run[run.name] = float(level + order + np.log(effects.ratio(run.arm)))
+            before = run.case
         costs.append(of_run)
     return costs, nodes
 

@@ -20,7 +20,7 @@ from parity.checks.planted_truth.campaign import (
 )
 from parity.checks.planted_truth.measures import LEVEL, Measure, cost
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
-from parity.checks.planted_truth.planted_effects import Misfortune, Noise, Truth
+from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
@@ -59,8 +59,8 @@ def _campaign(
     """A campaign of a time and a margin of 1 %; each arm is claimed to be the same."""
     arms = tuple(arm for arm in ratios if arm != DOUBLE)
     same = [Claimed(SAME, (arm,)) for arm in arms]
-    truth = Truth(noise, ratios, misfortune or Misfortune())
-    return Campaign(name, PROCESSOR.name, CASES, blocks, arms, MARGIN, truth, (*same, *claims))
+    effects = Effects(noise, ratios, misfortune or Misfortune())
+    return Campaign(name, PROCESSOR, CASES, blocks, arms, MARGIN, effects, (*same, *claims))
 
 
 def quiet() -> Scenario:
@@ -105,12 +105,12 @@ def bandwidth() -> Scenario:
     arms = tuple(ratios)
     campaign = Campaign(
         name="bandwidth",
-        benchmark=BANDWIDTH.name,
+        benchmark=BANDWIDTH,
         cases=CASES,
         blocks=gated_blocks_needed(noise.of_a_pair, margin, 0.5),
         arms=arms,
         margin=margin,
-        truth=Truth(noise, ratios),
+        effects=Effects(noise, ratios),
         claims=tuple(Claimed(SAME, (arm,)) for arm in arms),
     )
     return Scenario(

@@ -1,10 +1,14 @@
-"""Many replicates of a scenario, each through the whole pipeline, and what they say together."""
+"""Replicates of a scenario, each through the whole real pipeline, and what they say together.
+
+Planted logs are gathered, parsed, analysed and judged as real ones are.
+"""
 
 from __future__ import annotations
 
 import gc
 import math
 import multiprocessing
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,13 +18,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parity.checks.planted_truth import pipeline
+from parity.analysis import dataset
+from parity.analysis.analysis import analyse
+from parity.analysis.ledger import run_stages
 from parity.checks.planted_truth.acceptance import Observed
-from parity.checks.planted_truth.campaign import Campaign
-from parity.checks.planted_truth.claims import Claims, claims_of
+from parity.checks.planted_truth.campaign import (
+    SYSTEM,
+    Campaign,
+    Claims,
+    claims_of,
+    image_records,
+)
 from parity.checks.planted_truth.measures import Measure, Trials
-from parity.checks.planted_truth.pipeline import Outcome
+from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.checks.planted_truth.scenarios import Scenario
+from parity.claims.verdicts import judge
+from parity.plan.plan import PLAN, write_plan
+from parity.records import schema
+from parity.records.dataset import parse_dataset
+from parity.records.gather import gather_blocks, gather_raw
+from parity.software.images import IMAGES, without_location, write_images
 
 YES, NO, TOO_FEW = "yes", "NO", "too few"
 
@@ -94,14 +111,77 @@ def _cheap_collection() -> Iterator[None]:
 
 
 def _one(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Trials:
-    outcome = pipeline.run(campaign, claims, golden, seed)
-    truth = outcome.comparisons["arm"].map(campaign.truth.ratio)
+    outcome = run_pipeline(campaign, claims, golden, seed)
     return Trials(
-        comparisons=outcome.comparisons.assign(truth=truth),
+        comparisons=outcome.comparisons.assign(
+            planted=outcome.comparisons["arm"].map(campaign.effects.ratio)
+        ),
         verdicts=outcome.verdicts,
         runs=len(outcome.planted.endings),
         miscounted=miscounted(outcome),
     )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the pipeline made of one planted study.
+
+    Attributes:
+        comparisons: `tables.COMPARISONS` of the metric that arms are compared by.
+        verdicts: one row per claim: case, says, arms, verdict.
+        stages: one row per planned run: block, run, stage, reason.
+        planted: what was planted.
+    """
+
+    comparisons: pd.DataFrame
+    verdicts: pd.DataFrame
+    stages: pd.DataFrame
+    planted: Planted
+
+
+def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Outcome:
+    """Plant a campaign, and take its logs through everything that real logs go through.
+
+    Args:
+        claims: those about the campaign.
+        golden: folder of the golden outputs.
+    """
+    with tempfile.TemporaryDirectory(prefix="parity-planted-") as place:
+        planted = plant(campaign, golden, Path(place) / "blocks", seed)
+        folder = Path(place) / "live" / planted.plan.campaign
+        collect(planted, folder)
+        loaded = dataset.load(folder)
+    analysis = analyse(loaded)
+    judged = judge(claims.register, loaded, analysis, ()).verdicts
+    found = analysis.comparisons
+    return Outcome(
+        comparisons=found[found["metric"] == campaign.printer.metric].reset_index(drop=True),
+        verdicts=_of_claims(judged, claims),
+        stages=run_stages(loaded, analysis.pairs, analysis.exclusions),
+        planted=planted,
+    )
+
+
+def collect(planted: Planted, folder: Path) -> None:
+    """Gather and parse blocks into a dataset, as the rules of workflow/rules/collect.smk do."""
+    records = folder / "records"
+    records.mkdir(parents=True)
+    write_plan(folder / PLAN, planted.plan)
+    write_images(folder / IMAGES, without_location(image_records()))
+    schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
+    blocks = gather_blocks(planted.folders, SYSTEM)
+    schema.write(schema.BLOCKS, blocks, records / "blocks.parquet")
+    parse_dataset(folder, records)
+
+
+def _of_claims(judged: pd.DataFrame, claims: Claims) -> pd.DataFrame:
+    """The verdicts with what their claims are about."""
+    rows = [
+        (case, claimed.says, claimed.arms, verdict)
+        for name, verdict in judged[["claim", "verdict"]].itertuples(index=False, name=None)
+        for case, claimed in [claims.about[name]]
+    ]
+    return pd.DataFrame(rows, columns=["case", "says", "arms", "verdict"])
 
 
 def miscounted(outcome: Outcome) -> int:
@@ -109,7 +189,7 @@ def miscounted(outcome: Outcome) -> int:
     wrong = dict(outcome.planted.endings)
     paired = _in_pairs(outcome)
     for row in outcome.stages.itertuples(index=False):
-        key = (row.block, row.run)
+        key = (str(row.block), str(row.run))
         expected = wrong.get(key)
         if expected and expected[0] == "valid":
             expected = ("analysed", "") if key in paired else ("valid", "no-pair")
@@ -119,17 +199,17 @@ def miscounted(outcome: Outcome) -> int:
 
 
 def _in_pairs(outcome: Outcome) -> set[tuple[str, str]]:
-    """The valid runs of the story that have a valid partner in their block and case."""
+    """The planted valid runs that have a valid partner in their block and case."""
     plan, endings = outcome.planted.plan, outcome.planted.endings
     paired = set()
     for block in plan.blocks:
         valid: dict[str, dict[str, str]] = {}
-        for run in block["runs"]:
-            if endings[block["block"], run["run"]][0] == "valid":
-                valid.setdefault(run["case"], {})[run["arm"]] = run["run"]
+        for run in block.runs:
+            if endings[block.name, run.name][0] == "valid":
+                valid.setdefault(run.case, {})[run.arm] = run.name
         for of_case in valid.values():
             if plan.reference in of_case and len(of_case) > 1:
-                paired |= {(block["block"], run) for run in of_case.values()}
+                paired |= {(block.name, run) for run in of_case.values()}
     return paired
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -25,9 +24,3 @@ class Defect:
     gives: str
     holds: bool
     sentence: str
-
-
-def listed(values: Iterable[float], form: str) -> str:
-    """Numbers in a row: `1, 2 and 3`."""
-    *first, last = [format(value, form) for value in values]
-    return f"{', '.join(first)} and {last}" if first else last

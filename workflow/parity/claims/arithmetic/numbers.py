@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity.claims.published import load_published
 from parity.core.errors import UserError
 
 
@@ -66,25 +67,22 @@ def read(folder: Path) -> Numbers:
     Raises:
         UserError: a file is missing, or has a row that is no number.
     """
+    facts = {
+        (claim, key): published.value
+        for claim, of_claim in load_published(folder / "claims.csv").items()
+        for key, published in of_claim.items()
+    }
     try:
-        facts = {
-            (row["claim"], f"{row['metric']}/{row['runtime']}"): float(row["value"])
-            for row in _rows(folder / "claims.csv")
-        }
-        profile = {
-            (row["configuration"], row["component"], row["benchmark"]): (
-                float(row["time_ms"]),
-                float(row["percent"]),
-            )
-            for row in _rows(folder / "ruiz_table1.csv")
-        }
+        with (folder / "ruiz_table1.csv").open(newline="", encoding="utf-8") as file:
+            profile = {
+                (row["configuration"], row["component"], row["benchmark"]): (
+                    float(row["time_ms"]),
+                    float(row["percent"]),
+                )
+                for row in csv.DictReader(file)
+            }
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"the published numbers cannot be read: {error}", where=str(folder)
         ) from error
     return Numbers(facts, profile)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from parity.claims.arithmetic.defect import Defect, listed
+from parity.claims.arithmetic.defect import Defect
 from parity.claims.arithmetic.numbers import Numbers
+from parity.core.wording import listed
 
 
 def beserra_memory(published: Numbers) -> Defect:
@@ -14,7 +15,7 @@ def beserra_memory(published: Numbers) -> Defect:
         * published["beserra15-design", f"memory_per_instance/{name}"]
         for name in ("virtual-2", "virtual-4")
     ]
-    gives = listed(together, ".0f")
+    gives = listed(f"{memory:.0f}" for memory in together)
     return Defect(
         "beserra2015",
         "IV-C, Table I",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from parity.claims.arithmetic.defect import Defect, listed
+from parity.claims.arithmetic.defect import Defect
 from parity.claims.arithmetic.numbers import Numbers
+from parity.core.wording import listed
 
 # HPCG's run rules (README of HPCG 3.1): an official result runs for half an hour at least,
 # on a problem of at least a quarter of the main memory.
@@ -32,7 +33,8 @@ def spreads(published: Numbers) -> Defect:
         _spread(published[runs, "min_time/all"], published[runs, "max_time/all"]),
         _spread(min(rates), max(rates)),
     )
-    says, gives = listed(stated, "g"), listed(derived, ".2f")
+    says = listed(f"{each:g}" for each in stated)
+    gives = listed(f"{each:.2f}" for each in derived)
     return Defect(
         "torrez2019",
         "IV-A, IV-C",
@@ -99,7 +101,7 @@ def hpcg_memory(published: Numbers) -> Defect:
     used = ranks * equations * HPCG_BYTES_PER_EQUATION
     machines = ("grizzly", "fog")
     shares = [used / GIB / published["torrez19-design", f"memory/{name}"] for name in machines]
-    gives = listed([100 * share for share in shares], ".1f")
+    gives = listed(f"{100 * share:.1f}" for share in shares)
     return Defect(
         "torrez2019",
         "III-E",

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
+from parity.analysis.decision import Decision
 from parity.claims import terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, in_cell
+from parity.claims.finding import Finding, about
+from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.magnitude import Magnitude
 from parity.claims.rules.model import Options, Rule
+from parity.core.wording import counted, number
 
 
 class Anchor(Rule):
@@ -27,12 +29,12 @@ class Anchor(Rule):
 
 
 def _look(cell: Cell, theirs: str) -> Finding:
-    values = list(cell.values(cell.arm).values())
+    values = cell.values(cell.arm)
     reason = f"an absolute value of their hardware ({theirs}) is not compared with another machine"
     if values:
-        blocks = terms.counted(len(values), "block")
-        reason += f"; the median here is {terms.number(median(values))} {cell.unit} ({blocks})"
-    return in_cell(cell, terms.NOT_TESTED, reason, against="", blocks=len(values))
+        blocks = counted(len(values), "block")
+        reason += f"; the median here is {number(median(values))} {cell.unit} ({blocks})"
+    return about(cell, Decision(len(values)), against="").ended(terms.NOT_TESTED, reason)
 
 
-RULE = Anchor()
+RULES = (Anchor(),)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.analysis import estimate
-from parity.claims import effects, terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, control, described, in_cell, margin_text
+import numpy as np
+
+from parity.analysis import outcomes
+from parity.analysis.decision import Decision, decide
+from parity.analysis.estimate import ALPHA, p_above, p_below
+from parity.claims import terms
+from parity.claims.finding import Finding, about, control
+from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
 
@@ -33,38 +39,37 @@ class Direction(CellRule):
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
         smallest = options["smallest_effect_percent"] / 100
-        bound, logs = math.log1p(smallest), cell.effects()
+        logs = cell.effects()
         expected = logs if options["expect"] == MORE else -logs
-        p = effects.p_above(expected, 0.0)
-        facts = {
-            **described(logs, ratio=True),
-            **control(cell.control_effects(), bound, ratio=True),
-            "unit": terms.RATIO,
-            "margin": smallest,
-            "p_value": p,
+        decision, p = decide(logs, smallest), p_above(expected, 0.0)
+        finding = about(
+            cell,
+            # Its smallest margin is that of another question.
+            replace(decision, smallest_margin=math.nan),
+            control=control(cell.effects(control=True), smallest),
+            unit=wording.RATIO,
+            p_value=p,
             # Either way to contradict implies that the effect is below the smallest one.
-            "p_against": effects.p_below(expected, bound),
-            "blocks": len(logs),
-            "strain": p / estimate.ALPHA,
-        }
-        verdict, reason = _decide(expected, bound, p)
-        said = f"ratio {terms.interval(facts['low95'], facts['high95'])}"
-        limit = margin_text(smallest, terms.RATIO)
-        return in_cell(cell, verdict, f"{said} {reason.format(limit=limit)}", **facts)
+            p_against=p_below(expected, math.log1p(smallest)),
+            strain=p / ALPHA,
+        )
+        verdict, reason = _decide(expected, decision, math.log1p(smallest), p)
+        said = f"ratio {wording.interval(*decision.interval95)}"
+        return finding.ended(verdict, f"{said} {reason.format(limit=wording.margin(smallest))}")
 
 
-def _decide(expected: Any, bound: float, p: float) -> tuple[str, str]:
+def _decide(expected: np.ndarray, decision: Decision, bound: float, p: float) -> tuple[str, str]:
     """Verdict and reason of effects whose expected sign is plus."""
     mean = float(expected.mean())
-    if p < estimate.ALPHA and mean > bound:
+    if p < ALPHA and mean > bound:
         return terms.SUPPORTED, "goes the expected way, beyond {limit}"
-    if effects.p_below(expected, 0.0) < estimate.ALPHA and mean < -bound:
+    if p_below(expected, 0.0) < ALPHA and mean < -bound:
         return terms.CONTRADICTED, "goes the other way, beyond {limit}"
-    if effects.p_within(expected, bound) < estimate.ALPHA:
+    if decision.outcome == outcomes.EQUIVALENT:
         return terms.CONTRADICTED, "is equivalent to no effect within {limit}"
-    if p < estimate.ALPHA:
+    if p < ALPHA:
         return terms.INCONCLUSIVE, "goes the expected way, but not beyond {limit}"
     return terms.INCONCLUSIVE, "leaves the direction open"
 
 
-RULE = Direction()
+RULES = (Direction(),)

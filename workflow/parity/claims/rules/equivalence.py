@@ -1,20 +1,19 @@
-"""Every arm costs what the reference costs, within a margin."""
+"""Every arm costs what the reference costs, or what every other does, within a margin."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from itertools import combinations, groupby
 from typing import Any, ClassVar
 
-from parity.analysis import estimate, outcomes
-from parity.claims import effects, terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, control, described, in_cell, margin_text
-from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.claims.finding import Finding, tested, too_few_in
+from parity.claims.judging_data import Cell, Scope
+from parity.claims.rules.model import PERCENT, CellRule, Options, Rule
+from parity.core import wording
 
 
 class Equivalence(CellRule):
-    """Two one-sided tests of the paired log ratio in every cell (`parity.analysis.estimate`).
+    """Two one-sided tests of the paired log ratio in every cell (`parity.analysis.decision`).
 
     All cells must pass, so passing is not corrected for their number (intersection-union
     test: Berger, Technometrics 1982). A cell contradicts if its 95 % interval lies wholly
@@ -34,31 +33,39 @@ class Equivalence(CellRule):
 
 def equivalent(cell: Cell, margin: float) -> Finding:
     """The equivalence test of one cell with at least two blocks."""
-    logs = cell.effects()
-    smallest = estimate.smallest_margin(estimate.t_interval(logs, 0.90))
-    facts = {
-        **described(logs, ratio=True),
-        **control(cell.control_effects(), math.log1p(margin), ratio=True),
-        "unit": terms.RATIO,
-        "margin": margin,
-        "smallest_margin": smallest,
-        "p_value": estimate.equivalence_p(logs, margin),
-        "p_against": effects.p_outside(logs, math.log1p(margin)),
-        "blocks": len(logs),
-        "strain": max(smallest, 0.0) / margin,
+    finding = tested(cell, cell.effects(), cell.effects(control=True), margin)
+    decision = finding.decision
+    limit = wording.margin(margin)
+    return finding.concluded(
+        same=f"90 % interval {wording.interval(*decision.interval90)} lies within {limit}",
+        different=f"95 % interval {wording.interval(*decision.interval95)} lies outside {limit}",
+        neither=f"not shown within {limit}; {wording.margin(finding.needed)} would pass",
+    )
+
+
+class GroupEquivalence(Rule):
+    """The equivalence test for every pair of arms in every case.
+
+    All pairs must pass, which proves more than an omnibus test does: that one says that the
+    arms differ little on the whole (Wellek 2010, ch. 7) and not which of them.
+    """
+
+    name = "group-equivalence"
+    options: ClassVar[Options] = {
+        "margin_percent": {"description": "Margin of every ratio, in %.", **PERCENT}
     }
-    outcome, limit = estimate.outcome(logs, margin), margin_text(margin, terms.RATIO)
-    if outcome == outcomes.EQUIVALENT:
-        inner = terms.interval(facts["low90"], facts["high90"])
-        return in_cell(cell, terms.SUPPORTED, f"90 % interval {inner} lies within {limit}", **facts)
-    if outcome == outcomes.DIFFERENT:
-        outer = terms.interval(facts["low95"], facts["high95"])
-        reason = f"95 % interval {outer} lies outside {limit}"
-        return in_cell(cell, terms.CONTRADICTED, reason, **facts)
-    found = in_cell(cell, terms.INCONCLUSIVE, "", **facts)
-    would = margin_text(max(found.needed, smallest), terms.RATIO)
-    reason = f"not shown within {limit}; {would} would pass"
-    return in_cell(cell, terms.INCONCLUSIVE, reason, **facts)
+    proves_sameness = True
+
+    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
+        """One finding for each pair of arms and case."""
+        margin, found = options["margin_percent"] / 100, []
+        in_order = sorted(scope.cells, key=lambda cell: cell.case)
+        for _, cells in groupby(in_order, key=lambda cell: cell.case):
+            for one, other in combinations(cells, 2):
+                pair = scope.data.cell(one.case, one.metric, one.arm, other.arm)
+                enough = pair.blocks >= 2
+                found.append(equivalent(pair, margin) if enough else too_few_in(pair, pair.blocks))
+        return found
 
 
-RULE = Equivalence()
+RULES = (Equivalence(), GroupEquivalence())

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 from scipy import stats
 
+from parity.analysis.decision import Decision
 from parity.claims import terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, in_cell, too_few
+from parity.claims.finding import Finding, about, too_few_in
+from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import Options, Rule
+from parity.core.wording import counted
 
 STARTED = ("ran", "parsed", "valid")
 
@@ -36,28 +38,22 @@ class Exists(Rule):
 
 
 def _look(cell: Cell, expect: bool, scope: Scope) -> Finding:
-    values = cell.values(cell.arm).values()
+    values = cell.values(cell.arm)
     happened = sum(value > 0 for value in values)
-    runs = scope.material.dataset.final_runs
+    runs = scope.data.dataset.final_runs
     of_cell = (runs["case"] == cell.case) & (runs["arm"] == cell.arm)
     started = int((of_cell & runs["stage"].isin(STARTED)).sum())
     asked = max(started, len(values)) if expect else len(values)
     if asked < 2:
-        return too_few(cell, asked)
+        return too_few_in(cell, asked)
     low, high = stats.binomtest(happened, asked).proportion_ci(0.95)
-    facts = {
-        "against": "",
-        "blocks": asked,
-        "estimate": happened / asked,
-        "low95": float(low),
-        "high95": float(high),
-        "unit": "share of runs",
-    }
-    said = f"seen in {happened} of {terms.counted(asked, 'run')}"
+    share = Decision(asked, happened / asked, (float(low), float(high)))
+    finding = about(cell, share, against="", unit="share of runs")
+    said = f"seen in {happened} of {counted(asked, 'run')}"
     if happened not in (0, asked):
-        return in_cell(cell, terms.INCONCLUSIVE, said, **facts)
-    verdict = terms.SUPPORTED if (happened == asked) == expect else terms.CONTRADICTED
-    return in_cell(cell, verdict, said, **facts)
+        return finding.ended(terms.INCONCLUSIVE, said)
+    as_expected = (happened == asked) == expect
+    return finding.ended(terms.SUPPORTED if as_expected else terms.CONTRADICTED, said)
 
 
-RULE = Exists()
+RULES = (Exists(),)

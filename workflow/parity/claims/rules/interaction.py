@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
-from parity.analysis import estimate, outcomes
+from parity.analysis import outcomes
 from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
-from parity.claims import effects, terms
-from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import Finding, absent, control, described, margin_text
+from parity.claims import terms
+from parity.claims.finding import Finding, absent, tested, too_few
+from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
 from parity.claims.series import Series
+from parity.core import wording
 
 
 class Interaction(Rule):
@@ -53,7 +54,7 @@ class Interaction(Rule):
         for cells in grouped.values():
             if missing := [level for level in levels if level not in cells]:
                 first = next(iter(cells.values()))
-                levels_missing = f"{factor} {terms.listed(missing)}"
+                levels_missing = f"{factor} {wording.listed(missing)}"
                 reason = f"the dataset holds no case of {first.benchmark} with {levels_missing}"
                 found.append(absent(Absent(first.metric, first.arm, first.against, reason)))
                 continue
@@ -63,86 +64,61 @@ class Interaction(Rule):
 
 
 def _look(pair: Series, margin: float) -> list[Finding]:
-    first = pair.cells[0]
-    found = _effects(pair.cells, first.arm, first.against)
-    if found is None or len(found.blocks) < 2:
-        held = 0 if found is None else len(found.blocks)
+    found = _effects(pair.cells, pair.arm, pair.against)
+    held = len(found.blocks)
+    if held < 2:
         reason = f"too few blocks that hold both arms at both levels: {held} of 2"
-        return [pair.finding(terms.INCONCLUSIVE, reason, blocks=held, strain=math.inf)]
-    of_control = _effects(pair.cells, first.pair[1], first.pair[0])
-    same = np.array([]) if of_control is None else of_control.interaction
-    checked = control(same, math.log1p(margin), ratio=True)
-    return [_interaction(pair, found, margin, checked), _main(pair, found, margin, checked)]
+        return [too_few(pair, held, reason)]
+    reference, double = pair.cells[0].pair
+    of_pair = _effects(pair.cells, double, reference).interaction
+    return [
+        _interaction(pair, tested(pair, found.interaction, of_pair, margin), margin),
+        _main(pair, tested(pair, found.second, of_pair, margin)),
+    ]
 
 
-def _interaction(
-    pair: Series, found: TwoByTwo, margin: float, checked: Mapping[str, Any]
-) -> Finding:
+def _interaction(pair: Series, finding: Finding, margin: float) -> Finding:
     """Whether the container costs the same at both levels."""
-    facts = _facts(found.interaction, margin) | checked
-    outcome, limit = (
-        estimate.outcome(found.interaction, margin),
-        margin_text(margin, terms.RATIO),
+    decision = finding.decision
+    said = f"interaction {wording.interval(*decision.interval95)}"
+    return finding.concluded(
+        same=f"{said} is nothing within {wording.margin(margin)}",
+        different=f"{said} lies outside {wording.margin(margin)}",
+        neither=f"{said}; {wording.margin(decision.smallest_margin)} would pass",
     )
-    said = f"interaction {terms.interval(facts['low95'], facts['high95'])}"
-    if outcome == outcomes.EQUIVALENT:
-        return pair.finding(terms.SUPPORTED, f"{said} is nothing within {limit}", **facts)
-    if outcome == outcomes.DIFFERENT:
-        return pair.finding(terms.CONTRADICTED, f"{said} lies outside {limit}", **facts)
-    would = margin_text(facts["smallest_margin"], terms.RATIO)
-    return pair.finding(terms.INCONCLUSIVE, f"{said}; {would} would pass", **facts)
 
 
-def _main(pair: Series, found: TwoByTwo, margin: float, checked: Mapping[str, Any]) -> Finding:
-    """Whether the factor has an effect of its own."""
-    facts = _facts(found.second, margin) | checked
-    metric = f"{pair.cells[0].metric} (factor)"
-    bound = math.log1p(margin)
-    facts |= {
-        "metric": metric,
-        "smallest_margin": None,
-        "p_value": effects.p_outside(found.second, bound),
+def _main(pair: Series, same: Finding) -> Finding:
+    """Whether the factor has an effect of its own; `same` tests that it has none."""
+    decision = same.decision
+    differs = decision.outcome == outcomes.DIFFERENT
+    finding = replace(
+        same,
+        metric=f"{pair.metric} (factor)",
+        decision=replace(decision, smallest_margin=math.nan),
+        p_value=same.p_against,
         # It contradicts if the factor does nothing.
-        "p_against": estimate.equivalence_p(found.second, margin),
-        "strain": 1.0,
-    }
-    low, high = facts["low95"], facts["high95"]
-    said = f"effect of {pair.along} {terms.interval(low, high)}"
-    if low > 1 + margin or high < 1 / (1 + margin):
-        facts["strain"] = 0.0
-        return pair.finding(terms.SUPPORTED, f"{said} is beyond the margin", **facts)
-    if estimate.outcome(found.second, margin) == outcomes.EQUIVALENT:
-        return pair.finding(terms.CONTRADICTED, f"{said} is nothing within the margin", **facts)
-    return pair.finding(terms.INCONCLUSIVE, f"{said} is not shown to be beyond the margin", **facts)
+        p_against=same.p_value,
+        strain=0.0 if differs else 1.0,
+    )
+    said = f"effect of {pair.along} {wording.interval(*decision.interval95)}"
+    if differs:
+        return finding.ended(terms.SUPPORTED, f"{said} is beyond the margin")
+    if decision.outcome == outcomes.EQUIVALENT:
+        return finding.ended(terms.CONTRADICTED, f"{said} is nothing within the margin")
+    return finding.ended(terms.INCONCLUSIVE, f"{said} is not shown to be beyond the margin")
 
 
-def _facts(values: np.ndarray, margin: float) -> dict[str, Any]:
-    smallest = estimate.smallest_margin(estimate.t_interval(values, 0.90))
-    return {
-        **described(values, ratio=True),
-        "unit": terms.RATIO,
-        "margin": margin,
-        "smallest_margin": smallest,
-        "p_value": estimate.equivalence_p(values, margin),
-        "p_against": effects.p_outside(values, math.log1p(margin)),
-        "blocks": len(values),
-        "strain": smallest / margin,
-    }
-
-
-def _effects(cells: Iterable[Cell], arm: str, against: str) -> TwoByTwo | None:
-    """Contrasts of two arms at both levels; None if no block holds all four values."""
+def _effects(cells: Iterable[Cell], arm: str, against: str) -> TwoByTwo:
+    """Contrasts of two arms at both levels, over the blocks that hold all four values."""
     rows = [
-        {"block": number, "first": side, "second": level, "log": log}
+        (number, side, level, log)
         for level, cell in zip(("low", "high"), cells, strict=True)
         for side in (against, arm)
         for number, log in cell.costs(side).items()
     ]
     frame = pd.DataFrame(rows, columns=["block", "first", "second", "log"])
-    try:
-        return two_by_two(frame, (against, arm), ("low", "high"))
-    except ValueError:
-        return None
+    return two_by_two(frame, (against, arm), ("low", "high"))
 
 
-RULE = Interaction()
+RULES = (Interaction(),)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from parity.analysis.decision import decide
+from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
-from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import Finding, absent, control, described, in_cell
+from parity.claims.finding import Finding, about, absent, control
+from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.published import Published
 from parity.claims.rules.model import CellRule, Options
+from parity.core import wording
+from parity.plan.system_kind import CLUSTER
 
-RATIO, DIFFERENCE = "ratio", "difference"
 PERCENT_UNIT, FACTOR_UNIT = "percent", "factor"
 
 
@@ -39,30 +41,23 @@ class Magnitude(CellRule):
         """The comparison in one cell."""
         published, ratio = scope.values[options["published"]], options["scale"] == RATIO
         target = _added(published) if ratio else published.value
+        unit = RATIO if ratio else cell.unit
         if target is None or (not ratio and published.unit != cell.unit):
-            reason = (
-                f"published in {published.unit}, measured as {cell.unit if not ratio else RATIO}"
-            )
+            reason = f"published in {published.unit}, measured as {unit}"
             return absent(Absent(cell.metric, cell.arm, cell.against, reason))
-        values = cell.effects(ratio)
-        half = abs(target) / 2
-        facts = {
-            **described(values, ratio),
-            **control(cell.control_effects(ratio), math.log1p(half) if ratio else half, ratio),
-            "unit": terms.RATIO if ratio else cell.unit,
-            "margin": None,
-            "blocks": len(values),
-        }
+        decision = decide(cell.effects(ratio), None, ratio)
+        of_pair = control(cell.effects(ratio, control=True), abs(target) / 2, ratio)
         shift = 1.0 if ratio else 0.0
-        ours = [facts[name] - shift for name in ("estimate", "low95", "high95")]
-        verdict, said = compare(target, *ours, cluster=scope.material.cluster)
-        digits = terms.decimals(facts["low95"], facts["high95"], facts["unit"])
-        mine = terms.interval(facts["low95"], facts["high95"], facts["unit"])
-        theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
-        reason = (
-            f"published {theirs}, here {terms.number(facts['estimate'], digits)} {mine}: {said}"
+        low, high = decision.interval95
+        cluster = scope.data.kind.support == CLUSTER
+        verdict, said = compare(
+            target, decision.estimate - shift, low - shift, high - shift, cluster
         )
-        return in_cell(cell, verdict, reason, **facts)
+        ours = wording.number(decision.estimate, wording.decimals(low, high, unit))
+        theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
+        interval = wording.interval(low, high, unit)
+        reason = f"published {theirs}, here {ours} {interval}: {said}"
+        return about(cell, decision, control=of_pair, unit=unit).ended(verdict, reason)
 
 
 def compare(
@@ -94,4 +89,4 @@ def _added(published: Published) -> float | None:
     return published.value - 1 if published.unit == FACTOR_UNIT else None
 
 
-RULE = Magnitude()
+RULES = (Magnitude(),)

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, too_few
+from parity.claims.finding import Finding, too_few_in
+from parity.claims.judging_data import Cell, Scope
 
 PERCENT = {"type": "number", "exclusiveMinimum": 0, "maximum": 1000}
 Options = Mapping[str, Mapping[str, Any]]
@@ -15,7 +15,7 @@ NAME = {"$ref": "#/$defs/name"}
 
 
 class Rule(ABC):
-    """One decision rule. A module of this package exports `RULE: Rule`.
+    """One decision rule. A module of this package lists its own in `RULES`.
 
     Attributes:
         name: as the register calls it.
@@ -56,7 +56,7 @@ class CellRule(Rule):
         return [
             self.look(cell, options, scope)
             if cell.blocks >= self.fewest
-            else too_few(cell, cell.blocks, self.fewest)
+            else too_few_in(cell, cell.blocks, self.fewest)
             for cell in scope.cells
         ]
 

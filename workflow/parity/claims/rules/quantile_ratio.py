@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from parity.analysis.decision import Decision, outcome_of
 from parity.analysis.statistics.quantiles import quantile_ratio_interval, values_needed
-from parity.claims import terms
-from parity.claims.cells import Cell, Scope
-from parity.claims.finding import Finding, control, in_cell, margin_text
+from parity.claims.finding import Finding, about, control, too_few
+from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import PERCENT, Options, Rule
+from parity.core import wording
 
 
 class QuantileRatio(Rule):
@@ -47,43 +48,40 @@ class QuantileRatio(Rule):
 
 
 def _look(cell: Cell, quantile: float, margin: float) -> Finding:
-    sides = [np.exp(list(cell.costs(arm).values())) for arm in (cell.arm, cell.against)]
-    fewest, needed = min(map(len, sides)), values_needed(quantile, 0.975)
+    ours, theirs = (np.exp(list(cell.costs(arm).values())) for arm in (cell.arm, cell.against))
+    fewest, needed = min(len(ours), len(theirs)), values_needed(quantile, 0.975)
     metric = f"{cell.metric} (quantile {quantile:g})"
     if fewest < needed:
         reason = f"quantile {quantile:g} needs {needed} blocks for an interval, {fewest} are there"
-        return in_cell(
-            cell, terms.INCONCLUSIVE, reason, metric=metric, blocks=fewest, strain=math.inf
-        )
-    wide, narrow = (quantile_ratio_interval(*sides, quantile, share) for share in (0.95, 0.90))
+        return too_few(cell, fewest, reason, metric=metric)
+    wide = quantile_ratio_interval(ours, theirs, quantile, 0.95)
+    narrow = quantile_ratio_interval(ours, theirs, quantile, 0.90)
+    outer, inner = (wide.low, wide.high), (narrow.low, narrow.high)
     smallest = math.expm1(max(math.log(narrow.high), -math.log(narrow.low)))
-    facts = {
-        "metric": metric,
-        "blocks": fewest,
-        "estimate": wide.estimate,
-        "low95": wide.low,
-        "high95": wide.high,
-        "low90": narrow.low,
-        "high90": narrow.high,
-        "unit": terms.RATIO,
-        "margin": margin,
-        "smallest_margin": smallest,
+    finding = about(
+        cell,
+        Decision(
+            blocks=fewest,
+            estimate=wide.estimate,
+            interval95=outer,
+            interval90=inner,
+            margin=margin,
+            smallest_margin=smallest,
+            outcome=outcome_of(inner, outer, (1 / (1 + margin), 1 + margin)),
+        ),
+        metric=metric,
+        unit=wording.RATIO,
         # The A/A pair is asked about its mean, which needs no thousands of blocks.
-        **control(cell.control_effects(), math.log1p(margin), ratio=True),
-        "strain": smallest / margin,
-    }
-    limit = margin_text(margin, terms.RATIO)
-    if smallest < margin:
-        inside = terms.interval(narrow.low, narrow.high)
-        reason = f"90 % interval {inside} of quantile {quantile:g} lies within {limit}"
-        return in_cell(cell, terms.SUPPORTED, reason, **facts)
-    if wide.low > 1 + margin or wide.high < 1 / (1 + margin):
-        outside = terms.interval(wide.low, wide.high)
-        reason = f"95 % interval {outside} of quantile {quantile:g} lies outside {limit}"
-        return in_cell(cell, terms.CONTRADICTED, reason, **facts)
-    would = margin_text(smallest, terms.RATIO)
-    reason = f"quantile {quantile:g} not shown within {limit}; {would} would pass"
-    return in_cell(cell, terms.INCONCLUSIVE, reason, **facts)
+        control=control(cell.effects(control=True), margin),
+        strain=smallest / margin,
+    )
+    limit, of_quantile = wording.margin(margin), f"of quantile {quantile:g}"
+    would = wording.margin(smallest)
+    return finding.concluded(
+        same=f"90 % interval {wording.interval(*inner)} {of_quantile} lies within {limit}",
+        different=f"95 % interval {wording.interval(*outer)} {of_quantile} lies outside {limit}",
+        neither=f"quantile {quantile:g} not shown within {limit}; {would} would pass",
+    )
 
 
-RULE = QuantileRatio()
+RULES = (QuantileRatio(),)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from parity.analysis import outcomes
+from parity.analysis.decision import WITHOUT_CONTROL, Decision
+from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.analysis.statistics.trend import rank_correlation
 from parity.claims import terms
-from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import NO_CONTROL, Finding, absent, in_cell
+from parity.claims.finding import Finding, about, absent, too_few
+from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import NAME, Options, Rule
+from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
 
@@ -57,48 +58,50 @@ class Rank(Rule):
 
 def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
     order, along = [str(level) for level in options["order"]], options["along"]
-    first = next(iter(cells.values()))
+    first, minimum = next(iter(cells.values())), options["minimum_tau"]
     if missing := [level for level in order if level not in cells]:
-        levels = f"{along} {terms.listed(missing)}"
+        levels = f"{along} {listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
         return absent(Absent(first.metric, first.arm, first.against, reason))
-    table = _table(cells[level].logs_by_number() for level in order)
-    facts = {"case": " + ".join(cells[level].case for level in order), "blocks": len(table)}
+    in_order = [cells[level] for level in order]
+    case = " + ".join(cell.case for cell in in_order)
+    table = _table(in_order)
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
-        return in_cell(first, terms.INCONCLUSIVE, reason, **facts, strain=math.inf)
+        return too_few(first, len(table), reason, case=case)
     drawn = resampled_tau(table)
-    reached = float(np.mean(drawn >= options["minimum_tau"]))
-    drawn_ends = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
-    ends = dict(zip(("low95", "high95", "low90", "high90"), drawn_ends, strict=True))
-    facts |= {
-        **ends,
-        "estimate": tau(table.mean(axis=0)),
-        "unit": "tau",
-        "margin": options["minimum_tau"],
-        "control": _control([cells[level] for level in order], options["minimum_tau"]),
-        "strain": (1 - reached) / 0.05,
-    }
-    said = f"tau {terms.number(facts['estimate'])} {terms.interval(ends['low95'], ends['high95'])}"
+    reached = float(np.mean(drawn >= minimum))
+    low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
+    ours = tau(table.mean(axis=0))
+    finding = about(
+        first,
+        Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
+        case=case,
+        unit="tau",
+        control=_control(in_order, minimum),
+        strain=(1 - reached) / 0.05,
+    )
+    said = f"tau {number(ours)} {interval(low95, high95)}"
     if reached >= 0.95:
-        return in_cell(first, terms.SUPPORTED, f"{said}: the published order", **facts)
+        return finding.ended(terms.SUPPORTED, f"{said}: the published order")
     if reached <= 0.05:
-        return in_cell(first, terms.CONTRADICTED, f"{said}: another order", **facts)
-    return in_cell(first, terms.INCONCLUSIVE, f"{said} leaves the order open", **facts)
+        return finding.ended(terms.CONTRADICTED, f"{said}: another order")
+    return finding.ended(terms.INCONCLUSIVE, f"{said} leaves the order open")
 
 
-def _table(columns: Iterable[Mapping[int, float]]) -> np.ndarray:
+def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
     """One row for each block that holds every level, one column for each level."""
-    return pd.DataFrame([pd.Series(column) for column in columns]).T.dropna().to_numpy()
+    columns = [pd.Series(cell.logs_by_number(control)) for cell in cells]
+    return pd.DataFrame(columns).T.dropna().to_numpy()
 
 
-def _control(cells: Sequence[Cell], minimum: float) -> str:
+def _control(cells: Sequence[Cell], minimum: float) -> Decision:
     """Whether the A/A pair alone would support the published order."""
-    table = _table(cell.control_logs() for cell in cells)
+    table = _table(cells, control=True)
     if len(table) < 2:
-        return NO_CONTROL
+        return WITHOUT_CONTROL
     reached = float(np.mean(resampled_tau(table) >= minimum))
-    return outcomes.DIFFERENT if reached >= 0.95 else outcomes.INCONCLUSIVE
+    return Decision(len(table), outcome=DIFFERENT if reached >= 0.95 else INCONCLUSIVE)
 
 
 def tau(means: np.ndarray) -> float:
@@ -115,4 +118,4 @@ def resampled_tau(table: np.ndarray) -> np.ndarray:
     return np.array([tau(table[rows].mean(axis=0)) for rows in drawn])
 
 
-RULE = Rank()
+RULES = (Rank(),)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.analysis import estimate, outcomes
-from parity.claims import effects, terms
-from parity.claims.cells import Absent, Cell, Scope
-from parity.claims.finding import Finding, absent, control, described, in_cell
+from parity.analysis import outcomes
+from parity.analysis.decision import decide, outcome_of
+from parity.analysis.estimate import p_above, p_below
+from parity.claims.finding import Finding, about, absent, control
+from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.core.wording import number
 
 UNIT = "% of node"
 MIB = {"MiB": 1.0, "GiB": 1024.0, "B": 1 / 2**20}
@@ -28,35 +32,38 @@ class ShareOfNode(CellRule):
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
-        memory, bound = scope.material.memory_mib, options["bound_percent"]
+        memory, bound = scope.data.memory_mib, options["bound_percent"]
         if memory is None or cell.unit not in MIB:
-            reason = "the records do not say how much memory the node has" if memory is None else (
-                f"{cell.metric} is in {cell.unit or 'no unit'}, not in bytes"
-            )  # fmt: skip
+            reason = f"{cell.metric} is in {cell.unit or 'no unit'}, not in bytes"
+            if memory is None:
+                reason = "the records do not say how much memory the node has"
             return absent(Absent(cell.metric, cell.arm, cell.against, reason))
         factor = 100 * MIB[cell.unit] / memory
         shares = factor * cell.effects(ratio=False)
-        facts = {
-            **described(shares, ratio=False),
-            **control(factor * cell.control_effects(ratio=False), bound, ratio=False),
-            "unit": UNIT,
-            "margin": bound,
-            "p_value": effects.p_below(shares, bound),
-            "p_against": effects.p_above(shares, bound),
-            "blocks": len(shares),
-        }
-        upper = facts["high90"]
-        facts |= {"smallest_margin": upper, "strain": upper / bound}
-        said = f"upper 95 % bound {terms.number(upper)} % of the node's {memory / 1024:.1f} GiB"
-        if facts["p_value"] < estimate.ALPHA:
-            reason = f"{said}, below {bound:g} %"
-            if facts["control"] == outcomes.INCONCLUSIVE:
-                reason += "; the A/A pair is not that close to itself"
-            return in_cell(cell, terms.SUPPORTED, reason, **facts)
-        if facts["low90"] > bound:
-            reason = f"lower 95 % bound {terms.number(facts['low90'])} % is above {bound:g} %"
-            return in_cell(cell, terms.CONTRADICTED, reason, **facts)
-        return in_cell(cell, terms.INCONCLUSIVE, f"{said}, above {bound:g} %", **facts)
+        decision = decide(shares, bound, ratio=False)
+        lower, upper = decision.interval90
+        one_sided = replace(
+            decision,
+            smallest_margin=upper,
+            outcome=outcome_of(decision.interval90, decision.interval90, (-math.inf, bound)),
+        )
+        finding = about(
+            cell,
+            one_sided,
+            control=control(factor * cell.effects(ratio=False, control=True), bound, ratio=False),
+            unit=UNIT,
+            p_value=p_below(shares, bound),
+            p_against=p_above(shares, bound),
+            strain=upper / bound,
+        )
+        said = f"upper 95 % bound {number(upper)} % of the node's {memory / 1024:.1f} GiB"
+        unsure = finding.control.outcome == outcomes.INCONCLUSIVE
+        return finding.concluded(
+            same=f"{said}, below {bound:g} %"
+            + ("; the A/A pair is not that close to itself" if unsure else ""),
+            different=f"lower 95 % bound {number(lower)} % is above {bound:g} %",
+            neither=f"{said}, above {bound:g} %",
+        )
 
 
-RULE = ShareOfNode()
+RULES = (ShareOfNode(),)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.report import system_kind
+from parity.plan.system_kind import kind_of
 from parity.report.dashboard import runs, wording
 from parity.report.dashboard.texts import Texts
 from parity.report.figures.specs import MACHINE_FACTS
@@ -68,13 +68,13 @@ def dataset(view: View) -> dict[str, Any]:
         "title": view.plan.title,
         "reproduces": view.plan.reproduces,
         "systems": list(view.origin.systems),
-        "measured": formatting.period(facts["began"], facts["ended"]),
+        "measured": formatting.period(facts.began, facts.ended),
         "blocks": len(view.plan.blocks),
         "runs": len(view.dataset.planned),
-        "commits": [program["commit"] for program in facts["programs"]],
+        "commits": [program.commit for program in facts.programs],
         "reference": view.plan.reference,
         "double": view.dataset.double,
-        "scale_note": system_kind.threat(view.origin.scale_labels),
+        "scale_note": kind_of(view.origin.scale_labels).threat,
     }
 
 

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from parity.analysis import tables
 from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE, Agreement
-from parity.analysis.agreement_table import AGREEMENT
+from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
 from parity.report.figures.forest import AXIS, DENSE, PAGE, WIDE, Grid

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from parity.analysis import outcomes
+from parity.core.wording import counted
 from parity.report.figures import style
 from parity.report.figures.specs import SPELT, FigureSpec, Quantity
 from parity.report.text import formatting
@@ -64,7 +65,7 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
         Series(
             ", ".join(
                 [
-                    f"{formatting.counted(each, 'rank')} per node",
+                    f"{counted(each, 'rank')} per node",
                     *(SPELT.get(level, level) for level in levels),
                 ]
             ),

@@ -69,19 +69,19 @@ def environment(view: View) -> Table:
     """When it was measured, with which state of this program, and the runtimes' own versions."""
     facts = view.origin.facts
     rows = [
-        ("measured", formatting.period(facts["began"], facts["ended"])),
-        ("blocks", f"{facts['blocks']}, in {facts['sessions']} sessions of the runner"),
+        ("measured", formatting.period(facts.began, facts.ended)),
+        ("blocks", f"{facts.blocks}, in {facts.sessions} sessions of the runner"),
     ]
-    for program in facts["programs"]:
-        changed = ", with changes that were not committed" if program["changed"] else ""
+    for program in facts.programs:
+        changed = ", with changes that were not committed" if program.changed else ""
         rows += [
-            ("commit", (program["commit"] or "outside of a clone") + changed),
-            ("sources, SHA-256", program["package_sha256"]),
-            ("lock file, SHA-256", program["lock_sha256"] or "none"),
-            ("Python", program["python"]),
+            ("commit", (program.commit or "outside of a clone") + changed),
+            ("sources, SHA-256", program.package_sha256),
+            ("lock file, SHA-256", program.lock_sha256 or "none"),
+            ("Python", program.python),
         ]
     rows += [
-        (formatting.arm_title(view.plan, arm), _versions(facts["runtimes"].get(arm, [])))
+        (formatting.arm_title(view.plan, arm), _versions(facts.runtimes.get(arm, [])))
         for arm in view.arms
     ]
     return Table("environment", r"lL{12cm}", ("what", "value"), rows)

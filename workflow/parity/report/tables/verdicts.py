@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import tables
-from parity.claims import terms
 from parity.claims.registration import AFTER, AMENDED, BEFORE
 from parity.claims.tables import VERDICTS
+from parity.core import wording
 from parity.report.tables.table import Table, to_latex
 from parity.report.text import formatting
 
@@ -74,17 +74,17 @@ def estimate(row: Any) -> str:
     if _missing(row.estimate):
         return ""
     if _missing(row.low95):
-        text = terms.number(row.estimate)
+        text = wording.number(row.estimate)
     else:
-        digits = terms.decimals(row.low95, row.high95, row.unit)
-        ends = (terms.number(end, digits) for end in (row.low95, row.high95))
-        text = f"{terms.number(row.estimate, digits)} [{', '.join(ends)}]"
-    short = {terms.RATIO: "", "ratio of deviations": " sd", "% of node": " %"}
+        digits = wording.decimals(row.low95, row.high95, row.unit)
+        ends = (wording.number(end, digits) for end in (row.low95, row.high95))
+        text = f"{wording.number(row.estimate, digits)} [{', '.join(ends)}]"
+    short = {wording.RATIO: "", "ratio of deviations": " sd", "% of node": " %"}
     return text + short.get(row.unit, f" {row.unit}")
 
 
 def _margin(row: Any) -> str:
-    if row.unit == terms.RATIO:
+    if row.unit == wording.RATIO:
         return formatting.margin(row.margin).replace("\u2009", " ")
     return f"{row.margin:g}"
 
@@ -97,7 +97,7 @@ def counts(verdicts: pd.DataFrame) -> str:
     """How many claims ended how."""
     found = Counter(verdicts["verdict"])
     ended = ", ".join(f"{found[name]} {name}" for name in ORDER if found[name])
-    return f"{formatting.counted(len(verdicts), 'claim')}: {ended}"
+    return f"{wording.counted(len(verdicts), 'claim')}: {ended}"
 
 
 def registered(verdicts: pd.DataFrame) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 import pandas as pd
 
 from parity.claims.defects import Defect
+from parity.core.wording import counted, listed
 from parity.report.tables import defects as arithmetic
 from parity.report.tables import table
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.text.sentences import listed
 
 NOT_TESTED = "not-tested"
 # What is said first is what says most; each for one claim and for several.
@@ -85,7 +85,7 @@ def counts(verdicts: pd.DataFrame) -> str:
         for verdict, (one, many) in ENDED.items()
         if verdict in found
     ]
-    return f"Of {formatting.counted(len(verdicts), 'claim')} {listed(ended)}."
+    return f"Of {counted(len(verdicts), 'claim')} {listed(ended)}."
 
 
 def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
@@ -139,7 +139,7 @@ def untested(verdicts: pd.DataFrame) -> list[str]:
     """One sentence for each reason for which claims were not tested, the commonest first."""
     rows = verdicts[verdicts["verdict"] == NOT_TESTED]
     return [
-        f"{formatting.counted(int(count), 'claim')}: {_ended(reason)}"
+        f"{counted(int(count), 'claim')}: {_ended(reason)}"
         for reason, count in rows["reason"].value_counts(sort=True).items()
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.core.wording import counted
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import QUANTITIES, SPELT, Quantity
 
@@ -63,11 +64,6 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
     return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
-
-
-def counted(count: int, what: str) -> str:
-    """A count of things: `1 node`, `2 nodes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def case_title(plan: Plan, case: str) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.report import system_kind
+from parity.core.wording import listed
+from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.text import captions, formatting, noise_audit, sentences
 from parity.report.view import View
@@ -38,10 +39,10 @@ def _design(view: View) -> dict[str, str]:
         "repetitions": str(view.repetitions),
         "design": sentences.design(view),
         "arms": str(len(plan.arms)),
-        "arm-list": sentences.listed([formatting.arm_title(plan, arm) for arm in view.arms]),
+        "arm-list": listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
         "control": formatting.arm_title(plan, view.dataset.double),
-        "margins": sentences.listed([formatting.margin(m) for m in margins]) or "none",
+        "margins": listed([formatting.margin(m) for m in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "declared": sentences.declared(view),
     }
@@ -52,11 +53,11 @@ def _course(view: View) -> dict[str, str]:
     ledger, facts = view.analysis.ledger, view.origin.facts
     stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
     return {
-        "measured": formatting.period(facts["began"], facts["ended"]),
-        "systems": sentences.listed(view.origin.systems) or "unknown",
+        "measured": formatting.period(facts.began, facts.ended),
+        "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
-        "scale-threat": system_kind.threat(view.origin.scale_labels),
-        "harness": noise_audit.sentence(view.origin.harness),
+        "scale-threat": kind_of(view.origin.scale_labels).threat,
+        "harness": noise_audit.sentence(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from parity.core.wording import listed
 from parity.report.figures.figure_spec import FigureSpec
 from parity.report.figures.specs import FIGURES
 from parity.report.text import captions, formatting, sentences
@@ -29,7 +30,7 @@ def of_dataset(view: View) -> str:
     shown = [spec for spec in FIGURES if view.shown(spec)]
     facts = view.origin.facts
     said = [
-        f"Dataset {name}, measured {formatting.period(facts['began'], facts['ended'])}.",
+        f"Dataset {name}, measured {formatting.period(facts.began, facts.ended)}.",
         sentences.design(view),
         sentences.few_blocks(view),
         sentences.abstract(view),
@@ -72,7 +73,7 @@ def together(present: Sequence[str], absent: Sequence[str]) -> str:
         )
     lines += [rf"\input{{{name}/{NAME.removesuffix('.tex')}}}" for name in present]
     if absent:
-        names = formatting.latex(sentences.listed(list(absent)))
+        names = formatting.latex(listed(absent))
         what = "The study" if len(absent) == 1 else "The studies"
         lines.append(
             rf"\point{{Not archived.}}{what} {names} of this system "

@@ -12,19 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parity.analysis import outcomes
+from parity.core.wording import listed
 from parity.report.figures.figure_spec import FigureSpec
 from parity.report.text import contrasts, formatting
 from parity.report.view import View
 
 Rows = Sequence[Any]
 ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def of_figure(view: View, spec: FigureSpec) -> str:

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from parity.checks.noise_audit.audit import audit, line_of
+from parity.checks.noise_audit.audit import line_of, measure
 from parity.core.errors import shown_to_the_user
 from parity.plan.system import load_system
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given = snakemake.params
-        found = audit(
+        audit = measure(
             given.benchmark,
             snakemake.resources.pairs,
             given.seed,
@@ -19,4 +19,4 @@ if __name__ == "__main__":
             dict(snakemake.resources),
             Path(snakemake.input.plan).parent,
         )
-        print(line_of(found))
+        print(line_of(audit))

@@ -22,7 +22,7 @@ if __name__ == "__main__":
         changed = altered({path for paths in programs.values() for path in paths})
         recorded = natives[0] if natives else {}
         wrong = comparison.mismatches(sides, reference, recorded, changed)
-        folder = Path(snakemake.params.folder)
-        document.write(folder, plan, sides, likenesses, differences, wrong)
+        audit = document.audit_of(plan, sides, likenesses, differences, wrong)
+        document.write(Path(snakemake.params.folder), audit)
         print("\n".join(report.report(plan, programs, sides, likenesses, differences)))
         comparison.refuse(wrong)

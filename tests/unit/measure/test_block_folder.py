@@ -1,0 +1,159 @@
+"""The documents of a block: read as written, and in older shapes; what is broken is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from plans import block_record_of, run_record_of
+
+from parity.core.documents import canonical
+from parity.core.errors import UserError
+from parity.core.files import write_json
+from parity.measure import block_progress
+from parity.measure.block_folder import BLOCK, PROGRESS, RECORD, STARTED, read_sessions
+from parity.measure.documents import Started
+from parity.plan.plan import Block
+
+ARCHIVE = Path(__file__).parents[3] / "results/archive"
+ARCHIVED = sorted(path.name for path in ARCHIVE.iterdir())
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def _contents(folder: Path) -> dict[str, dict[str, Any]]:
+    """A whole content of each document."""
+    folder.mkdir()
+    block_progress.begin(Block(name="b", number=1, nodes=1, runs=()), folder)
+    started = Started(name="parity-1-1-1", arm="docker", ranks=0, started="")
+    return {
+        BLOCK.file: json.loads(canonical(block_record_of())),
+        RECORD.file: json.loads(canonical(run_record_of())),
+        STARTED.file: json.loads(canonical(started)),
+        PROGRESS.file: json.loads((folder / PROGRESS.file).read_text()),
+    }
+
+
+FORMATS = {each.file: each for each in (BLOCK, RECORD, STARTED, PROGRESS)}
+# A key of each document whose value is a number.
+NUMBERS = {
+    "block.json": "number",
+    "record.json": "steal_fraction",
+    "started.json": "ranks",
+    "progress.json": "seconds",
+}
+
+
+def _refusal(folder: Path, name: str, text: str | bytes) -> UserError:
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UserError) as refused:
+        FORMATS[name].read_in(folder)
+    return refused.value
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("text", [b"[]", b"{}", b"null", DEEP, b'{"version": NaN}', b"", b"\xff"])
+def test_what_is_no_such_document_is_one_message_with_its_file(
+    name: str, text: bytes, tmp_path: Path
+) -> None:
+    error = _refusal(tmp_path, name, text)
+    assert error.where.startswith(str(tmp_path / name)) and error.action
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_wrong_key_is_named(name: str, tmp_path: Path) -> None:
+    whole, number = _contents(tmp_path / "whole")[name], NUMBERS[name]
+    path = tmp_path / name
+    error = _refusal(tmp_path, name, json.dumps(whole | {number: "many"}))
+    assert error.where == f"{path}: {number}"
+    assert f"`{number}`" in _refusal(tmp_path, name, json.dumps(_without(whole, number))).what
+    assert "`novel`" in _refusal(tmp_path, name, json.dumps(whole | {"novel": 1})).what
+    error = _refusal(tmp_path, name, json.dumps(whole | {"version": 99}))
+    assert "version 99 is not known here" in error.what and error.where == f"{path}: version"
+    assert _refusal(tmp_path, name, json.dumps(whole | {"version": [1]})).where.endswith("version")
+
+
+def _without(content: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name != key}
+
+
+def test_a_part_of_a_block_is_named_by_its_place(tmp_path: Path) -> None:
+    content = json.loads(canonical(block_record_of(sessions=2)))
+    content["sessions"][1]["start"]["busy_fraction"] = "idle"
+    error = _refusal(tmp_path, BLOCK.file, json.dumps(content))
+    assert error.where == f"{tmp_path / BLOCK.file}: sessions[1].start.busy_fraction"
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    record, block = run_record_of(ranks=[{"node": "n"}]), block_record_of(sessions=2)
+    RECORD.write_in(tmp_path, record)
+    BLOCK.write_in(tmp_path, block)
+    assert RECORD.read_in(tmp_path) == record and BLOCK.read_in(tmp_path) == block
+
+
+@pytest.mark.parametrize("archive", ARCHIVED)
+def test_every_archived_record_and_block_is_read(archive: str) -> None:
+    records = ARCHIVE / archive / "records"
+    for text in pq.read_table(records / "blocks.parquet")["record"].to_pylist():
+        block, content = BLOCK.parse(text, archive), json.loads(text)
+        assert block.version == 3 and content["version"] == 1
+        _holds(json.loads(canonical(block)), content)
+    for text in pq.read_table(records / "raw.parquet")["record"].to_pylist():
+        record, content = RECORD.parse(text, archive), json.loads(text)
+        assert record.version == 3 and content["version"] == 1
+        _holds(json.loads(canonical(record)), content)
+
+
+def _holds(read: Any, content: Any) -> None:
+    """What was read holds all of the content as it was, but for the documents' versions."""
+    if isinstance(content, dict):
+        for key in content.keys() - (
+            {"version"} if isinstance(content.get("version"), int) else {}
+        ):
+            _holds(read[key], content[key])
+    elif isinstance(content, list):
+        assert len(read) == len(content)
+        for one, other in zip(read, content, strict=True):
+            _holds(one, other)
+    else:
+        assert read == content
+
+
+def test_the_oldest_shapes_get_what_they_could_not_know() -> None:
+    content = json.loads(canonical(block_record_of(start={"arms": {"docker": _ARM}})))
+    (session,) = content["sessions"]
+    for part, keys in (("start", ("version", "allocation", "other_nodes")), ("end", ("version",))):
+        session[part] = {k: v for k, v in session[part].items() if k not in keys}
+    del session["end"]["busy_fraction"], session["start"]["arms"]["docker"]["recipe"]
+    block = BLOCK.parse(json.dumps(content | {"version": 1}), "here")
+    start, end = block.sessions[0].start, block.sessions[0].end
+    assert (start.allocation, start.other_nodes, start.arms["docker"].recipe) == ({}, (), "")
+    assert end is not None and end.busy_fraction is None
+    record = _without(json.loads(canonical(run_record_of())), "ranks") | {"version": 1}
+    assert RECORD.parse(json.dumps(record), "here").ranks == ()
+
+
+_ARM = {
+    "image": None, "recipe": "", "image_gate": {"name": "image", "passed": True, "detail": ""},
+    "reason": "", "detail": "", "version": "",
+}  # fmt: skip
+
+
+def test_an_older_session_and_an_older_start_are_read_where_a_block_is_resumed(
+    tmp_path: Path,
+) -> None:
+    (session,) = json.loads(canonical(block_record_of()))["sessions"]
+    old = {key: _without(session[key], "version") for key in ("start", "end")}
+    write_json(tmp_path / "session-1-start.json", _without(old["start"], "allocation"))
+    write_json(tmp_path / "session-1-end.json", _without(old["end"], "busy_fraction"))
+    write_json(tmp_path / "session-10-start.json", old["start"])
+    write_json(tmp_path / "session-2-start.json", old["start"])
+    sessions = read_sessions(tmp_path)
+    assert [each.number for each in sessions] == [1, 2, 10]
+    assert [each.end is None for each in sessions] == [False, True, True]
+    write_json(tmp_path / STARTED.file, {"name": "n", "arm": "docker", "started": ""})
+    assert STARTED.read_in(tmp_path).ranks == 0
+    counts = {"done": 1, "ok": 1, "failed": 0, "not_started": 0, "reasons": {}}
+    begun = _contents(tmp_path / "whole")[PROGRESS.file] | {"version": 1, **counts}
+    write_json(tmp_path / PROGRESS.file, begun | {"not_started_reasons": {}})
+    assert PROGRESS.read_in(tmp_path).block == "b"

@@ -1,0 +1,91 @@
+"""plan.json: every archived shape is read, and what is broken is one message with file and key."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import plan_of
+
+from parity.core.documents import canonical
+from parity.core.errors import UserError
+from parity.plan.plan import PLAN, PLAN_VERSION, plan_digest, read_plan, write_plan
+
+ARCHIVE = Path(__file__).parents[3] / "results/archive"
+DEEP = "[" * 100_000 + "]" * 100_000
+CONTENT = json.loads(
+    canonical(
+        plan_of(
+            {
+                "arms": ["native-a", "native-b"],
+                "cases": [{"case": "c", "benchmark": "c"}],
+                "blocks": [
+                    {
+                        "block": "b",
+                        "number": 1,
+                        "runs": [{"run": "c.native-a", "case": "c", "arm": "native-a"}],
+                    }
+                ],
+            }
+        )
+    )
+)
+
+
+def _refusal(folder: Path, text: str) -> UserError:
+    (folder / PLAN).write_text(text)
+    with pytest.raises(UserError) as refused:
+        read_plan(folder / PLAN)
+    return refused.value
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "null", DEEP, '{"seed": NaN}', ""])
+def test_what_is_no_plan_is_one_message_with_its_file(text: str, tmp_path: Path) -> None:
+    error = _refusal(tmp_path, text)
+    assert error.where.startswith(str(tmp_path / PLAN)) and error.action
+
+
+WRONG = {
+    "seed": {"seed": "seven"},
+    "blocks[0].number": {"blocks": [CONTENT["blocks"][0] | {"number": "one"}]},
+    "cases[0].margin": {"cases": [CONTENT["cases"][0] | {"margin": "1 %"}]},
+    "version": {"version": 5},
+    "blocks": {"cases": []},
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_value_is_named_by_its_place(key: str, tmp_path: Path) -> None:
+    error = _refusal(tmp_path, json.dumps(CONTENT | WRONG[key]))
+    assert error.where == f"{tmp_path / PLAN}: {key}"
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    plan = plan_of(CONTENT)
+    write_plan(tmp_path / PLAN, plan)
+    assert read_plan(tmp_path / PLAN) == plan
+
+
+SHAPES = {
+    "machine-2026-11-20": 1,
+    "slurm-2026-11-21": 2,
+    "machine-hpcg-2026-11-21": 3,
+    "machine-ladder-2026-11-21": 3,
+    "machine-libaio-2026-11-21": 3,
+}
+
+
+@pytest.mark.parametrize("archive", sorted(path.name for path in ARCHIVE.iterdir()))
+def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
+    path = ARCHIVE / archive / PLAN
+    plan, content = read_plan(path), json.loads(path.read_text())
+    assert plan.version == PLAN_VERSION
+    shape = 1 + ("nodes" in content["blocks"][0]) + ("provider" in content)
+    assert shape == SHAPES.get(archive, shape)
+    added: dict[str, Any] = {"version": PLAN_VERSION}
+    added |= {} if "provider" in content else {"provider": "system"}
+    blocks = [{"nodes": 1} | block for block in content["blocks"]]
+    assert json.loads(canonical(plan)) == content | added | {"blocks": blocks}
+    # What is registered is the file as it is, not what is made of it.
+    assert plan_digest(path) == hashlib.sha256(canonical(content).encode()).hexdigest()

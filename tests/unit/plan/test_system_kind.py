@@ -1,0 +1,26 @@
+"""What may be said of results because of where they were measured."""
+
+import pytest
+
+from parity.core.errors import UserError
+from parity.plan.system_kind import CLUSTER, KINDS, MACHINE, kind_of
+
+
+def test_a_real_cluster_alone_supports_what_was_measured_on_one() -> None:
+    assert {label for label, kind in KINDS.items() if kind.support == CLUSTER} == {"slurm"}
+    assert kind_of(["slurm", "slurm"]) is KINDS["slurm"]
+
+
+def test_several_kinds_are_no_cluster_and_say_all_that_each_says() -> None:
+    both = kind_of(["virtual-cluster", "slurm", "vm"])
+    assert (both.label, both.support, both.one_host) == (
+        "slurm + virtual-cluster + vm", MACHINE, True,
+    )  # fmt: skip
+    assert both.note == KINDS["virtual-cluster"].note
+    assert both.threat == f"{KINDS['virtual-cluster'].threat} {KINDS['vm'].threat}"
+
+
+def test_no_system_and_an_unknown_one() -> None:
+    assert (kind_of([]).label, kind_of([]).support) == ("", MACHINE)
+    with pytest.raises(UserError, match="mainframe"):
+        kind_of(["mainframe"])

@@ -1,0 +1,80 @@
+"""A dataset's own documents: where it came from, and the list of its files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from plans import block_record_of
+
+from parity.core.documents import canonical
+from parity.core.errors import UserError
+from parity.records import dataset, schema
+from parity.records.dataset import (
+    CHECKSUMS,
+    PROVENANCE,
+    FileList,
+    broken_files,
+    differing_tables,
+    provenance,
+)
+
+ARCHIVE = Path(__file__).parents[3] / "results/archive"
+ARCHIVED = sorted(path.name for path in ARCHIVE.iterdir())
+
+
+@pytest.mark.parametrize("archive", ARCHIVED)
+def test_an_archive_is_whole_and_its_provenance_follows_from_its_blocks(
+    archive: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert broken_files(ARCHIVE / archive) == []
+    brought = provenance(ARCHIVE / archive)
+    content = json.loads((ARCHIVE / archive / PROVENANCE).read_text())
+    assert json.loads(canonical(brought)) == {"version": 2} | content
+    monkeypatch.setattr(dataset, "PROVENANCE", "not there")
+    assert provenance(ARCHIVE / archive) == brought
+
+
+@pytest.mark.parametrize("archive", ARCHIVED)
+def test_every_archive_parses_to_the_same_bytes(archive: str) -> None:
+    assert differing_tables(ARCHIVE / archive) == []
+
+
+WHOLE = json.loads((ARCHIVE / ARCHIVED[0] / PROVENANCE).read_text())
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ("[]", ""),
+        ("{}", ""),
+        ("null", ""),
+        ("[" * 100_000, ""),
+        ('{"blocks": NaN}', ""),
+        (json.dumps(WHOLE | {"blocks": "all"}), ": blocks"),
+        (json.dumps(WHOLE | {"programs": [{"commit": 1}]}), ": programs[0].commit"),
+        (json.dumps(WHOLE | {"version": 3}), ": version"),
+    ],
+    ids=["list", "empty", "null", "deep", "NaN", "text", "part", "version"],
+)
+def test_a_broken_provenance_is_one_message(content: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / PROVENANCE).write_text(content)
+    with pytest.raises(UserError) as refused:
+        provenance(tmp_path)
+    assert refused.value.where == f"{tmp_path / PROVENANCE}{key}" and refused.value.action
+
+
+def test_a_broken_block_of_a_dataset_is_named(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    record = canonical(block_record_of()).replace('"number":1', '"number":"one"', 1)
+    row = {"campaign": "a", "block": "b", "block_number": 1, "record": record}
+    schema.write(schema.BLOCKS, [row], tmp_path / "records/blocks.parquet")
+    with pytest.raises(UserError, match="no block record") as refused:
+        provenance(tmp_path)
+    assert refused.value.where.startswith(f"{tmp_path / 'records/blocks.parquet'}: b")
+
+
+def test_a_list_of_files_is_read_as_it_was_written(tmp_path: Path) -> None:
+    files = FileList({"a b": "5e", "records/raw.parquet": "7f"})
+    files.write(tmp_path)
+    assert (tmp_path / CHECKSUMS).read_text() == "5e  a b\n7f  records/raw.parquet\n"
+    assert FileList.read(tmp_path) == files

@@ -1,0 +1,282 @@
+"""What the rules look at: a dataset's comparisons, found as the register selects them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from parity.analysis import outcomes
+from parity.analysis.analysis import Analysed
+from parity.analysis.identity import Digests, hashes, identity, in_blocks
+from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
+from parity.claims.published import Published
+from parity.core.wording import listed
+from parity.plan.plan import Case, Plan
+from parity.plan.system_kind import SystemKind
+
+CONTAINERS = "containers"
+# `pairs` takes a comparison with a margin for a ratio, whatever the margin.
+_SOME_MARGIN = 1.0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The `cells` of a test.
+
+    Attributes:
+        parameters: values of a case's parameters; each of them has to be there.
+        arms: names, or None for every arm whose runtime is not the reference's.
+        against: the arm to compare with; empty for the plan's reference.
+    """
+
+    benchmark: str
+    metric: str
+    parameters: Mapping[str, tuple[Any, ...]]
+    arms: tuple[str, ...] | None
+    against: str
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Selection:
+        """The selection of a checked entry of the register."""
+        parameters = {
+            name: tuple(value) if isinstance(value, list) else (value,)
+            for name, value in entry.get("parameters", {}).items()
+        }
+        return cls(
+            benchmark=entry["benchmark"],
+            metric=entry["metric"],
+            parameters=parameters,
+            arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
+            against=entry.get("against", ""),
+        )
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A comparison that the dataset does not hold, and why."""
+
+    metric: str
+    arm: str
+    against: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison: an arm against another in one case.
+
+    Attributes:
+        parameters: those of the case, factor levels included.
+        numbers: the values of every arm in this case.
+        number_of: number of each block.
+        identity: whether both ran the same binary, a name from `parity.analysis.identity`.
+        shortage: the commonest reason why a run does not count; empty if all do.
+        pair: reference and double, the two arms of the A/A pair.
+    """
+
+    benchmark: str
+    case: str
+    metric: str
+    arm: str
+    against: str
+    parameters: Mapping[str, Any]
+    numbers: Numbers
+    number_of: Mapping[str, int]
+    identity: str
+    shortage: str
+    pair: tuple[str, str]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values."""
+        return self.numbers.unit
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks that hold a value of both arms."""
+        return len(self.numbers.of(self.arm).keys() & self.numbers.of(self.against).keys())
+
+    def values(self, arm: str) -> list[float]:
+        """The values of an arm that count."""
+        return list(self.numbers.of(arm).values())
+
+    def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
+        """Logs of the cost ratio, or differences in the unit, in the order of blocks.
+
+        Args:
+            control: of the A/A pair in this case instead of the arm.
+        """
+        return np.array([pair.effect for pair in self._pairs(ratio, control)])
+
+    def logs_by_number(self, control: bool = False) -> dict[int, float]:
+        """Logs of the cost ratio by the number of the block.
+
+        Cases of different node counts lie in different blocks; those of one number are
+        independent allocations, which may be put beside each other at will.
+        """
+        return {self.number_of[pair.block]: pair.effect for pair in self._pairs(True, control)}
+
+    def costs(self, arm: str) -> dict[int, float]:
+        """Logs of what an arm costs by the number of the block."""
+        return {self.number_of[block]: log for block, log in self.numbers.costs(arm).items()}
+
+    def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
+        arm, against = reversed(self.pair) if control else (self.arm, self.against)
+        margin = _SOME_MARGIN if ratio else None
+        return pairs(self.numbers, Asked(self.case, self.metric, arm, against, margin))
+
+
+@dataclass(frozen=True)
+class JudgingData(Analysed):
+    """A dataset and its analysis, as the rules see them."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the dataset."""
+        return self.dataset.plan
+
+    @property
+    def kind(self) -> SystemKind:
+        """What the systems are that measured it."""
+        return self.dataset.kind
+
+    @cached_property
+    def numbers(self) -> dict[tuple[str, str], Numbers]:
+        """The values that count, by case and metric."""
+        return numbers(self.analysis.values)
+
+    @cached_property
+    def hashes(self) -> dict[tuple[str, str, str], Digests]:
+        """What each run ran."""
+        return hashes(self.dataset.final_runs)
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """Number of each block."""
+        return {block.name: block.number for block in self.plan.blocks}
+
+    @cached_property
+    def memory_mib(self) -> float | None:
+        """MemTotal of the smallest node, MiB; None if no node says it in kB."""
+        nodes = self.dataset.nodes
+        said = nodes.loc[nodes["fact"] == "memory_total", "value"].unique()
+        sizes = [float(text.removesuffix("kB")) / 1024 for text in said if text.endswith("kB")]
+        return min(sizes, default=None)
+
+    def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
+        """A comparison of two arms of the plan in one of its cases."""
+        planned = self.plan.case(case)
+        of_case = self.numbers.get((case, metric), Numbers())
+        common = of_case.of(arm).keys() & of_case.of(against).keys()
+        return Cell(
+            benchmark=planned.benchmark,
+            case=case,
+            metric=metric,
+            arm=arm,
+            against=against,
+            parameters=planned.parameters,
+            numbers=of_case,
+            number_of=self.number_of,
+            identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
+            shortage=self.dataset.shortage(case, (arm, against)),
+            pair=(self.plan.reference, self.plan.double),
+        )
+
+    def not_run(self, case: str, arm: str) -> str:
+        """Why no run of an arm of the plan was even possible here; empty if one was."""
+        runs = self.dataset.final_runs
+        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
+        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
+            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What one test looks at.
+
+    Attributes:
+        cells: the comparisons that the dataset holds.
+        absent: those that it does not hold.
+        values: the claim's published numbers by `<metric>/<runtime>`.
+    """
+
+    data: JudgingData
+    cells: tuple[Cell, ...]
+    absent: tuple[Absent, ...]
+    values: Mapping[str, Published]
+
+
+def resolve(
+    chosen: Selection, data: JudgingData, against: str, values: Mapping[str, Published]
+) -> Scope:
+    """The comparisons of a selection, or why they are not there.
+
+    Args:
+        against: the arm to compare with where the selection names none; empty for the
+            plan's reference.
+    """
+    base = chosen.against or against or data.plan.reference
+    cases, reason = _cases(chosen, data)
+    if reason:
+        arms = listed(chosen.arms or (CONTAINERS,))
+        return Scope(data, (), (Absent(chosen.metric, arms, base, reason),), values)
+    cells, missing = [], []
+    for arm in _containers(data.plan) if chosen.arms is None else chosen.arms:
+        for case in cases:
+            if reason := _arm_missing(data, case.name, arm, base):
+                missing.append(Absent(chosen.metric, arm, base, reason))
+            else:
+                cells.append(data.cell(case.name, chosen.metric, arm, base))
+    return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)
+
+
+def _containers(plan: Plan) -> list[str]:
+    native = plan.arm_runtimes[plan.reference]
+    return [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
+
+
+def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], str]:
+    """The cases of a selection, or why there are none."""
+    benchmark = chosen.benchmark
+    cases = [case for case in data.plan.cases if case.benchmark == benchmark]
+    none = f"the dataset holds no case of {benchmark}"
+    if not cases:
+        declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
+        return [], ": ".join([none, *declared[:1]])
+    for name, wanted in chosen.parameters.items():
+        there = {str(case.parameters[name]) for case in cases if name in case.parameters}
+        if missing := [value for value in wanted if str(value) not in there]:
+            return [], f"{none} with {name} {listed(missing)}"
+    fitting = [case for case in cases if _fits(case.parameters, chosen.parameters)]
+    if not fitting:
+        asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
+        return [], f"no case of {benchmark} has {asked} at once"
+    if not any(
+        (case.name, chosen.metric) in data.numbers or chosen.metric in case.primary
+        for case in fitting
+    ):
+        return [], f"{benchmark} gives no {chosen.metric} here"
+    return fitting, ""
+
+
+def _fits(parameters: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
+    return all(
+        str(parameters.get(name)) in {str(value) for value in values}
+        for name, values in wanted.items()
+    )
+
+
+def _arm_missing(data: JudgingData, case: str, arm: str, base: str) -> str:
+    """Why a comparison cannot be made here; empty if it can."""
+    for side in dict.fromkeys((arm, base)):
+        if side not in data.plan.arms:
+            declared = data.dataset.not_tested(case).get(side)
+            return f"{side}: {declared}" if declared else f"the dataset has no arm {side}"
+        if reason := data.not_run(case, side):
+            return reason
+    return ""

@@ -1,0 +1,311 @@
+"""What measuring leaves on disk: a class for each document (`block_folder` reads and writes them).
+
+The dataset keeps records and blocks as the text they are, so those of every earlier shape
+have to be read: their versions tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import field
+
+from parity.benchmarks.model import NodeFacts
+from parity.core.documents import Document
+from parity.plan.plan import Run
+from parity.runtimes.model import Image
+from parity.software.images import ImageRecord
+
+BLOCK_VERSION = 3
+RECORD_VERSION = 3
+STARTED_VERSION = 2
+PROGRESS_VERSION = 2
+
+
+class Gate(Document, frozen=True, kw_only=False):
+    """The outcome of one gate.
+
+    Attributes:
+        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`, `binary`; the reason
+            code of a failure is `gate-` and this name.
+        passed: whether it held.
+        detail: what was expected and what was seen, when it did not hold.
+    """
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+
+class Started(Document, frozen=True, kw_only=True):
+    """What an attempt started: written first, so that what a killed runner left is known.
+
+    Attributes:
+        name: of the container; with ranks it holds a placeholder for the rank's number.
+        ranks: 0 for a program that is started once.
+        started: UTC, ISO 8601, as every time in these documents.
+    """
+
+    version: int = STARTED_VERSION
+    name: str
+    arm: str
+    ranks: int
+    started: str
+
+
+class RunRecord(Document, frozen=True, kw_only=True):
+    """What became of one attempt: record.json.
+
+    Attributes:
+        session: number of the runner's session in the block, from 1.
+        reason, detail: why it does not count; empty if it ended well and its gates held.
+        exit_code: None if it was never started; minus the signal's number after one.
+        starts_wall_seconds: of each timed start; the three sums are None without any.
+        steal_fraction: share of CPU time that the hypervisor took meanwhile, 0 to 1.
+        load_before: one-minute load average just before.
+        commands: the command lines, each once; the last is that of the timed starts.
+        environment: of the program; empty if it was timed without one of ours.
+        evidence, ranks: what the witness said; of all ranks, with the first one's repeated.
+        image_digest: empty outside of any container.
+    """
+
+    version: int = RECORD_VERSION
+    session: int
+    run: str
+    case: str
+    arm: str
+    parameters: dict[str, Any]
+    reason: str
+    detail: str
+    exit_code: int | None
+    started: str
+    starts_wall_seconds: tuple[float, ...]
+    wall_seconds: float | None
+    user_seconds: float | None
+    system_seconds: float | None
+    steal_fraction: float
+    load_before: float
+    commands: tuple[tuple[str, ...], ...]
+    environment: dict[str, str]
+    environment_sha256: str
+    evidence: dict[str, str]
+    ranks: tuple[dict[str, str], ...]
+    image_digest: str
+    gates: tuple[Gate, ...]
+
+    @property
+    def last_command(self) -> tuple[str, ...]:
+        """The command line of the timed starts; empty if there was none."""
+        return self.commands[-1] if self.commands else ()
+
+
+class ArmState(Document, frozen=True, kw_only=True):
+    """What a node found out about an arm before its first run.
+
+    Attributes:
+        image: the arm's image; None outside of any container or where there is none.
+        recipe: what the marker in the image says.
+        gate: whether the image is the one the digest chain ends in.
+        reason, detail: why the arm cannot be used here; empty if it can.
+        version: what the runtime says of itself.
+    """
+
+    image: Image | None
+    recipe: str
+    gate: Gate = field(name="image_gate")
+    reason: str
+    detail: str
+    version: str
+
+    @property
+    def image_digest(self) -> str:
+        """Of the image that its runs are made from; empty without one."""
+        return self.image.digest if self.image else ""
+
+
+class Library(Document, frozen=True, kw_only=True):
+    """A resolved library of an executable."""
+
+    library: str
+    sha256: str
+
+
+class Binary(Document, frozen=True, kw_only=True):
+    """An executable of a benchmark inside an arm; with empty hashes if it is not there."""
+
+    arm: str
+    benchmark: str
+    path: str
+    sha256: str
+    build_id: str
+    closure: tuple[Library, ...]
+    closure_sha256: str
+
+
+class NodeState(Document, frozen=True, kw_only=True):
+    """What a node said of itself before a block.
+
+    Attributes:
+        facts: by name, as texts (`measure.node.facts`).
+        busy_fraction: share of CPU time that others used just before, 0 to 1.
+        binaries: of every arm that could be asked.
+    """
+
+    node_name: str
+    facts: dict[str, str] = field(name="node")
+    busy_fraction: float
+    arms: dict[str, ArmState]
+    binaries: tuple[Binary, ...]
+
+
+class NodeAnswer(Document, frozen=True, kw_only=True):
+    """What a node answers to a question; its state is kept with the block.
+
+    Attributes:
+        size: what benchmarks size themselves by; its hosts and launcher are not filled in.
+        namespaces: the runner's own there, name to inode.
+    """
+
+    version: int = 1
+    state: NodeState
+    size: NodeFacts
+    namespaces: dict[str, str]
+
+
+class Question(Document, frozen=True, kw_only=True):
+    """What a node is asked.
+
+    Attributes:
+        images: the records of the image formats, by format.
+        provider: who provides the benchmarks.
+        expected: SHA-256 of the native programs by path, where their build recorded it.
+        nodes: how many nodes are asked.
+        max_busy_fraction, settle_seconds: when a node is idle, and how long it may take.
+    """
+
+    version: int = 1
+    arms: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    images: Mapping[str, ImageRecord]
+    provider: str
+    expected: Mapping[str, str]
+    nodes: int
+    max_busy_fraction: float
+    settle_seconds: float
+
+
+class ProgramIdentity(Document, frozen=True, kw_only=True):
+    """Which state of this program it was (`core.code_identity`)."""
+
+    commit: str
+    changed: bool
+    package_sha256: str
+    lock_sha256: str
+    python: str
+
+
+class SessionStart(NodeState, frozen=True, kw_only=True):
+    """What a session of the runner found before anything was timed.
+
+    Of the arms, the states in the whole allocation; the rest is the first node's.
+
+    Attributes:
+        allocation: what the batch system says of the job; empty without one.
+        other_nodes: in the allocation's order.
+    """
+
+    version: int = BLOCK_VERSION
+    started: str
+    program: ProgramIdentity
+    system: str
+    scale_label: str
+    allocation: dict[str, str]
+    other_nodes: tuple[NodeState, ...]
+
+
+class SessionEnd(Document, frozen=True, kw_only=True):
+    """The first node after the block; its busy fraction is None where it was not kept."""
+
+    version: int = BLOCK_VERSION
+    ended: str
+    busy_fraction: float | None
+    facts: dict[str, str] = field(name="node")
+
+
+class SessionRecord(Document, frozen=True, kw_only=True):
+    """A session of a block, from 1; `end` is None where the runner was killed."""
+
+    number: int
+    start: SessionStart
+    end: SessionEnd | None
+
+
+class NotStarted(Document, frozen=True, kw_only=True):
+    """Why a run of the plan could not be started."""
+
+    reason: str
+    detail: str
+
+
+class BlockRecord(Document, frozen=True, kw_only=True, rename={"name": "block"}):
+    """A finished block: block.json.
+
+    Attributes:
+        number: counts from 1 among the blocks of its node count.
+        runs: as planned, in their order.
+        not_started: by run.
+    """
+
+    version: int = BLOCK_VERSION
+    campaign: str
+    name: str
+    number: int
+    runs: tuple[Run, ...]
+    sessions: tuple[SessionRecord, ...]
+    not_started: dict[str, NotStarted]
+
+    def session(self, number: int) -> SessionRecord:
+        """The session of that number; KeyError if the block had none."""
+        for session in self.sessions:
+            if session.number == number:
+                return session
+        raise KeyError(f"block {self.name} has no session {number}")
+
+
+class BlockProgress(Document, frozen=True, kw_only=True):
+    """How far a block is: progress.json, renewed after each run.
+
+    Attributes:
+        runs: how many the block has.
+        started, session_started, updated: of the block, of its session, of this state.
+        seconds, seconds_before: measured so far, and by earlier sessions.
+        runs_ended, runs_not_started: those runs with their reason, empty for a good one.
+    """
+
+    version: int = PROGRESS_VERSION
+    block: str
+    runs: int
+    started: str
+    session_started: str
+    updated: str
+    seconds: float
+    seconds_before: float
+    runs_ended: dict[str, str]
+    runs_not_started: dict[str, str]
+
+    @property
+    def failed(self) -> Counter[str]:
+        """How many runs ended badly, by reason."""
+        return Counter(reason for reason in self.runs_ended.values() if reason)
+
+    @property
+    def not_started(self) -> Counter[str]:
+        """How many runs could not be started, by reason."""
+        return Counter(self.runs_not_started.values())
+
+    @property
+    def ok(self) -> int:
+        """How many runs ended well."""
+        return len(self.runs_ended) - self.failed.total()

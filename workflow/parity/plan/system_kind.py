@@ -1,0 +1,86 @@
+"""Kinds of systems: what follows for results from where they were measured.
+
+A system file names its kind (`scale_label`); here stands, once, what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from parity.core.errors import UserError
+
+# What a system may support: the two entries of `scales` in the register of claims.
+MACHINE, CLUSTER = "machine", "cluster"
+
+
+@dataclass(frozen=True)
+class SystemKind:
+    """What follows from one kind of system, or from several together.
+
+    Attributes:
+        label: its name, such as vm; several are joined by ` + `.
+        note: what stands in every figure and table; empty where the system's name says it.
+        threat: what it means for validity, for the paper.
+        support: `cluster` where sizes measured on it can support a published size, else
+            `machine`.
+        one_host: whether its nodes are namespaces on one host, whose lock lets one block
+            measure at a time.
+    """
+
+    label: str
+    note: str = ""
+    threat: str = ""
+    support: str = MACHINE
+    one_host: bool = False
+
+
+_ONE_HOST = "All nodes are network namespaces on one host."
+KINDS = {
+    kind.label: kind
+    for kind in (
+        SystemKind(
+            "vm",
+            threat="A virtual machine adds noise of its own and says nothing about magnitudes on "
+            "a cluster.",
+        ),
+        SystemKind(
+            "workstation", threat="A workstation says nothing about magnitudes on a cluster."
+        ),
+        SystemKind("slurm", support=CLUSTER),
+        SystemKind(
+            "virtual-cluster",
+            note=_ONE_HOST,
+            threat=f"{_ONE_HOST} They share its processors, its memory and its kernel, and a "
+            "message between them is copied in memory and crosses no wire. More nodes are no more "
+            "machine here. Such numbers show that the programs ran as one world over several "
+            "nodes, and what a runtime added to that; they say nothing about magnitudes on a "
+            "cluster.",
+            one_host=True,
+        ),
+    )
+}
+
+
+def kind_of(labels: Iterable[str]) -> SystemKind:
+    """The kind of the systems with these labels together; of several it is no cluster.
+
+    Raises:
+        UserError: there is no such kind.
+    """
+    names = sorted(set(labels))
+    if unknown := [name for name in names if name not in KINDS]:
+        raise UserError(
+            f"unknown kind of system: {', '.join(unknown)}",
+            where="scale_label",
+            allowed=", ".join(KINDS),
+        )
+    kinds = [KINDS[name] for name in names]
+    if len(kinds) == 1:
+        return kinds[0]
+    return SystemKind(
+        label=" + ".join(names),
+        note=" ".join(kind.note for kind in kinds if kind.note),
+        threat=" ".join(kind.threat for kind in kinds if kind.threat),
+        one_host=any(kind.one_host for kind in kinds),
+    )

@@ -1,0 +1,110 @@
+"""harness.json: what the harness itself costs on a system, as the noise audit found it.
+
+It lies beside the plan of a dataset, and goes with it into the archive. The audits before
+there were versions count as 1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from parity.core.documents import Content, Document, Format
+
+NOISE_AUDIT = "harness.json"
+NOISE_AUDIT_VERSION = 2
+_RATIO = ("ratio", "low95", "high95", "low90", "high90")
+
+
+class PairTimes(Document, frozen=True):
+    """What the two sides of a pair took, in seconds, one number for each start.
+
+    Attributes:
+        bare, inside: by the program's own clock, under the bare script and in the block.
+        bare_outer, inside_outer: from just before the start to the end, as a shell and
+            as the runner see it. The runner's time holds the words around the program.
+    """
+
+    pair: int
+    block: str
+    bare_first: bool
+    bare: tuple[float, ...]
+    inside: tuple[float, ...]
+    bare_outer: tuple[float, ...]
+    inside_outer: tuple[float, ...]
+
+
+class LostPair(Document, frozen=True):
+    """A pair of which a side failed, and why."""
+
+    pair: int
+    block: str
+    reason: str
+
+
+class TimeRatio(Document, frozen=True):
+    """Geometric mean of the blocks' times over the bare ones, with two of its intervals."""
+
+    ratio: float
+    low95: float
+    high95: float
+    low90: float
+    high90: float
+
+
+class NoiseAudit(Document, frozen=True):
+    """The noise audit of one system.
+
+    Attributes:
+        program, parameters: what both sides ran.
+        campaign: names the audit's own blocks.
+        planned: how many pairs there were to be.
+        own: by the program's own clock.
+        outer: by the clocks around it: it also holds what the words around the program
+            take before it starts, which the program's own clock does not see.
+        measured: when it began, UTC, ISO 8601.
+    """
+
+    version: int
+    program: str
+    parameters: dict[str, Any]
+    campaign: str
+    seed: int
+    planned: int
+    lost: tuple[LostPair, ...]
+    own: TimeRatio
+    outer: TimeRatio
+    values: tuple[PairTimes, ...]
+    system: str
+    scale_label: str
+    measured: str
+
+
+def read_noise_audit(folder: Path) -> NoiseAudit | None:
+    """The audit beside a dataset's plan; None if nobody measured it there; raises UserError."""
+    return _FORMAT.read_in(folder) if _FORMAT.is_in(folder) else None
+
+
+def write_noise_audit(folder: Path, audit: NoiseAudit) -> None:
+    """Write an audit beside a plan, whole or not at all."""
+    _FORMAT.write_in(folder, audit)
+
+
+def _with_ratios(content: Content) -> Content:
+    """1 to 2: each clock's ratio is a part of its own; pairs are counted by their values."""
+    clocks = {"own": "", "outer": "outer_"}
+    moved = {f"{prefix}{name}" for prefix in clocks.values() for name in _RATIO} | {"pairs"}
+    kept = {key: value for key, value in content.items() if key not in moved}
+    for clock, prefix in clocks.items():
+        names = [name for name in _RATIO if f"{prefix}{name}" in content]
+        kept[clock] = {name: content[f"{prefix}{name}"] for name in names}
+    return kept
+
+
+_FORMAT = Format(
+    NoiseAudit,
+    NOISE_AUDIT_VERSION,
+    {1: _with_ratios},
+    shape=lambda content: content.get("version", 1),
+    file=NOISE_AUDIT,
+)
