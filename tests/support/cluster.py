@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from virtual_cluster import layout, processes
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-
-from virtual_cluster import layout, processes  # noqa: E402
 
 TOOL = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 LONGEST_SECONDS = 150

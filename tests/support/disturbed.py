@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import signal
@@ -18,14 +17,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
+from clones import borrow_images, never_wait_for_quiet
 from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
 
 from parity.core.files import read_json, write_json
-from parity.software.images import ImageRecord, write_images, write_record
+from parity.plan.plan import read_plan
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-# Tests run beside each other's left-overs; what is tested is the ledger, not the numbers.
-QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 STUDY = {
     "study": "faults",
     "title": "A study that is disturbed",
@@ -70,7 +68,9 @@ class Workflow:
     """One `snakemake --profile slurm` in a clone."""
 
     def __init__(self, folder: Path, log: Path, words: tuple[str, ...]) -> None:
+        # Asked every two seconds in place of ten: nobody else burdens this controller.
         profile = ["--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1"]
+        profile += ["--seconds-between-status-checks", "2"]
         self._log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(
@@ -101,18 +101,16 @@ class Workflow:
 class Study:
     """The small study at one of its scales, in a clone of its own."""
 
-    def __init__(self, clone: Path, scale: str, images: Mapping[str, ImageRecord]) -> None:
+    def __init__(self, clone: Path, scale: str, images: Mapping[str, Any]) -> None:
         self.folder, self._started = clone, 0
         self.dataset = clone / f"results/live/faults-{scale}"
         self.blocks = clone / "results/blocks"
-        system = clone / "config/systems/slurm.yaml"
-        words = yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}
-        system.write_text(yaml.safe_dump(words))
+        never_wait_for_quiet(clone, "slurm")
         (clone / "config/studies/faults.yaml").write_text(yaml.safe_dump(STUDY))
         config = {"study": "config/studies/faults.yaml", "scale": scale}
         config["system"] = "config/systems/slurm.yaml"
         (clone / "config/slurm.yaml").write_text(yaml.safe_dump(config))
-        _write_image_records(clone, images)
+        borrow_images(clone, images)
 
     @property
     def target(self) -> str:
@@ -203,9 +201,9 @@ class Study:
         """
         now = self.evidence()
         assert {name: now.get(name) for name in evidence} == evidence
-        plan = json.loads((self.dataset / "plan.json").read_text())
+        plan = read_plan(self.dataset / "plan.json")
         rows = pq.read_table(self.dataset / "records/runs.parquet").to_pylist()
-        planned = Counter((b["block"], run["run"]) for b in plan.blocks for run in b["runs"])
+        planned = Counter((block.name, run.name) for block in plan.blocks for run in block.runs)
         final = Counter((row["block"], row["run"]) for row in rows if row["final"])
         for row in rows:
             assert row["final"] or row["reason"], row
@@ -222,16 +220,6 @@ class Study:
 
 def _birth(path: Path) -> str:
     return read_json(path.parent / "started.json")["started"]
-
-
-def _write_image_records(clone: Path, images: Mapping[str, ImageRecord]) -> None:
-    """So that nothing is built; in the order of the chain, so that none looks out of date."""
-    folder = clone / "results/images"
-    folder.mkdir(parents=True)
-    chain = ["base", "oci", "directory"]
-    for name in [*chain, *sorted(images.keys() - set(chain))]:
-        write_record(images[name], folder / f"{name}.json")
-    write_images(folder / "images.json", images)
 
 
 def record_row(name: str, row: Mapping[str, Any]) -> None:

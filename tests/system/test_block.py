@@ -1,4 +1,8 @@
-"""A block on this machine, natively: records, gates, failures, and a runner killed half-way."""
+"""A block on this machine, natively: records, gates, failures, and a runner killed half-way.
+
+Needs: sysbench; and, where a runner is stopped, each runtime and its image, or the arm is
+skipped with the reason.
+"""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """The dashboard in a real browser that has no network: from a claim down to one run.
 
-Needs Debian's chromium-headless-shell or chromium, which `make setup` installs as root.
+Needs: Debian's chromium-headless-shell or chromium, which `make setup` installs as root.
 Pictures of every view are left in results/dashboard-screenshots/ for people to look at.
 """
 
@@ -35,7 +35,7 @@ from parity.report import origin
 from parity.report.dashboard import content, page
 from parity.report.view import View
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.beside]
 ROOT = Path(__file__).parents[2]
 ARCHIVE = ROOT / "results/archive/machine-2026-11-20"
 PICTURES = ROOT / "results/dashboard-screenshots"
@@ -375,7 +375,8 @@ def test_the_file_is_small_enough_to_send(made: Path) -> None:
 
 
 def test_it_is_made_within_ten_seconds(view: View, tmp_path: Path) -> None:
-    began = time.monotonic()
+    # Of processor time, which a busy machine does not stretch as it does a clock's.
+    began = time.process_time()
     made = content.content(view, *sample_claims.tables(view), sample_claims.STUDIES)
     page.write(made, tmp_path / "dashboard.html")
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10

@@ -1,5 +1,8 @@
 """What clusters do to a study: each fault on a real Slurm, and the study is completed after it.
 
+Needs: root, no other Slurm cluster on this machine, and Debian's packages for Slurm, which
+are installed; sysbench, HPCC and LIKWID of `make setup`; the records of the images.
+
 Most faults end the workflow with an error, and Snakemake then takes half a minute to say so.
 So all faults strike first, one after the other, each in a clone of its own; then each study
 is started a second time.
@@ -35,6 +38,8 @@ from parity.core.files import read_json
 
 pytestmark = [
     pytest.mark.system,
+    # It waits most of its time for Slurm's own deadlines, and none of its numbers is a time.
+    pytest.mark.beside,
     pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
     pytest.mark.skipif(belongs_to_a_cluster(), reason="the machine belongs to another cluster"),
 ]

@@ -1,31 +1,27 @@
-"""Two pairs of the noise audit on this machine, through Snakemake, without a batch system."""
+"""Two pairs of the noise audit on this machine, through Snakemake, without a batch system.
+
+Needs: sysbench and the records of the images, which are built if they are not there.
+"""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from clones import borrow_images, never_wait_for_quiet
 
 from parity.records.noise_audit import read_noise_audit
 
 pytestmark = pytest.mark.system
-ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-# The test machine runs tests beside it; what is tested here is not the ratio.
-QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 
 
 def test_two_pairs_are_measured_and_a_second_audit_overwrites_nothing(
     clone: Path, images: dict
 ) -> None:
-    (clone / "results/images").mkdir(parents=True)
-    for name in ("images.json", "images.parquet"):
-        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
-    system = clone / "config/systems/machine.yaml"
-    system.write_text(yaml.safe_dump(yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}))
+    borrow_images(clone, images)
+    never_wait_for_quiet(clone, "machine")
     words = [SNAKEMAKE, "harness", "--allowed-rules", "harness", "write_plan"]
     words += ["--set-resources", "harness:pairs=2"]
     environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}

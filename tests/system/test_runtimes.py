@@ -1,4 +1,8 @@
-"""Every runtime that is here, really run: where it ran, what it saw, what it leaves behind."""
+"""Every runtime that is here, really run: where it ran, what it saw, what it leaves behind.
+
+Needs: each runtime and its image; an arm without is skipped with its reason, and the last
+line says which really ran.
+"""
 
 import os
 import platform

@@ -1,8 +1,10 @@
-"""A small study from end to end through Snakemake, its runner killed in the middle."""
+"""A small study from end to end through Snakemake, its runner killed in the middle.
 
-import json
+Needs: the runtimes, the images (built if they are not there), sysbench and LaTeX, all of
+which `make setup` installs as root. An arm that cannot run here is a row with its reason.
+"""
+
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +16,12 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from clones import borrow_images, never_wait_for_quiet
 
+from parity.plan.plan import read_plan
 from parity.runtimes import arms
 
 pytestmark = pytest.mark.system
-ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDY = {
     "study": "tiny",
@@ -40,22 +43,14 @@ STUDY = {
     "scales": {"tiny": {"blocks": 2}},
 }
 WORDS = ["all", "--config", "study=config/studies/tiny.yaml", "scale=tiny"]
-# The test machine runs tests beside it; what is tested here is the ledger, not the numbers.
-QUIET = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 
 
 @pytest.fixture(scope="module")
 def study(clone: Path, images: dict) -> Path:
     """A clone with the tiny study and the records of the images that are there."""
     (clone / "config/studies/tiny.yaml").write_text(yaml.safe_dump(STUDY))
-    system = clone / "config/systems/machine.yaml"
-    system.write_text(yaml.safe_dump(yaml.safe_load(system.read_text()) | {"quiet_node": QUIET}))
-    (clone / "results/images").mkdir(parents=True)
-    # In the order of the chain, so that no record is older than what it was made from.
-    chain = ["base", "oci", "directory"]
-    others = sorted(images.keys() - set(chain))
-    for name in [*(f"{name}.json" for name in [*chain, *others]), "images.json", "images.parquet"]:
-        shutil.copy(ROOT / "results/images" / name, clone / "results/images" / name)
+    never_wait_for_quiet(clone, "machine")
+    borrow_images(clone, images)
     return clone
 
 
@@ -80,9 +75,9 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) ->
 
     subprocess.run([SNAKEMAKE, *WORDS], cwd=study, env=environment, check=True, timeout=600)
     dataset = study / "results/live/tiny-tiny"
-    plan = json.loads((dataset / "plan.json").read_text())
+    plan = read_plan(dataset / "plan.json")
     runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
-    planned = Counter((b["block"], run["run"]) for b in plan.blocks for run in b["runs"])
+    planned = Counter((block.name, run.name) for block in plan.blocks for run in block.runs)
     assert Counter((row["block"], row["run"]) for row in runs if row["final"]) == planned
     assert any(row["reason"] == "interrupted" and not row["final"] for row in runs)
 

@@ -1,4 +1,8 @@
-"""A real Slurm on this machine, and nothing of it afterwards."""
+"""A real Slurm on this machine, and nothing of it afterwards.
+
+Needs: root, no other Slurm cluster on this machine, and Debian's packages for Slurm, which
+are installed.
+"""
 
 import os
 import subprocess
@@ -8,12 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from virtual_cluster import install, layout, network
+from virtual_cluster.traces import traces
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-
-from virtual_cluster import install, layout, network  # noqa: E402
-from virtual_cluster.traces import traces  # noqa: E402
 
 pytestmark = [
     pytest.mark.system,

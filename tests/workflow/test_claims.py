@@ -1,8 +1,8 @@
 """The claims on the archive: offline, quick, expected, and amended once a margin is changed."""
 
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +12,14 @@ ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 ARCHIVES = sorted(path.name for path in (ROOT / "results/archive").iterdir() if path.is_dir())
 OFFLINE = ["unshare", "--map-root-user", "--net"]
+# Of processor time, which a busy machine does not stretch as it does a clock's.
 LIMIT_SECONDS = 20
+
+
+def _cpu_seconds() -> float:
+    """What all processes took that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _offline(folder: Path, *words: str) -> subprocess.CompletedProcess:
@@ -23,9 +30,9 @@ def _offline(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_every_claim_has_a_verdict_and_a_reason_and_it_is_quick(new_clone, name: str) -> None:
-    folder, started = new_clone(), time.monotonic()
+    folder, before = new_clone(), _cpu_seconds()
     done = _offline(folder, "claims", "--config", f"archive={name}")
-    took = time.monotonic() - started
+    took = _cpu_seconds() - before
     assert done.returncode == 0, done.stderr
     assert took <= LIMIT_SECONDS
     found = pd.read_parquet(folder / "results/claims/claims.parquet")

@@ -1,4 +1,7 @@
-"""`snakemake parity` on the real runtimes, in a clone that borrows the images made here."""
+"""`snakemake parity` on the real runtimes, in a clone that borrows the images made here.
+
+Needs: the images, which are built if they are not there; an arm that is not here says why.
+"""
 
 import csv
 import subprocess

@@ -1,4 +1,7 @@
-"""The workflow as a user meets it: dry runs, bad input, lint; from a clean copy, nothing built."""
+"""The workflow as a user meets it: dry runs, bad input, lint; from a clean copy, nothing built.
+
+Needs: for the jobs of a cluster Slurm's programs, which root installs.
+"""
 
 import os
 import re
@@ -219,10 +222,8 @@ def test_without_slurm_one_line_says_what_is_missing(clone: Path, tmp_path: Path
     assert len(said) == 1 and "cannot be found on PATH" in said[0]
 
 
-SLURM = pytest.mark.skipif(not shutil.which("sbatch"), reason="Slurm's programs are not installed")
-
-
-@SLURM
+@pytest.mark.system
+@pytest.mark.usefixtures("slurm_programs")
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 9), ("virtual", 24), ("cluster", 500)])
 def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks: int) -> None:
     words = ("--profile", "slurm", "-n", "all", "--config", f"scale={scale}")

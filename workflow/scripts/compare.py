@@ -9,7 +9,7 @@ from parity.core.errors import shown_to_the_user
 from parity.plan.system_kind import kind_of
 from parity.report import origin
 from parity.report.figures import agreement
-from parity.report.text import agreement_text
+from parity.report.text import summary
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -21,4 +21,4 @@ if __name__ == "__main__":
         origins = [origin.load(folder) for folder in folders]
         note = kind_of(label for each in origins for label in each.scale_labels).note
         agreement.write(found, fresh.dataset.plan, note, Path(snakemake.params.folder))
-        print(agreement_text.page(found, origins))
+        print(summary.agreement(found, origins))

@@ -16,7 +16,7 @@ from parity.core.errors import UserError
 from parity.records import schema
 from parity.report import origin
 from parity.report.figures import agreement as figure
-from parity.report.text import agreement_text
+from parity.report.text import summary
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
 
@@ -205,7 +205,7 @@ def test_it_is_drawn_written_and_told(tmp_path, shifted) -> None:
         assert words in texts
     pyplot.close("all")
     where = origin.Origin({}, ("machine (vm)",), ("vm",), None)
-    said = agreement_text.page(shifted, [where, where])
+    said = summary.agreement(shifted, [where, where])
     assert "of 10 fresh ratios lie where the archive predicts them" in said
     assert "not compared: lxc in" in said
 

@@ -106,7 +106,11 @@ def test_what_is_compared_by_difference_is_compared(benchmark):
 
 def test_a_probe_is_quick_and_says_what_to_install():
     for benchmark in ALL:
-        start = time.monotonic()
-        presence = benchmark.probe()
-        assert time.monotonic() - start < 0.5
+        # The quickest of three: a neighbour on the machine may hold up one.
+        took = []
+        for _ in range(3):
+            start = time.monotonic()
+            presence = benchmark.probe()
+            took.append(time.monotonic() - start)
+        assert min(took) < 0.5
         assert presence.available or (presence.reason and presence.remedy)

@@ -57,7 +57,7 @@ def run(name, folder, **parameters):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,  # seconds, on a busy machine too
     )
     left = [file for pattern in program.collect for file in folder.glob(pattern)]
     return benchmark.parse(

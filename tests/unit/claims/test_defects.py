@@ -8,7 +8,7 @@ import pytest
 
 from parity.claims.defects import Defect, defects
 from parity.core.errors import UserError
-from parity.report.tables import defects as presented
+from parity.report.text import adjudication
 
 PUBLISHED = Path(__file__).parents[3] / "config" / "published"
 
@@ -136,7 +136,7 @@ def test_something_that_is_no_number_is_said(tmp_path: Path) -> None:
 
 def test_the_table_of_the_paper() -> None:
     found = defects(PUBLISHED)
-    table = presented.table(found, dict.fromkeys((d.study for d in found), "they"))
+    table = adjudication.defects(found, dict.fromkeys((d.study for d in found), "they"))
     assert len(table.rows) == len(found)
     assert table.rows[1] == (
         "they",

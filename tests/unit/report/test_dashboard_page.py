@@ -5,11 +5,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 import sample_claims
 import synthetic
 
-from parity.report.dashboard import content, page, wording
+from parity.report.dashboard import content, page
+from parity.report.dashboard.content import Content
 from parity.report.dashboard.runs import FIELDS
 from parity.report.view import View
 
@@ -25,12 +27,12 @@ def view(tmp_path_factory) -> View:
 
 
 @pytest.fixture(scope="module")
-def document(view: View) -> dict:
+def document(view: View) -> Content:
     return content.content(view, *sample_claims.tables(view), sample_claims.STUDIES)
 
 
 @pytest.fixture(scope="module")
-def html(document: dict) -> str:
+def html(document: Content) -> str:
     return page.render(document)
 
 
@@ -38,8 +40,8 @@ def _held(html: str) -> dict:
     return json.loads(re.search(r'id="content">(.*?)</script>', html, re.DOTALL)[1])
 
 
-def test_the_page_holds_the_document_whole(html: str, document: dict) -> None:
-    assert _held(html) == json.loads(json.dumps(document))
+def test_the_page_holds_the_document_whole(html: str, document: Content) -> None:
+    assert _held(html) == json.loads(msgspec.json.encode(document))
 
 
 def test_no_text_can_end_the_script_that_holds_it(html: str) -> None:
@@ -47,8 +49,9 @@ def test_no_text_can_end_the_script_that_holds_it(html: str) -> None:
     assert html.count("<script") == html.count("</script>") == 4
 
 
-def test_markup_in_the_head_is_text(document: dict) -> None:
-    changed = document | {"dataset": document["dataset"] | {"title": "<b>title</b>"}}
+def test_markup_in_the_head_is_text(document: Content) -> None:
+    head = msgspec.structs.replace(document.dataset, title="<b>title</b>")
+    changed = msgspec.structs.replace(document, dataset=head)
     assert "<h1>&lt;b&gt;title&lt;/b&gt;</h1>" in page.render(changed)
 
 
@@ -62,10 +65,10 @@ def _without_svg(text: str) -> str:
     return text.replace("http://www.w3.org/2000/svg", "")
 
 
-def test_every_planned_run_is_there_once_per_attempt(view: View, document: dict) -> None:
-    texts = document["texts"]
+def test_every_planned_run_is_there_once_per_attempt(view: View, document: Content) -> None:
+    texts = document.texts
     block, run = FIELDS.index("block"), FIELDS.index("run")
-    found = [(texts[row[block]], texts[row[run]]) for row in document["runs"]]
+    found = [(texts[row[block]], texts[row[run]]) for row in document.runs]
     planned = view.dataset.planned[["block", "run"]].itertuples(index=False, name=None)
     assert set(found) == set(planned)
     assert len(found) == len(view.dataset.runs)
@@ -77,13 +80,13 @@ def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
     gone = runs.iloc[0]
     lacking = replace(whole, dataset=replace(whole.dataset, runs=runs.iloc[1:]))
     made = content.content(lacking, *sample_claims.tables(whole), {})
-    last = dict(zip(FIELDS, made["runs"][-1], strict=True))
-    assert made["texts"][last["run"]] == gone["run"]
-    assert made["texts"][last["reason"]] == "not-run"
+    last = dict(zip(FIELDS, made.runs[-1], strict=True))
+    assert made.texts[last["run"]] == gone["run"]
+    assert made.texts[last["reason"]] == "not-run"
     assert last["attempt"] == 0 and not last["counts"]
 
 
-def test_the_same_content_gives_the_same_file(document: dict, html: str, tmp_path: Path) -> None:
+def test_the_same_content_gives_the_same_file(document: Content, html: str, tmp_path: Path) -> None:
     page.write(document, tmp_path / "claims" / "dashboard.html")
     assert (tmp_path / "claims" / "dashboard.html").read_text("utf-8") == html
     assert len(list((tmp_path / "claims").iterdir())) == 1
@@ -100,12 +103,11 @@ def test_what_is_put_in_as_it_stands_cannot_close_its_own_element() -> None:
 
 
 def test_no_wording_takes_a_difference_not_found_for_sameness() -> None:
-    said = json.dumps(
-        [wording.VERDICTS, wording.CONTROLS, wording.KINDS, wording.CAPABILITIES]
-    ) + "".join(path.read_text("utf-8") for path in page.TEMPLATE.iterdir())
+    template = [path.read_text("utf-8") for path in page.TEMPLATE.iterdir()]
+    said = json.dumps(content.WORDING) + "".join(template)
     assert not re.search(r"significant(ly)? differ|no difference", said, re.IGNORECASE)
 
 
 def test_each_verdict_has_a_mark_of_its_own() -> None:
-    marks = [mark for mark, _ in wording.VERDICTS.values()]
+    marks = [mark for mark, _ in content.WORDING["verdicts"].values()]
     assert len(set(marks)) == len(marks)

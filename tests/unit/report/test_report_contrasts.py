@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 import synthetic
-from test_report_figures import drawn, house_style, texts, words_apart  # noqa: F401
+from figure_help import drawn, texts, words_apart
 
 from parity.analysis import crossed, ladder, outcomes
 from parity.records.dataset import archived
 from parity.report.figures import figures, specs, style
 from parity.report.figures.figure_spec import Form
-from parity.report.tables import tables
-from parity.report.text import numbers, section
+from parity.report.text import contrasts, numbers, section
 from parity.report.view import View
 
 SPECS = {spec.name: spec for spec in specs.FIGURES}
@@ -122,9 +121,7 @@ def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:
     said = numbers.values(view)["text-ladder"]
     assert "reaches the 8\u2009% to 10\u2009% of Medeiros et al. 2024 or beyond with" in said
     assert "Not tested: +net (needs root)." in said
-    assert ("HPCG: 1 node", "+seccomp", "+user") in {
-        row[:3] for row in tables.contrasts.steps(view).rows
-    }
+    assert ("HPCG: 1 node", "+seccomp", "+user") in {row[:3] for row in contrasts.steps(view).rows}
 
 
 def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(tmp_path) -> None:

@@ -1,21 +1,15 @@
 """Figures: the same bytes twice, and one for every dataset, however empty."""
 
-from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 import synthetic
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+from figure_help import drawn, texts, words_apart
 
 from parity.report.figures import figures, forest, specs, style
 from parity.report.view import View
 
-ROOT = Path(__file__).parents[3]
 ARMS = ("native-a", "native-b", "docker", "lxc")
 
 
@@ -23,19 +17,6 @@ def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: A
     """A view of a synthetic dataset."""
     plan = synthetic.plan(blocks, arms)
     return synthetic.view(folder, plan, synthetic.records(plan, **plants))
-
-
-def texts(figure: plt.Figure) -> str:
-    """All words in a figure."""
-    return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
-
-
-@pytest.fixture(autouse=True)
-def house_style():
-    """The house style, and no figure left open."""
-    style.use()
-    yield
-    plt.close("all")
 
 
 def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
@@ -61,42 +42,6 @@ def test_any_dataset_can_be_drawn(
     for spec in specs.FIGURES:
         figures.draw(view, spec).canvas.draw()
     forest.draw(view).canvas.draw()
-
-
-def boxes(texts: Iterable[Text]) -> list[Bbox]:
-    """Where words stand, in pixels; without those that are empty or hidden."""
-    return [t.get_window_extent() for t in texts if t.get_text() and t.get_visible()]
-
-
-def drawn(view: View) -> dict[str, Figure]:
-    """All figures, laid out."""
-    made = {s.name: figures.draw(view, s) for s in specs.FIGURES if view.shown(s)}
-    made[specs.OVERVIEW] = forest.draw(view)
-    for figure in made.values():
-        figure.canvas.draw()
-    return made
-
-
-def words_apart(figure: Figure) -> bool:
-    """Whether no word is cut and no tick label covers another."""
-    ticks = {axes: axes.get_xticklabels() for axes in figure.axes}
-    page = figure.bbox.padded(1)
-    # A tick beyond the axis keeps its label and is not drawn.
-    beyond = {
-        label
-        for axes in figure.axes
-        for label in axes.get_yticklabels()
-        if not min(axes.get_ylim()) <= label.get_position()[1] <= max(axes.get_ylim())
-    }
-    for box in boxes(set(figure.findobj(Text)).difference(beyond, *ticks.values())):
-        if not (page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1)):
-            return False
-    for axes, labels in ticks.items():
-        shown = [b for b in boxes(labels) if axes.bbox.padded(1).containsx((b.x0 + b.x1) / 2)]
-        shown.sort(key=lambda box: box.x0)
-        if any(one.x1 >= two.x0 for one, two in pairwise(shown)):
-            return False
-    return True
 
 
 @pytest.mark.parametrize("blocks", [3, 30])

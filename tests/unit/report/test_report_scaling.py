@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 import pytest
 import synthetic
+from figure_help import drawn, texts, words_apart
 from matplotlib.axis import Tick
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from test_report_figures import ROOT, drawn, house_style, texts, words_apart  # noqa: F401
 
 from parity.core.wording import counted
 from parity.plan.system_kind import KINDS
@@ -27,6 +27,7 @@ from parity.report.text import formatting, noise_audit, numbers, paper
 from parity.report.text.summary import summary
 from parity.report.view import View
 
+ROOT = Path(__file__).parents[3]
 SPEC = next(spec for spec in specs.FIGURES if spec.form is Form.NODES)
 ARMS = ("native-a", "native-b", "apptainer", "docker", "lxc", "podman")
 ONE_HOST = "All nodes are network namespaces on one host."

@@ -12,7 +12,7 @@ import synthetic
 from parity.core.errors import UserError
 from parity.report import write
 from parity.report.figures import specs
-from parity.report.tables import provenance_tables, published, table, tables
+from parity.report.tables import provenance_tables, published, result_tables, table
 from parity.report.text import formatting, numbers, sentences
 from parity.report.text.summary import summary
 from parity.report.view import View
@@ -98,7 +98,8 @@ def test_a_confounded_arm_is_named_so(make_view: MakeView) -> None:
     view = make_view(30, confounded=(("sysbench", "docker"),))
     said = sentences.of_comparison(view, "sysbench", "time")
     assert "All 7 other arms (Docker confounded) are equivalent" in said
-    outcome = {row[1]: row[-1] for row in tables.results(view).rows if row[0].startswith("Sys")}
+    rows = result_tables.results(view).rows
+    outcome = {row[1]: row[-1] for row in rows if row[0].startswith("Sys")}
     assert outcome["Docker"] == "equivalent; confounded: libraries differ"
 
 
@@ -125,10 +126,9 @@ def test_what_is_only_declared_is_said_once(make_view: MakeView) -> None:
     assert said["declared"] == "The study declares Shifter and HPCG and does not run them."
     texts = [text for key, text in said.items() if key.startswith("text-")]
     assert not [text for text in texts if "Shifter" in text]
-    assert "Shifter" not in {row[1] for row in tables.results(view).rows}
-    assert ("every benchmark", "Shifter", "not packaged for this system") in tables.not_tested(
-        view
-    ).rows
+    assert "Shifter" not in {row[1] for row in result_tables.results(view).rows}
+    expected = ("every benchmark", "Shifter", "not packaged for this system")
+    assert expected in result_tables.not_tested(view).rows
 
 
 # What a test that decides nothing must not be turned into.

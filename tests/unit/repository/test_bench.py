@@ -1,14 +1,10 @@
 """Where the time of a block's job went, from what the block left; nothing is timed here."""
 
 import json
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.append(str(Path(__file__).parents[3] / "tools"))
-
 import bench_slurm
+import pytest
 from plans import run_record_of
 
 from parity.measure.block_folder import RECORD

@@ -1,10 +1,7 @@
 """The virtual cluster's configuration: pure text, without a Slurm."""
 
-import sys
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[3] / "tools"))
 
 from virtual_cluster import configuration, install, layout
 from virtual_cluster.layout import Cluster, Host

@@ -221,7 +221,8 @@ def test_exactly_the_mechanisms_of_a_step_are_on(step, tmp_path):
     # Bubblewrap's own, and the reason why its step is called by its name.
     assert seen["NoNewPrivs"] == ("1" if "mount" in arm.mechanisms else "0")
     assert (seen["links"].split() == ["lo"]) == ("net" in arm.mechanisms)
-    assert (int(seen["processes"]) < 10) == ("pid" in arm.mechanisms)
+    # A small machine may have as few processes itself.
+    assert int(seen["processes"]) < 10 or "pid" not in arm.mechanisms
 
 
 @pytest.mark.system

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from parity.core.errors import UserError
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
-from parity.records.dataset import CHECKSUMS, broken_files
+from parity.records.dataset import CHECKSUMS, block_records, broken_files
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 
@@ -103,18 +102,18 @@ def load(folder: Path) -> Dataset:
     refuse_broken(folder)
     try:
         plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
-        runs, metrics, nodes, images, blocks = (
+        runs, metrics, nodes, images = (
             schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
-            for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES, schema.BLOCKS)
+            for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
+        sessions = [session for block in block_records(folder) for session in block.sessions]
     except (OSError, ValueError) as error:
         raise UserError(
             f"the dataset cannot be read: {error}",
             where=str(folder),
             action="collect it again, or check the archive",
         ) from error
-    sessions = [session for text in blocks["record"] for session in json.loads(text)["sessions"]]
-    kind = kind_of(session["start"]["scale_label"] for session in sessions)
+    kind = kind_of(session.start.scale_label for session in sessions)
     name = "/".join(folder.parts[-2:])
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
     _refuse_unplanned(dataset, folder)

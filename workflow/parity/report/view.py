@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
 from parity.analysis import analysis, dataset, outcomes
 from parity.analysis.analysis import Analysed
+from parity.plan.plan import Plan, cases_of
 from parity.report import origin
 from parity.report.figures.figure_spec import FigureSpec, Form
 from parity.report.origin import Origin
+from parity.report.text.formatting import DecidedRow
+
+
+class ComparedRow(DecidedRow, Protocol):
+    """A row of the table of comparisons.
+
+    Attributes:
+        better: lower, higher or neither.
+        control: whether it is the A/A pair's.
+        planned: whether the study compares by it.
+    """
+
+    case: str
+    reference: str
+    better: str
+    control: bool
+    planned: bool
 
 
 @dataclass(frozen=True)
@@ -25,7 +43,7 @@ class View(Analysed):
     origin: Origin
 
     @property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> Plan:
         """The campaign's plan."""
         return self.dataset.plan
 
@@ -37,8 +55,7 @@ class View(Analysed):
     @cached_property
     def blocks_of(self) -> dict[str, int]:
         """Number of planned blocks by case: those of its number of nodes."""
-        held = (case for block in self.plan.blocks for case in {r["case"] for r in block["runs"]})
-        return Counter(held)
+        return Counter(case for block in self.plan.blocks for case in cases_of(block.runs))
 
     @property
     def repetitions(self) -> int:
@@ -47,7 +64,7 @@ class View(Analysed):
 
     def cases(self, benchmark: str) -> list[str]:
         """The benchmark's cases, in the order of the plan."""
-        return [c["case"] for c in self.plan.cases if c["benchmark"] == benchmark]
+        return [case.name for case in self.plan.cases if case.benchmark == benchmark]
 
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
@@ -55,14 +72,12 @@ class View(Analysed):
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        return [case["case"] for case in self.plan.cases if spec.shows(case)]
+        return [case.name for case in self.plan.cases if spec.shows(case)]
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
-        counts = {
-            case["parameters"].get("nodes", 1) for case in self.plan.cases if spec.shows(case)
-        }
-        return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
+        node_counts = {case.nodes for case in self.plan.cases if spec.shows(case)}
+        return Form.PANELS if spec.form is Form.NODES and len(node_counts) == 1 else spec.form
 
     @property
     def arms(self) -> list[str]:
@@ -76,16 +91,15 @@ class View(Analysed):
 
     def crossed(self, spec: FigureSpec) -> pd.DataFrame:
         """The effects of a figure's factor and of the arms that it is crossed with."""
-        found = self.analysis.factorial
+        effects = self.analysis.factorial
         metric = spec.quantities[0].metric
-        of_spec = (found["benchmark"] == spec.benchmark) & (found["factor"] == spec.factor)
-        return found[of_spec & (found["metric"] == metric)].assign(kind="ratio")
+        of_spec = _where(effects, benchmark=spec.benchmark, factor=spec.factor, metric=metric)
+        return of_spec.assign(kind="ratio")
 
-    def steps(self, case: str, metric: str) -> dict[str, Any]:
-        """The steps of a ladder by arm, as named tuples."""
-        found = self.analysis.steps
-        found = found[(found["case"] == case) & (found["metric"] == metric)].assign(kind="ratio")
-        return {row.arm: row for row in found.itertuples(index=False)}
+    def steps(self, case: str, metric: str) -> dict[str, DecidedRow]:
+        """The steps of a ladder by arm."""
+        steps = _where(self.analysis.steps, case=case, metric=metric).assign(kind="ratio")
+        return {row.arm: row for row in rows_of(steps)}
 
     def declared(self, cases: Iterable[str]) -> list[str]:
         """Arms that the study declares as not tested in any of the cases, and does not plan."""
@@ -94,39 +108,47 @@ class View(Analysed):
 
     def values(self, case: str, metric: str) -> dict[str, list[float]]:
         """The values that count, by arm, in the order of blocks; arms without any are left out."""
-        found = self.analysis.values
-        found = found[(found["case"] == case) & (found["metric"] == metric)]
-        return {arm: list(group["value"]) for arm, group in found.groupby("arm", sort=True)}
+        values = _where(self.analysis.values, case=case, metric=metric)
+        return {str(arm): list(of_arm["value"]) for arm, of_arm in values.groupby("arm")}
 
     def median(self, case: str, metric: str, arm: str) -> float | None:
         """Median of the values that count; None without any."""
         values = self.values(case, metric).get(arm)
         return float(pd.Series(values).median()) if values else None
 
-    def comparisons(self, case: str, metric: str) -> dict[str, Any]:
-        """The comparisons of a case and metric by arm, as named tuples."""
-        found = self.analysis.comparisons
-        found = found[(found["case"] == case) & (found["metric"] == metric)]
-        return {row.arm: row for row in found.itertuples(index=False)}
+    def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
+        """The comparisons of a case and metric by arm."""
+        comparisons = _where(self.analysis.comparisons, case=case, metric=metric)
+        return {row.arm: row for row in rows_of(comparisons)}
 
     def planned(self) -> list[tuple[str, str]]:
         """Case and metric of all planned comparisons, in the order of the plan."""
-        pairs = ((c["case"], c["metric"]) for c in self.plan.comparisons)
-        return list(dict.fromkeys(pairs))
+        return list(dict.fromkeys((each.case, each.metric) for each in self.plan.comparisons))
 
     def absence(self, case: str, arm: str) -> str:
         """Why an arm has no value in a case, for a row of text in its place."""
         declared = self.dataset.not_tested(case)
         if arm not in self.dataset.arms_of(case) and arm not in declared:
             return "not planned"
-        found = self.analysis.losses
-        found = found[(found["case"] == case) & (found["arm"] == arm)]
-        if not len(found):
+        losses = _where(self.analysis.losses, case=case, arm=arm)
+        if not len(losses):
             return "no value"
-        reason = str(found.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
+        reason = str(losses.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
         return f"no valid run: {reason}"
+
+
+def rows_of(table: pd.DataFrame) -> list[Any]:
+    """The rows of a table as named tuples; their fields are the columns of its schema."""
+    return list(table.itertuples(index=False))
+
+
+def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    """The rows of a table that have these texts in these columns."""
+    for column, text in wanted.items():
+        table = table[table[column] == text]
+    return table
 
 
 def load(folder: Path) -> View:

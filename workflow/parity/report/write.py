@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from parity.report.figures import figures, forest, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
-from parity.report.tables import provenance_tables, published, table, tables
-from parity.report.text import numbers, section
+from parity.report.tables import provenance_tables, published, result_tables, table
+from parity.report.tables.published import PublishedValue
+from parity.report.text import contrasts, numbers, section
 from parity.report.text.summary import summary
 from parity.report.view import View
 
+# The tables that need nothing but the dataset; `specs.TABLE_NAMES` has their names.
+TABLES = (
+    result_tables.results,
+    result_tables.differences,
+    contrasts.factorial,
+    contrasts.steps,
+    result_tables.dispersion,
+    result_tables.ledger,
+    result_tables.losses,
+    result_tables.exclusions,
+    result_tables.not_tested,
+    provenance_tables.cases,
+    provenance_tables.machine,
+    provenance_tables.environment,
+    provenance_tables.images,
+)
 
-def write(view: View, published_values: list[dict[str, str]], folder: Path) -> None:
-    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder.
 
-    Args:
-        published_values: rows of `published.load`.
-    """
+def write(view: View, published_values: Sequence[PublishedValue], folder: Path) -> None:
+    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder."""
     style.use()
     figures.draw_all(view, FIGURES, folder / "figures")
     style.save(forest.draw(view), folder / "figures", OVERVIEW)
@@ -28,7 +43,6 @@ def write(view: View, published_values: list[dict[str, str]], folder: Path) -> N
     (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
 
 
-def all_tables(view: View, published_values: list[dict[str, str]]) -> list[table.Table]:
+def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
     """Every table of `specs.TABLE_NAMES`."""
-    beside = published.table(view, published_values)
-    return [*tables.of_results(view), *provenance_tables.of_setting(view), beside]
+    return [*(make(view) for make in TABLES), published.table(view, published_values)]

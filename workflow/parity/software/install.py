@@ -38,8 +38,9 @@ PAPER_PACKAGES = (
     "texlive-publishers",
 )
 # A real browser, in which the tests open the dashboard; Debian's, so that its driver
-# (Playwright, from PyPI) has nothing to download.
-BROWSER_PACKAGES = ("chromium-headless-shell",)
+# (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
+# reader of programs against.
+TEST_PACKAGES = ("binutils", "chromium-headless-shell")
 IMAGES = Path("results/images")
 SYSTEM = Path("config/systems/machine.yaml")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
@@ -68,7 +69,7 @@ def wanted_packages(
     }
     wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
-    wanted |= {"tests of the dashboard": BROWSER_PACKAGES}
+    wanted |= {"tests": TEST_PACKAGES}
     if toolchain:
         entries = load_checked(system, "system").get("toolchains", {})
         named = debian_packages(choose_toolchain(toolchain, entries, str(system)))

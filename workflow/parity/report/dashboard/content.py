@@ -1,4 +1,4 @@
-"""Everything that the page holds, as one document of plain values."""
+"""Everything that the page holds, as one document."""
 
 from __future__ import annotations
 
@@ -7,12 +7,115 @@ from typing import Any
 
 import pandas as pd
 
+from parity.core.documents import Document
 from parity.plan.system_kind import kind_of
-from parity.report.dashboard import runs, wording
-from parity.report.dashboard.texts import Texts
+from parity.report.dashboard import runs
+from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run
 from parity.report.figures.specs import MACHINE_FACTS
 from parity.report.text import formatting
 from parity.report.view import View
+
+# The words of the page for what the tables only name. A verdict has its mark, and what it
+# says; the order is that of the page.
+WORDING: dict[str, Mapping[str, Any]] = {
+    "verdicts": {
+        "supported": ("✓", "The data pass the rule that was set for this claim."),
+        "contradicted": ("✕", "The data show the opposite of the claim."),
+        "order-ok": ("≈", "Same direction, and within a factor of two of the published value."),
+        "differs": ("≠", "The interval excludes everything within a factor of two of the value."),
+        "inconclusive": ("?", "The data decide neither way; a wider margin or more blocks would."),
+        "not-tested": ("–", "This dataset cannot answer; the reason says what it would take."),
+    },
+    "kinds": {
+        "equivalence": "costs nothing beyond a margin",
+        "direction": "one side costs more",
+        "magnitude": "an effect of this size",
+        "dispersion": "how much values scatter",
+        "mechanism": "why it happens",
+    },
+    "registrations": {
+        "before-data": "The rule was registered before the data were measured.",
+        "after-data": "The rule was registered after the data, and not changed since.",
+        "amended": "The rule, its margin or the plan is not the one that was registered.",
+    },
+    "capabilities": {
+        "full": "This kind of system can test the claim in full.",
+        "direction": "This kind of system can test the direction, not the size.",
+        "proxy": "This kind of system tests a stand-in for the claim.",
+        "none": "This kind of system cannot test the claim.",
+    },
+    "controls": {
+        "equivalent": "The reference equals itself within the margin.",
+        "inconclusive": "The reference was not shown to equal itself within the margin.",
+        "different": "The reference differs from itself; nothing is concluded.",
+        "none": "No A/A pair bears on this claim.",
+    },
+    "facts": MACHINE_FACTS,
+}
+
+
+class Head(Document, frozen=True):
+    """What the page's head says of the dataset."""
+
+    name: str
+    title: str
+    reproduces: str
+    systems: tuple[str, ...]
+    measured: str
+    blocks: int
+    runs: int
+    commits: list[str]
+    reference: str
+    double: str
+    scale_note: str
+
+
+class Case(Document, frozen=True):
+    """How a case is called, and of which benchmark it is."""
+
+    title: str
+    benchmark: str
+
+
+class Quantity(Document, frozen=True):
+    """How a metric is called and shown.
+
+    Attributes:
+        factor: turns a value in the `recorded` unit into one in `unit`.
+        better: lower, higher or neither.
+    """
+
+    label: str
+    unit: str
+    factor: float
+    recorded: str
+    better: str
+
+
+class Content(Document, frozen=True):
+    """What the page holds.
+
+    Attributes:
+        studies: title, authors, venue and year of each study, by its id.
+        verdicts, evidence: rows of the tables of these names in parity.claims.tables.
+        quantities: by `<benchmark>/<metric>`.
+        fields: what the columns of `runs` are; those of them that are numbers of `texts`.
+    """
+
+    dataset: Head
+    studies: Mapping[str, Mapping[str, Any]]
+    verdicts: list[dict[str, Any]]
+    evidence: list[dict[str, Any]]
+    wording: dict[str, Mapping[str, Any]]
+    arms: dict[str, str]
+    cases: dict[str, Case]
+    quantities: dict[str, Quantity]
+    blocks: list[BlockNodes]
+    nodes: dict[str, NodeFacts]
+    images: list[dict[str, str]]
+    fields: dict[str, tuple[str, ...]]
+    runs: list[Run]
+    texts: list[str]
 
 
 def content(
@@ -20,77 +123,56 @@ def content(
     verdicts: pd.DataFrame,
     evidence: pd.DataFrame,
     studies: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
-    """The page's data.
-
-    Args:
-        verdicts, evidence: the tables of these names in parity.claims.tables.
-        studies: title, authors, venue and year of each study, by its id.
-    """
-    texts = Texts()
-    rows = runs.runs(view.dataset, view.analysis, texts)
-    return {
-        "dataset": dataset(view),
-        "studies": studies,
-        "verdicts": runs.records(verdicts.sort_values("position")),
-        "evidence": runs.records(evidence),
-        "wording": {
-            "verdicts": wording.VERDICTS,
-            "kinds": wording.KINDS,
-            "registrations": wording.REGISTRATIONS,
-            "capabilities": wording.CAPABILITIES,
-            "controls": wording.CONTROLS,
-            "facts": MACHINE_FACTS,
-        },
-        "arms": {arm: formatting.arm_title(view.plan, arm) for arm in view.arms},
-        "cases": {
-            case["case"]: {
-                "title": formatting.case_title(view.plan, case["case"]),
-                "benchmark": case["benchmark"],
-            }
+) -> Content:
+    """The page's content, of a dataset with its verdicts and what they rest on."""
+    rows, texts = runs.runs(view.dataset, view.analysis)
+    return Content(
+        dataset=_head(view),
+        studies=studies,
+        verdicts=runs.records(verdicts.sort_values("position")),
+        evidence=runs.records(evidence),
+        wording=WORDING,
+        arms={arm: formatting.arm_title(view.plan, arm) for arm in view.arms},
+        cases={
+            case.name: Case(
+                title=formatting.case_title(view.plan, case.name), benchmark=case.benchmark
+            )
             for case in view.plan.cases
         },
-        "quantities": quantities(view),
-        "blocks": runs.blocks(view.dataset),
-        "nodes": runs.nodes(view.dataset),
-        "images": runs.images(view.dataset),
-        "fields": {"texts": runs.TEXTS, "all": runs.FIELDS},
-        "runs": rows,
-        "texts": texts.listed,
-    }
+        quantities=_quantities(view),
+        blocks=runs.blocks(view.dataset),
+        nodes=runs.nodes(view.dataset),
+        images=runs.images(view.dataset),
+        fields={"texts": runs.TEXTS, "all": runs.FIELDS},
+        runs=rows,
+        texts=texts,
+    )
 
 
-def dataset(view: View) -> dict[str, Any]:
-    """What the page's head says of the dataset."""
+def _head(view: View) -> Head:
     facts = view.origin.facts
-    return {
-        "name": view.dataset.name,
-        "title": view.plan.title,
-        "reproduces": view.plan.reproduces,
-        "systems": list(view.origin.systems),
-        "measured": formatting.period(facts.began, facts.ended),
-        "blocks": len(view.plan.blocks),
-        "runs": len(view.dataset.planned),
-        "commits": [program.commit for program in facts.programs],
-        "reference": view.plan.reference,
-        "double": view.dataset.double,
-        "scale_note": kind_of(view.origin.scale_labels).threat,
-    }
+    return Head(
+        name=view.dataset.name,
+        title=view.plan.title,
+        reproduces=view.plan.reproduces,
+        systems=view.origin.systems,
+        measured=formatting.period(facts.began, facts.ended),
+        blocks=view.blocks,
+        runs=len(view.dataset.planned),
+        commits=[program.commit for program in facts.programs],
+        reference=view.plan.reference,
+        double=view.plan.double,
+        scale_note=kind_of(view.origin.scale_labels).threat,
+    )
 
 
-def quantities(view: View) -> dict[str, dict[str, Any]]:
-    """How each metric is called and shown, by `<benchmark>/<metric>`.
-
-    `factor` turns a value in the `recorded` unit into one in `unit`.
-    """
-    found = {}
-    for name, entry in runs.metrics(view.dataset).items():
-        known = formatting.quantity(name.split("/")[1], entry["unit"])
-        found[name] = {
-            "label": known.label,
-            "unit": known.unit,
-            "factor": known.factor,
-            "recorded": entry["unit"],
-            "better": entry["better"],
-        }
-    return found
+def _quantities(view: View) -> dict[str, Quantity]:
+    columns = ["benchmark", "metric", "unit", "better"]
+    measured = view.dataset.metrics[columns].drop_duplicates()
+    quantities = {}
+    for benchmark, metric, unit, better in measured.itertuples(index=False, name=None):
+        known = formatting.quantity(metric, unit)
+        quantities[f"{benchmark}/{metric}"] = Quantity(
+            label=known.label, unit=known.unit, factor=known.factor, recorded=unit, better=better
+        )
+    return quantities

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
+
+from parity.report.dashboard.content import Content
 
 TEMPLATE = Path(__file__).parent / "template"
 # In this order: each uses only what stands before it.
@@ -25,20 +26,20 @@ SCRIPTS = (
 _dumps = partial(json.dumps, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def render(content: Mapping[str, Any]) -> str:
-    """The HTML of a page with this content (parity.report.dashboard.content)."""
+def render(content: Content) -> str:
+    """The HTML of a page with this content."""
     loader = FileSystemLoader(TEMPLATE)
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    verdicts = content["wording"]["verdicts"]
-    counts = Counter(row["verdict"] for row in content["verdicts"])
+    verdicts = content.wording["verdicts"]
+    counts = Counter(row["verdict"] for row in content.verdicts)
     return environment.get_template("page.html").render(
-        dataset=content["dataset"],
-        claims=len(content["verdicts"]),
+        dataset=content.dataset,
+        claims=len(content.verdicts),
         counts=[(name, *verdicts[name], counts[name]) for name in verdicts],
         # Every <, > and & becomes an escape, so no text can end the script that holds it.
-        data=htmlsafe_json_dumps(content, dumps=_dumps),
+        data=htmlsafe_json_dumps(msgspec.to_builtins(content), dumps=_dumps),
         style=_inline((TEMPLATE / "style.css").read_text("utf-8"), "</style"),
         script=_inline("\n".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)),
         plotting=_inline(get_plotlyjs()),
@@ -46,7 +47,7 @@ def render(content: Mapping[str, Any]) -> str:
     )
 
 
-def write(content: Mapping[str, Any], path: Path) -> None:
+def write(content: Content, path: Path) -> None:
     """Write the page; readers see the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -56,9 +57,8 @@ def write(content: Mapping[str, Any], path: Path) -> None:
 
 def plotting_licence() -> str:
     """The licence of the plotting library, which has to accompany its script."""
-    found = metadata.distribution("plotly")
-    names = [file for file in found.files or () if file.name.startswith("LICENSE")]
-    return names[0].read_text("utf-8").strip()
+    files = metadata.distribution("plotly").files or ()
+    return next(f for f in files if f.name.startswith("LICENSE")).read_text("utf-8").strip()
 
 
 def _inline(text: str, end: str = "</script") -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,8 @@ import pandas as pd
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.analysis.ledger import NOT_RUN
-from parity.report.dashboard.texts import Texts
+from parity.core.documents import Document
+from parity.report.view import rows_of
 
 # Columns of a run that are texts, and those that are numbers or none.
 TEXTS = (
@@ -28,106 +29,121 @@ NUMBERS = (
 # What follows in each row: whether it is the last attempt, whether its numbers count, its
 # command, its numbers.
 FIELDS = (*TEXTS, *NUMBERS, "final", "counts", "command", "metrics")
+Number = float | int | None
+Texts = dict[str, int]
+# A row of `FIELDS`.
+Run = list[Number | list[int] | list[Number]]
+_ATTEMPT = ["block", "run", "attempt"]
 
 
-def runs(dataset: Dataset, analysis: Analysis, texts: Texts) -> list[list[Any]]:
-    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
+class BlockNodes(Document, frozen=True):
+    """A block with the nodes that it ran on."""
 
-    Texts are their numbers in `texts`, a command is the numbers of its words, and the
-    metrics are the number of each name and its value in turn.
+    block: str
+    number: int
+    nodes: list[str]
+
+
+class NodeFacts(Document, frozen=True):
+    """The facts of a node: those that never changed, and the others by block, fact and phase."""
+
+    constant: dict[str, str]
+    changing: dict[str, dict[str, dict[str, str]]]
+
+
+def runs(dataset: Dataset, analysis: Analysis) -> tuple[list[Run], list[str]]:
+    """Every attempt as a row of `FIELDS`, and every planned run that has no record; the texts.
+
+    Rows hold numbers of texts in their place, because two thousand command lines repeat the
+    same few words: a command is the numbers of its words, and the metrics are the number of
+    each name and its value in turn.
     """
+    texts: Texts = {}
     counted = set(analysis.values[["block", "run"]].itertuples(index=False, name=None))
     excluded = {
         (row.block, row.run): f"excluded: {row.reason}"
-        for row in analysis.exclusions.itertuples()
+        for row in rows_of(analysis.exclusions)
         if row.applied
     }
     metrics = _metrics_by_attempt(dataset.metrics, texts)
-    rows = []
-    for row in dataset.runs.to_dict("records"):
-        key = (row["block"], row["run"])
-        if row["final"] and key in excluded:
-            row["reason"] = excluded[key]
+    rows: list[Run] = []
+    for run in records(dataset.runs):
+        key = (run["block"], run["run"])
+        if run["final"] and key in excluded:
+            run["reason"] = excluded[key]
         rows.append(
             [
-                *(texts.number(row[name]) for name in TEXTS),
-                *(plain(row[name]) for name in NUMBERS),
-                row["final"],
-                bool(row["final"] and key in counted),
-                [texts.number(word) for word in json.loads(row["command"] or "[]")],
-                metrics.get((*key, row["attempt"]), []),
+                *(_number(texts, run[name]) for name in TEXTS),
+                *(run[name] for name in NUMBERS),
+                run["final"],
+                run["final"] and key in counted,
+                [_number(texts, word) for word in json.loads(run["command"] or "[]")],
+                metrics[(*key, run["attempt"])],
             ]
         )
-    return rows + list(_without_record(dataset, texts))
+    rows += _without_record(dataset, texts)
+    return rows, list(texts)
 
 
-def _without_record(dataset: Dataset, texts: Texts) -> Iterator[list[Any]]:
+def _number(texts: Texts, text: str) -> int:
+    """The number of a text, a new one if it has none yet."""
+    return texts.setdefault(text, len(texts))
+
+
+def _without_record(dataset: Dataset, texts: Texts) -> Iterator[Run]:
     """Rows of the planned runs that left nothing: they were not made yet."""
     recorded = set(dataset.runs[["block", "run"]].itertuples(index=False, name=None))
-    for row in dataset.planned.to_dict("records"):
-        if (row["block"], row["run"]) in recorded:
+    for run in records(dataset.planned):
+        if (run["block"], run["run"]) in recorded:
             continue
-        known = row | {"stage": "planned", "reason": NOT_RUN}
-        words = [texts.number(known.get(name, "")) for name in TEXTS]
+        known = run | {"stage": "planned", "reason": NOT_RUN}
+        words = [_number(texts, known.get(name, "")) for name in TEXTS]
         numbers = [0 if name == "attempt" else None for name in NUMBERS]
         yield [*words, *numbers, True, False, [], []]
 
 
 def _metrics_by_attempt(
     metrics: pd.DataFrame, texts: Texts
-) -> dict[tuple[str, str, int], list[Any]]:
-    found: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
-    columns = ["block", "run", "attempt", "metric", "value"]
-    for block, run, attempt, metric, value in metrics[columns].itertuples(index=False, name=None):
-        found[block, run, attempt] += [texts.number(metric), plain(value)]
-    return found
+) -> defaultdict[tuple[str, str, int], list[Number]]:
+    """Names and values of the metrics in turn; an attempt without any has none."""
+    by_attempt: defaultdict[tuple[str, str, int], list[Number]] = defaultdict(list)
+    for row in rows_of(metrics[[*_ATTEMPT, "metric", "value"]]):
+        by_attempt[row.block, row.run, row.attempt] += [
+            _number(texts, row.metric),
+            plain(row.value),
+        ]
+    return by_attempt
 
 
-def metrics(dataset: Dataset) -> dict[str, dict[str, str]]:
-    """Unit and direction of each metric, by `<benchmark>/<metric>`."""
-    columns = ["benchmark", "metric", "unit", "better"]
-    return {
-        f"{benchmark}/{metric}": {"unit": unit, "better": better}
-        for benchmark, metric, unit, better in dataset.metrics[columns]
-        .drop_duplicates()
-        .itertuples(index=False, name=None)
-    }
+def nodes(dataset: Dataset) -> dict[str, NodeFacts]:
+    """The facts of each node, by its name."""
+    nodes = {}
+    for node, facts in dataset.nodes.groupby("node"):
+        values = facts.groupby("fact")["value"].nunique()
+        is_changing = facts["fact"].isin(values.index[values > 1])
+        changing: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+        for row in rows_of(facts[is_changing]):
+            changing[row.block][row.fact][row.phase] = row.value
+        constant = facts[~is_changing].drop_duplicates("fact")
+        nodes[str(node)] = NodeFacts(
+            constant=dict(zip(constant["fact"], constant["value"], strict=True)), changing=changing
+        )
+    return nodes
 
 
-def nodes(dataset: Dataset) -> dict[str, dict[str, Any]]:
-    """The facts of each node: those that never changed once, the others by block and phase."""
-    found: dict[str, dict[str, Any]] = {}
-    for node, of_node in dataset.nodes.groupby("node", sort=True):
-        distinct = of_node.groupby("fact")["value"].nunique()
-        changing = of_node["fact"].isin(distinct.index[distinct > 1])
-        by_block: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-        for row in of_node[changing].itertuples(index=False):
-            by_block[row.block][row.fact][row.phase] = row.value
-        constant = of_node[~changing].drop_duplicates("fact")
-        found[str(node)] = {
-            "constant": dict(zip(constant["fact"], constant["value"], strict=True)),
-            "changing": by_block,
-        }
-    return found
-
-
-def blocks(dataset: Dataset) -> list[dict[str, Any]]:
+def blocks(dataset: Dataset) -> list[BlockNodes]:
     """The blocks in the order of the plan, each with its nodes."""
-    held = dataset.nodes.groupby("block")["node"].unique()
+    nodes = dataset.nodes.groupby("block")["node"].unique()
     return [
-        {
-            "block": block["block"],
-            "number": block["number"],
-            "nodes": sorted(held.get(block["block"], [])),
-        }
+        BlockNodes(block=block.name, number=block.number, nodes=sorted(nodes.get(block.name, [])))
         for block in dataset.plan.blocks
     ]
 
 
-def images(dataset: Dataset) -> list[dict[str, Any]]:
+def images(dataset: Dataset) -> list[dict[str, str]]:
     """The digest chain from the base to each format, as recorded."""
     columns = ["format", "digest", "parent", "parent_digest", "tool", "reason"]
-    return dataset.images[columns].to_dict("records")
+    return records(dataset.images[columns])
 
 
 def plain(value: Any) -> Any:
@@ -137,6 +153,9 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def records(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """A table's rows as JSON knows them."""
-    return [{key: plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
+    return [
+        {str(column): plain(value) for column, value in row.items()}
+        for row in table.to_dict("records")
+    ]

@@ -26,7 +26,7 @@ from parity.report.figures.page_layout import LABELS, place
 from parity.report.figures.panels import beside, rows, tick_steps
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
-from parity.report.text.agreement_text import count_sentence
+from parity.report.text.summary import came_true
 
 NAME = "agreement"
 HEAD, FOOT = 0.3, 0.56  # inches
@@ -210,9 +210,7 @@ def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
 
 def _small_print(figure: Figure, found: Agreement, plan: Plan, note: str) -> None:
     """What is held against what, on top; what every mark means, at the foot."""
-    page_layout.head(
-        figure, f"{found.fresh} beside {found.archive}", 0.08, count_sentence(found.count)
-    )
+    page_layout.head(figure, f"{found.fresh} beside {found.archive}", 0.08, came_true(found.count))
     reference = formatting.arm_title(plan, plan.reference)
     lines = [
         f"axis: cost ratio to {reference}, above 1 costs more; grey band: margin; "

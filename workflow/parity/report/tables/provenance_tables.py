@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from parity.report.figures.specs import MACHINE_FACTS
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import View
-
-
-def of_setting(view: View) -> list[Table]:
-    """The tables of this module."""
-    return [cases(view), machine(view), environment(view), images(view)]
+from parity.report.view import View, rows_of
 
 
 def cases(view: View) -> Table:
     """What each case ran with: parameters and factor levels, margin, time limit."""
-    rows = [
-        (
-            formatting.case_title(view.plan, case["case"]),
-            _parameters(case["parameters"]),
-            formatting.margin(case["margin"]),
-            f"{case['timeout']} s",
-        )
-        for case in view.plan.cases
-    ]
+    rows = []
+    for case in view.plan.cases:
+        parameters = [f"{name} = {value}" for name, value in sorted(case.parameters.items())]
+        title, margin = formatting.case_title(view.plan, case.name), formatting.margin(case.margin)
+        limit = f"{case.timeout_seconds} s"
+        rows.append((title, ", ".join(parameters) or "none", margin, limit))
     head = ("case", "parameters", "margin", "time limit")
     return Table("cases", r"lL{9cm}rr", head, rows)
-
-
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sorted(parameters.items())) or "none"
 
 
 def machine(view: View) -> Table:
@@ -80,16 +66,11 @@ def environment(view: View) -> Table:
             ("lock file, SHA-256", program.lock_sha256 or "none"),
             ("Python", program.python),
         ]
-    rows += [
-        (formatting.arm_title(view.plan, arm), _versions(facts.runtimes.get(arm, [])))
-        for arm in view.arms
-    ]
+    for arm in view.arms:
+        # What a runtime said of itself in all sessions; it says nothing where it is absent.
+        versions = ", ".join(filter(None, facts.runtimes.get(arm, ())))
+        rows.append((formatting.arm_title(view.plan, arm), versions or "not here"))
     return Table("environment", r"lL{12cm}", ("what", "value"), rows)
-
-
-def _versions(said: Sequence[str]) -> str:
-    """What a runtime said of itself in all sessions; it says nothing where it is absent."""
-    return ", ".join(filter(None, said)) or "not here"
 
 
 def images(view: View) -> Table:
@@ -104,7 +85,7 @@ def images(view: View) -> Table:
             "–" if pd.isna(row.seconds) else formatting.number(row.seconds, 1),
             row.reason or row.tool,
         )
-        for row in view.dataset.images.itertuples(index=False)
+        for row in rows_of(view.dataset.images)
     ]
     head = ("format", "digest", "made from", "its digest", "MiB", "s", "made by, or why not")
     return Table("images", r"llllrrL{4.4cm}", head, rows, "no image was used")

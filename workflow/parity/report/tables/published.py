@@ -1,4 +1,4 @@
-"""Published values beside ours: the nearest statistic of our runs, no test between them.
+"""PublishedValue values beside ours: the nearest statistic of our runs, no test between them.
 
 The published machine is another one, so the two columns answer whether the order
 of magnitude is the same and nothing more.
@@ -8,23 +8,46 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from parity.core.errors import UserError
+from parity.core.wording import counted
 from parity.report.figures.specs import QUANTITIES
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
 
-COLUMNS = (
-    "study", "quantity", "benchmark", "metric", "statistic", "arm", "published", "unit", "place",
-)  # fmt: skip
 METRICS = tuple(dict.fromkeys(quantity.metric for quantity in QUANTITIES))
-Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A row of config/published/values.csv: its columns in their order, as they are written.
+
+    Attributes:
+        statistic: which statistic of our runs comes nearest, a key of `STATISTICS`.
+        arm: empty where the statistic is not of one arm.
+        published: the number, with as many decimals as it was given with.
+        place: where it stands in the paper.
+    """
+
+    study: str
+    quantity: str
+    benchmark: str
+    metric: str
+    statistic: str
+    arm: str
+    published: str
+    unit: str
+    place: str
+
+
+COLUMNS = tuple(field.name for field in fields(PublishedValue))
 
 
 @dataclass(frozen=True)
@@ -35,7 +58,7 @@ class Ours:
     basis: str
 
 
-def load(path: Path, study: str) -> list[dict[str, str]]:
+def load(path: Path, study: str) -> list[PublishedValue]:
     """The published values of a study from config/published/values.csv.
 
     Raises:
@@ -43,95 +66,82 @@ def load(path: Path, study: str) -> list[dict[str, str]]:
             no number, or an arm where none belongs; with the line.
     """
     with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
+        reader = csv.DictReader(file, restval="")
         if tuple(reader.fieldnames or ()) != COLUMNS:
             raise UserError(
                 "the columns are not those of published values",
                 where=str(path),
                 allowed=", ".join(COLUMNS),
             )
-        rows = list(reader)
-    for number, row in enumerate(rows, start=2):
-        _check(row, f"{path}: line {number}")
-    return [row for row in rows if row["study"] == study]
+        values = [PublishedValue(**{name: row[name] for name in COLUMNS}) for row in reader]
+    for line, value in enumerate(values, start=2):
+        _check(value, f"{path}: line {line}")
+    return [value for value in values if value.study == study]
 
 
-def _check(row: Row, where: str) -> None:
-    for key, known in (("statistic", STATISTICS), ("metric", METRICS)):
-        if row[key] not in known:
-            raise UserError(f"unknown {key} {row[key]!r}", where=where, allowed=", ".join(known))
-    if bool(row["arm"]) != (row["statistic"] in OF_ONE_ARM):
+def _check(row: PublishedValue, where: str) -> None:
+    for key, said, known in (
+        ("statistic", row.statistic, tuple(STATISTICS)),
+        ("metric", row.metric, METRICS),
+    ):
+        if said not in known:
+            raise UserError(f"unknown {key} {said!r}", where=where, allowed=", ".join(known))
+    if bool(row.arm) != (row.statistic in OF_ONE_ARM):
         raise UserError(
-            f"{row['statistic']} and arm {row['arm']!r} do not belong together",
+            f"{row.statistic} and arm {row.arm!r} do not belong together",
             where=where,
             allowed=f"an arm with {', '.join(OF_ONE_ARM)}, none with any other statistic",
         )
     try:
-        number = float(row["published"])
-    except (TypeError, ValueError):
+        number = float(row.published)
+    except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UserError(f"published is {row['published']!r}, not a number", where=where)
+        raise UserError(f"published is {row.published!r}, not a number", where=where)
 
 
-def _spread_of_medians(view: View, row: Row) -> Ours | None:
-    """How far the largest median of an arm lies above the smallest, in %."""
-    return _spread(_dispersion(view, row), "median", "median")
-
-
-def _spread_of_runs(view: View, row: Row) -> Ours | None:
-    """How far the largest value of any arm lies above the smallest, in %."""
-    return _spread(_dispersion(view, row), "minimum", "maximum")
-
-
-def _dispersion(view: View, row: Row) -> pd.DataFrame:
-    found = view.analysis.dispersion
-    cases = view.cases(row["benchmark"])
-    return found[found["case"].isin(cases) & (found["metric"] == row["metric"])]
-
-
-def _spread(found: pd.DataFrame, low: str, high: str) -> Ours | None:
-    if not len(found):
+def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours | None:
+    """How far the largest `high` of an arm lies above the smallest `low`, in %."""
+    arms = _of_benchmark(view, view.analysis.dispersion, row)
+    if not len(arms):
         return None
-    runs = dict.fromkeys((found["runs"].min(), found["runs"].max()))
-    basis = f"{len(found)} arms × {' to '.join(map(str, runs))}"
-    return Ours(100 * (found[high].max() / found[low].min() - 1), basis)
+    basis = f"{len(arms)} arms × {formatting.span(list(arms['runs']))}"
+    return Ours(100 * (arms[high].max() / arms[low].min() - 1), basis)
 
 
-def _median_of_paired_differences(view: View, row: Row) -> Ours | None:
+def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | None:
     """Median over blocks of arm less reference within the block.
 
     Memory of a node drifts from block to block, so medians of the two arms over
     all blocks would differ by that drift as soon as one run is missing.
     """
-    found = view.analysis.pairs
-    cases = view.cases(row["benchmark"])
-    of_arm = (found["metric"] == row["metric"]) & (found["arm"] == row["arm"])
-    found = found[found["case"].isin(cases) & of_arm]
-    if not len(found):
+    pairs = _of_benchmark(view, view.analysis.pairs, row)
+    pairs = pairs[pairs["arm"] == row.arm]
+    if not len(pairs):
         return None
-    differences = found["value"] - found["reference_value"]
-    return Ours(differences.median(), f"{len(found)} block{'' if len(found) == 1 else 's'}")
+    differences = pairs["value"] - pairs["reference_value"]
+    return Ours(differences.median(), counted(len(pairs), "block"))
 
 
-STATISTICS: dict[str, Callable[[View, Row], Ours | None]] = {
-    "spread-of-medians": _spread_of_medians,
-    "spread-of-runs": _spread_of_runs,
+def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
+    """The rows of a table of the analysis that are of this benchmark and metric."""
+    cases = view.cases(row.benchmark)
+    return table[table["case"].isin(cases) & (table["metric"] == row.metric)]
+
+
+STATISTICS: dict[str, Callable[[View, PublishedValue], Ours | None]] = {
+    "spread-of-medians": partial(_spread, "median", "median"),
+    "spread-of-runs": partial(_spread, "minimum", "maximum"),
     "median-of-paired-differences": _median_of_paired_differences,
 }
 OF_ONE_ARM = ("median-of-paired-differences",)
 
 
-def table(view: View, published: list[dict[str, str]]) -> Table:
+def table(view: View, values: Sequence[PublishedValue]) -> Table:
     """Each published value with ours, or with `not measured`."""
     rows = [
-        (
-            row["quantity"],
-            f"{_as_published(row['published'])} {row['unit']}",
-            _ours(view, row),
-            row["place"],
-        )
-        for row in published
+        (row.quantity, f"{_as_published(row.published)} {row.unit}", _ours(view, row), row.place)
+        for row in values
     ]
     head = ("quantity", "published", "here", "section")
     empty = "nothing published is entered for this study"
@@ -143,9 +153,9 @@ def _as_published(text: str) -> str:
     return formatting.number(float(text), len(text.partition(".")[2]))
 
 
-def _ours(view: View, row: Row) -> str:
+def _ours(view: View, row: PublishedValue) -> str:
     """The statistic with its unit and what it rests on."""
-    ours = STATISTICS[row["statistic"]](view, row)
+    ours = STATISTICS[row.statistic](view, row)
     if ours is None:
         return "not measured"
-    return f"{formatting.significant(ours.value, 2)} {row['unit']} ({ours.basis})"
+    return f"{formatting.significant(ours.value, 2)} {row.unit} ({ours.basis})"

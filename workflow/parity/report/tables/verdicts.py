@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import html
 import math
-from collections import Counter
+import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from parity.analysis import tables
+from parity.claims import terms
 from parity.claims.registration import AFTER, AMENDED, BEFORE
 from parity.claims.tables import VERDICTS
 from parity.core import wording
 from parity.report.tables.table import Table, to_latex
 from parity.report.text import formatting
+from parity.report.view import rows_of
 
 WIDTH = 120
-ORDER = ("supported", "order-ok", "contradicted", "differs", "inconclusive", "not-tested")
+ORDER = (
+    terms.SUPPORTED, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS, terms.INCONCLUSIVE,
+    terms.NOT_TESTED,
+)  # fmt: skip
 HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason")
 REGISTERED = {
     BEFORE: "registered before these data",
@@ -34,36 +41,28 @@ STYLE = (
 
 
 def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes.
-
-    Args:
-        verdicts: `parity.claims.tables.VERDICTS`.
-
-    Returns:
-        The files.
-    """
+    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = {kind: folder / f"claims.{kind}" for kind in ("parquet", "csv", "md", "tex", "html")}
-    tables.write(VERDICTS, verdicts, found["parquet"])
-    verdicts.to_csv(found["csv"], index=False, lineterminator="\n")
+    files = {kind: folder / f"claims.{kind}" for kind in ("parquet", "csv", "md", "tex", "html")}
+    tables.write(VERDICTS, verdicts, files["parquet"])
+    verdicts.to_csv(files["csv"], index=False, lineterminator="\n")
     for kind, form in (("md", to_markdown), ("tex", to_latex_table), ("html", to_html)):
-        found[kind].write_text(form(verdicts), encoding="utf-8")
-    return list(found.values())
+        files[kind].write_text(form(verdicts), encoding="utf-8")
+    return list(files.values())
 
 
 def cells(row: Any) -> tuple[str, ...]:
-    """A verdict as text, in the columns of `HEAD`.
-
-    Args:
-        row: a named tuple of the verdicts.
-    """
-    margin = "" if _missing(row.margin) else _margin(row)
+    """A row of the verdicts as text, in the columns of `HEAD`."""
+    margin = ""
+    if not _missing(row.margin):
+        is_ratio = row.unit == wording.RATIO
+        margin = formatting.margin(row.margin) if is_ratio else f"{row.margin:g}"
     return (
         row.claim,
         row.kind,
         row.verdict + ("*" if row.registration == AMENDED else ""),
         estimate(row),
-        margin,
+        margin.replace("\u2009", " "),
         str(row.blocks) if row.blocks else "",
         row.reason,
     )
@@ -83,27 +82,23 @@ def estimate(row: Any) -> str:
     return text + short.get(row.unit, f" {row.unit}")
 
 
-def _margin(row: Any) -> str:
-    if row.unit == wording.RATIO:
-        return formatting.margin(row.margin).replace("\u2009", " ")
-    return f"{row.margin:g}"
-
-
 def _missing(value: Any) -> bool:
     return value is None or not math.isfinite(value)
 
 
 def counts(verdicts: pd.DataFrame) -> str:
     """How many claims ended how."""
-    found = Counter(verdicts["verdict"])
-    ended = ", ".join(f"{found[name]} {name}" for name in ORDER if found[name])
+    claims = verdicts["verdict"].value_counts()
+    ended = ", ".join(f"{claims[verdict]} {verdict}" for verdict in ORDER if verdict in claims)
     return f"{wording.counted(len(verdicts), 'claim')}: {ended}"
 
 
 def registered(verdicts: pd.DataFrame) -> str:
     """How many rules were fixed when."""
-    found = Counter(verdicts["registration"])
-    return ", ".join(f"{found[name]} {text}" for name, text in REGISTERED.items() if found[name])
+    claims = verdicts["registration"].value_counts()
+    return ", ".join(
+        f"{claims[when]} {text}" for when, text in REGISTERED.items() if when in claims
+    )
 
 
 def title(verdicts: pd.DataFrame) -> str:
@@ -117,21 +112,13 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
 
     Where a claim has no number, its reason begins in that place.
     """
-    rows = [cells(row) for row in verdicts.itertuples(index=False)]
-    numbers = [row for row in rows if row[3]]
-    widths = [
-        max(map(len, column)) for column in zip(HEAD[:3], *(r[:3] for r in rows), strict=True)
-    ]
-    widths += [
-        max(map(len, column))
-        for column in zip(HEAD[3:6], *(row[3:6] for row in numbers), strict=True)
-    ]
+    rows = [cells(row) for row in rows_of(verdicts)]
+    with_number = [row for row in rows if row[3]]
+    columns = [*zip(HEAD, *rows, strict=True)][:3] + [*zip(HEAD, *with_number, strict=True)][3:6]
+    widths = [max(map(len, column)) for column in columns]
     lines = [title(verdicts), _line(HEAD, widths, width)]
-    study = ""
-    for row, of in zip(rows, verdicts["study"], strict=True):
-        lines += [of] if of != study else []
-        lines.append(_line(row, widths, width))
-        study = of
+    for study, of_study in groupby(zip(verdicts["study"], rows, strict=True), itemgetter(0)):
+        lines += [study, *(_line(row, widths, width) for _, row in of_study)]
     return "\n".join([*lines, counts(verdicts), f"Rules: {registered(verdicts)}"])
 
 
@@ -148,22 +135,19 @@ def to_markdown(verdicts: pd.DataFrame) -> str:
     lines = [f"# {title(verdicts)}", "", counts(verdicts) + ".", ""]
     lines += [f"Rules: {registered(verdicts)}.", "", _markdown_row(HEAD)]
     lines.append(_markdown_row(["---"] * len(HEAD)))
-    lines += [_markdown_row(cells(row)) for row in verdicts.itertuples(index=False)]
+    lines += [_markdown_row(cells(row)) for row in rows_of(verdicts)]
     return "\n".join([*lines, ""])
 
 
 def _markdown_row(row: Sequence[str]) -> str:
-    plain = (" ".join(cell.split()) for cell in row)
-    escaped = (
-        html.escape(cell, quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
-        .replace("_", "\\_").replace("[", "\\[") for cell in plain
-    )  # fmt: skip
+    plain = (html.escape(" ".join(cell.split()), quote=False) for cell in row)
+    escaped = (re.sub(r"([\\|*_[])", r"\\\1", cell) for cell in plain)
     return f"| {' | '.join(escaped)} |"
 
 
 def to_latex_table(verdicts: pd.DataFrame) -> str:
     """A LaTeX table that breaks over pages, with the columns of the paper's own tables."""
-    rows = [cells(row) for row in verdicts.itertuples(index=False)]
+    rows = [cells(row) for row in rows_of(verdicts)]
     columns = "L{3cm}L{1.6cm}L{1.8cm}L{2.6cm}L{1cm}lL{4.8cm}"
     return to_latex(Table("claims", columns, HEAD, rows), f"{counts(verdicts)}.")
 
@@ -172,7 +156,7 @@ def to_html(verdicts: pd.DataFrame) -> str:
     """One static page without a script, well-formed XML, every text escaped."""
     heading, said = html.escape(title(verdicts)), html.escape(counts(verdicts))
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in HEAD)
-    body = "\n".join(_html_row(row) for row in verdicts.itertuples(index=False))
+    body = "\n".join(_html_row(row) for row in rows_of(verdicts))
     return (
         '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n'
         f'<head><meta charset="utf-8"/><title>{heading}</title><style>{STYLE}</style></head>\n'

@@ -6,41 +6,43 @@ tested is counted under its reason. The rows themselves stand in the paper's app
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from parity.claims import terms
 from parity.claims.defects import Defect
-from parity.core.wording import counted, listed
-from parity.report.tables import defects as arithmetic
+from parity.claims.registration import AFTER, AMENDED, BEFORE
+from parity.core.wording import RATIO, counted, listed
 from parity.report.tables import table
 from parity.report.tables.table import Table
 from parity.report.text import formatting
+from parity.report.view import rows_of
 
-NOT_TESTED = "not-tested"
 # What is said first is what says most; each for one claim and for several.
 ENDED = {
-    "contradicted": ("is contradicted", "are contradicted"),
-    "differs": ("differs", "differ"),
-    "supported": ("is supported", "are supported"),
-    "order-ok": ("is of the published order", "are of the published order"),
-    "inconclusive": ("is inconclusive", "are inconclusive"),
-    NOT_TESTED: ("was not tested", "were not tested"),
+    terms.CONTRADICTED: ("is contradicted", "are contradicted"),
+    terms.DIFFERS: ("differs", "differ"),
+    terms.SUPPORTED: ("is supported", "are supported"),
+    terms.ORDER_OK: ("is of the published order", "are of the published order"),
+    terms.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
+    terms.NOT_TESTED: ("was not tested", "were not tested"),
 }
 ORDER = tuple(ENDED)
 REGISTERED = {
-    "before-data": "The rules of all claims were registered before the data.",
-    "after-data": "The rules of these claims were registered after the data were measured; only "
+    BEFORE: "The rules of all claims were registered before the data.",
+    AFTER: "The rules of these claims were registered after the data were measured; only "
     "the margins that the study's own plan holds were fixed before.",
-    "amended": "Some rules were amended after they had been registered; the appendix marks them.",
+    AMENDED: "Some rules were amended after they had been registered; the appendix marks them.",
 }
+Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
 
 
 def write(
     verdicts: pd.DataFrame,
-    studies: Mapping[str, Mapping[str, Any]],
+    studies: Studies,
     checked: Sequence[Defect],
     folder: Path,
 ) -> None:
@@ -48,17 +50,16 @@ def write(
 
     Args:
         verdicts: `parity.claims.tables.VERDICTS`.
-        studies: title, authors, venue and year of each study, by its key.
         checked: statements that arithmetic can check, of `parity.claims.defects`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "claims.tex").write_text(sections(verdicts, studies), encoding="utf-8")
     (folder / "discussion.tex").write_text(discussion(checked, studies), encoding="utf-8")
     table.write(register(verdicts), folder)
-    table.write(arithmetic.table(checked, titles(studies)), folder)
+    table.write(defects(checked, titles(studies)), folder)
 
 
-def titles(studies: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def titles(studies: Studies) -> dict[str, str]:
     """How the paper calls each study: first author and year."""
     return {
         study: f"{facts['authors'].split(',')[0]} et al. {facts['year']}"
@@ -66,7 +67,7 @@ def titles(studies: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def sections(verdicts: pd.DataFrame, studies: Mapping[str, Mapping[str, Any]]) -> str:
+def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
     """LaTeX: how the claims were registered, and one subsection for each study."""
     kinds = [kind for kind in REGISTERED if kind in set(verdicts["registration"])]
     said = [formatting.latex(" ".join([counts(verdicts), *(REGISTERED[kind] for kind in kinds)]))]
@@ -79,19 +80,19 @@ def sections(verdicts: pd.DataFrame, studies: Mapping[str, Mapping[str, Any]]) -
 
 def counts(verdicts: pd.DataFrame) -> str:
     """How many claims there are and how they ended, in a sentence."""
-    found = verdicts["verdict"].value_counts()
+    claims = verdicts["verdict"].value_counts()
     ended = [
-        f"{found[verdict]} {one if found[verdict] == 1 else many}"
+        f"{claims[verdict]} {one if claims[verdict] == 1 else many}"
         for verdict, (one, many) in ENDED.items()
-        if verdict in found
+        if verdict in claims
     ]
     return f"Of {counted(len(verdicts), 'claim')} {listed(ended)}."
 
 
 def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
     title = formatting.latex(f"{facts['authors']}, {facts['venue']} {facts['year']}")
-    tested = verdicts[verdicts["verdict"] != NOT_TESTED]
-    ranked = sorted(tested.itertuples(index=False), key=lambda row: ORDER.index(row.verdict))
+    tested = rows_of(verdicts[verdicts["verdict"] != terms.NOT_TESTED])
+    ranked = sorted(tested, key=lambda row: ORDER.index(row.verdict))
     lines = [rf"\subsection{{{title}}}", formatting.latex(counts(verdicts))]
     lines += [_finding(row) for row in ranked]
     if said := untested(verdicts):
@@ -105,13 +106,9 @@ def _finding(row: Any) -> str:
 
 
 def finding(row: Any) -> str:
-    """What one verdict says: the claim, our number, what it rests on, and why it ended so.
-
-    Args:
-        row: a named tuple of the verdicts.
-    """
+    """What a row of the verdicts says: claim, our number, what it rests on, why it ended so."""
     claim = f"{_bare(row.statement)} ({row.where}; {_bare(row.published)})."
-    amended = "This rule was amended." if row.registration == "amended" else ""
+    amended = "This rule was amended." if row.registration == AMENDED else ""
     said = (claim, f"Here: {measured(row)}.", _ended(row.reason), _ended(row.proxy), amended)
     return " ".join(filter(None, said))
 
@@ -120,7 +117,7 @@ def measured(row: Any) -> str:
     """Estimate, interval, unit, margin, blocks and A/A pair of a verdict, as far as it has them."""
     if row.estimate is None or pd.isna(row.estimate):
         return "no number of its own"
-    ratio = row.unit == "ratio"
+    ratio = row.unit == RATIO
     figures = [
         formatting.number(value) if ratio else formatting.significant(value)
         for value in (row.estimate, row.low95, row.high95)
@@ -137,10 +134,10 @@ def measured(row: Any) -> str:
 
 def untested(verdicts: pd.DataFrame) -> list[str]:
     """One sentence for each reason for which claims were not tested, the commonest first."""
-    rows = verdicts[verdicts["verdict"] == NOT_TESTED]
+    reasons = verdicts.loc[verdicts["verdict"] == terms.NOT_TESTED, "reason"]
     return [
-        f"{counted(int(count), 'claim')}: {_ended(reason)}"
-        for reason, count in rows["reason"].value_counts(sort=True).items()
+        f"{counted(count, 'claim')}: {_ended(str(reason))}"
+        for reason, count in reasons.value_counts().items()
     ]
 
 
@@ -150,17 +147,27 @@ def register(verdicts: pd.DataFrame) -> Table:
         (
             row.claim,
             row.kind,
-            row.verdict + (" (amended)" if row.registration == "amended" else ""),
+            row.verdict + (" (amended)" if row.registration == AMENDED else ""),
             "–" if pd.isna(row.estimate) else measured(row),
             row.reason,
         )
-        for row in verdicts.itertuples(index=False)
+        for row in rows_of(verdicts)
     ]
     head = ("claim", "kind", "verdict", "here", "reason")
     return Table("claims-register", "L{3.4cm}lL{1.8cm}L{3.6cm}L{5.4cm}", head, rows)
 
 
-def discussion(checked: Iterable[Defect], studies: Mapping[str, Mapping[str, Any]]) -> str:
+def defects(checked: Sequence[Defect], studies: Mapping[str, str]) -> Table:
+    """Each statement that arithmetic can check, with what comes out; studies by their titles."""
+    rows = [
+        (studies[each.study], each.place, each.says, each.gives, "yes" if each.holds else "no")
+        for each in checked
+    ]
+    head = ("study", "place", "stated", "by arithmetic", "agrees")
+    return Table("defects", r"lL{2cm}L{4cm}L{4cm}l", head, rows)
+
+
+def discussion(checked: Sequence[Defect], studies: Studies) -> str:
     """LaTeX: the published statements that arithmetic does not bear out, study by study."""
     by_study: dict[str, list[str]] = {}
     for each in checked:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Collection
+from typing import Protocol
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
@@ -33,6 +34,31 @@ _LATEX = {
 }
 
 
+class DecidedRow(Protocol):
+    """A row of the analysis with an estimate, and what was decided of it.
+
+    Attributes:
+        kind: ratio or difference; only of a difference `unit` is asked.
+        identity: a word of `parity.analysis.identity`.
+    """
+
+    arm: str
+    metric: str
+    kind: str
+    unit: str
+    margin: float
+    blocks: int
+    estimate: float
+    low95: float
+    high95: float
+    low90: float
+    high90: float
+    smallest_margin: float
+    outcome: str
+    reason: str
+    identity: str
+
+
 def latex(text: str) -> str:
     """Text with every character that LaTeX would take for a command escaped."""
     return "".join(_LATEX.get(character, character) for character in text)
@@ -50,33 +76,40 @@ def benchmark_title(plan: Plan, benchmark: str) -> str:
 
 def case_levels(plan: Plan, case: str) -> str:
     """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
-    entry = {entry["case"]: entry for entry in plan.cases}[case]
-    levels = [level for level in case.removeprefix(entry["benchmark"]).split("-") if level]
-    if "nodes" in entry["parameters"]:
-        levels[:1] = _allocation(plan, entry)
+    planned = plan.case(case)
+    levels = [level for level in case.removeprefix(planned.benchmark).split("-") if level]
+    if planned.is_placed:
+        levels[:1] = _allocation(plan, planned)
     return ", ".join(SPELT.get(level, level) for level in levels)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
     """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
-    others = (c for c in plan.cases if c["benchmark"] == case["benchmark"])
-    placed = {(c["parameters"]["nodes"], c["parameters"]["ranks"]) for c in others}
-    nodes, ranks = case["parameters"]["nodes"], case["parameters"]["ranks"]
+    placed = {
+        (other.nodes, other.parameters["ranks"])
+        for other in plan.cases
+        if other.benchmark == case.benchmark
+    }
+    nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
     return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
 
 
+def span(counts: Collection[int]) -> str:
+    """The smallest and the largest of some counts: `29 to 30`, or `30` if they are alike."""
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def case_title(plan: Plan, case: str) -> str:
     """How figures and tables call a case: the benchmark's title and its levels."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
-    title, levels = plan.benchmark_titles[benchmark], case_levels(plan, case)
+    title, levels = plan.benchmark_titles[plan.case(case).benchmark], case_levels(plan, case)
     return f"{title}: {levels}" if levels else title
 
 
 def subject(plan: Plan, case: str, label: str) -> str:
     """Case and quantity in one; the benchmark is left out where the quantity names it again."""
-    benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
-    if plan.benchmark_titles[benchmark].lower() not in label.lower():
+    if plan.benchmark_titles[plan.case(case).benchmark].lower() not in label.lower():
         return f"{case_title(plan, case)}, {label}"
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
@@ -112,11 +145,10 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def size(count: int) -> str:
     """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
-    unit, divisor = next(
-        (pair for pair in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)) if count >= pair[1]),
-        ("B", 1),
-    )
-    return f"{significant(count / divisor)} {unit}"
+    for unit, divisor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= divisor:
+            return f"{significant(count / divisor)} {unit}"
+    return f"{significant(count)} B"
 
 
 def period(began: str, ended: str) -> str:
@@ -145,7 +177,7 @@ def margin(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"±{percent(value)}"
 
 
-def estimate(row: Any) -> str:
+def estimate(row: DecidedRow) -> str:
     """Estimate and 95 % interval of a comparison: a ratio, or a signed difference."""
     if row.blocks == 0:
         return "–"
@@ -162,12 +194,12 @@ def estimate(row: Any) -> str:
     return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
 
 
-def unit_of(row: Any) -> str:
+def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
     return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
 
 
-def outcome(row: Any) -> str:
+def outcome(row: DecidedRow) -> str:
     """The outcome of a comparison in words, with what qualifies it."""
     text = {
         outcomes.EQUIVALENT: "equivalent",
@@ -184,12 +216,12 @@ def outcome(row: Any) -> str:
     return text
 
 
-def is_confounded(row: Any) -> bool:
+def is_confounded(row: DecidedRow) -> bool:
     """Whether binary or libraries differ between the two sides of a comparison."""
     return row.identity in CONFOUNDED
 
 
-def identity_note(row: Any) -> str:
+def identity_note(row: DecidedRow) -> str:
     """What must be said about the binaries of a comparison; empty if they are the same."""
     if is_confounded(row):
         return f"confounded: {row.identity}"

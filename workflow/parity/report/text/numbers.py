@@ -29,7 +29,7 @@ def values(view: View) -> dict[str, str]:
 def _design(view: View) -> dict[str, str]:
     """What the study planned."""
     plan = view.plan
-    margins = sorted({case["margin"] for case in plan.cases if case["margin"] is not None})
+    margins = sorted({case.margin for case in plan.cases if case.margin is not None})
     notes = {formatting.benchmark_title(plan, name): n for name, n in plan.benchmark_notes.items()}
     return {
         "title": plan.title,
@@ -41,8 +41,8 @@ def _design(view: View) -> dict[str, str]:
         "arms": str(len(plan.arms)),
         "arm-list": listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
-        "control": formatting.arm_title(plan, view.dataset.double),
-        "margins": listed([formatting.margin(m) for m in margins]) or "none",
+        "control": formatting.arm_title(plan, plan.double),
+        "margins": listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "declared": sentences.declared(view),
     }

@@ -9,15 +9,14 @@ gave stands in the tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from parity.analysis import outcomes
 from parity.core.wording import listed
 from parity.report.figures.figure_spec import FigureSpec
 from parity.report.text import contrasts, formatting
-from parity.report.view import View
+from parity.report.view import ComparedRow, View, rows_of
 
-Rows = Sequence[Any]
+Rows = Sequence[ComparedRow]
 ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
 
 
@@ -37,10 +36,10 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 
 def of_comparison(view: View, case: str, metric: str) -> str:
     """What one case and metric say about every arm of the plan that was tested."""
-    found = view.comparisons(case, metric)
-    rows = [found[arm] for arm in view.arms if arm in found]
+    by_arm = view.comparisons(case, metric)
+    rows = [by_arm[arm] for arm in view.arms if arm in by_arm]
     others = [row for row in rows if not row.control]
-    first = next(iter(found.values()))
+    first = next(iter(by_arm.values()))
     ratio = first.kind == "ratio"
     label = formatting.quantity(metric, first.unit).label
     margin = f"margin {formatting.margin(first.margin)}" if ratio else "no margin was set"
@@ -68,9 +67,7 @@ def _ratios(view: View, rows: Rows) -> list[str]:
         for one, many, what, group in decided
         if group
     ]
-    undecided = [row for row in rows if row.outcome == outcomes.INCONCLUSIVE]
-    for reason in sorted({row.reason for row in undecided}):
-        group = [row for row in undecided if row.reason == reason]
+    for reason, group in _by_reason(rows, outcomes.INCONCLUSIVE):
         why = f" ({reason})" if reason else f", and {_would_pass(group)}"
         said.append(
             f"{_who(view, group, rows)} {_are(group)} inconclusive over {_blocks(group)}; "
@@ -113,35 +110,37 @@ def _would_pass(group: Rows) -> str:
     )
 
 
-def _ends(group: Rows, key: Callable[[Any], float]) -> tuple[Any, Any]:
+def _ends(group: Rows, key: Callable[[ComparedRow], float]) -> tuple[ComparedRow, ComparedRow]:
     return min(group, key=key), max(group, key=key)
 
 
 def _differences(view: View, rows: Rows) -> list[str]:
     """Smallest and largest difference; no claim is attached to either."""
-    found = [row for row in rows if row.blocks > 1]
-    if not found:
+    several = [row for row in rows if row.blocks > 1]
+    if not several:
         return []
     said = [
         f"{formatting.estimate(row)} {formatting.unit_of(row)} with {_names(view, [row])}"
-        for row in dict.fromkeys(_ends(found, lambda row: row.estimate))
+        for row in dict.fromkeys(_ends(several, lambda row: row.estimate))
     ]
     verb = "is" if len(said) == 1 else "ranges from"
     between = " to ".join(said)
-    return [f"The mean difference to {_reference(view)} {verb} {between}, over {_blocks(found)}."]
+    return [f"The mean difference to {_reference(view)} {verb} {between}, over {_blocks(several)}."]
 
 
 def _too_few(view: View, rows: Rows) -> list[str]:
     """Arms with fewer than two pairs, by reason."""
-    few = [row for row in rows if row.outcome == outcomes.TOO_FEW_BLOCKS]
-    groups = [
-        (reason, [row for row in few if row.reason == reason])
-        for reason in sorted({row.reason for row in few})
-    ]
     return [
         f"{_names(view, group)} {'has' if len(group) == 1 else 'have'} too few blocks ({reason})."
-        for reason, group in groups
+        for reason, group in _by_reason(rows, outcomes.TOO_FEW_BLOCKS)
     ]
+
+
+def _by_reason(rows: Rows, outcome: str) -> list[tuple[str, Rows]]:
+    """The rows of one outcome, grouped by its reason."""
+    ended = [row for row in rows if row.outcome == outcome]
+    reasons = sorted({row.reason for row in ended})
+    return [(reason, [row for row in ended if row.reason == reason]) for reason in reasons]
 
 
 def _not_tested(view: View, shown: Sequence[tuple[str, str]]) -> str:
@@ -171,39 +170,37 @@ def _control(rows: Rows) -> str:
 
 
 def _blocks(rows: Rows) -> str:
-    counts = sorted({row.blocks for row in rows})
-    span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    return f"{span} block{'' if counts == [1] else 's'}"
+    counts = [row.blocks for row in rows]
+    return f"{formatting.span(counts)} block{'' if max(counts) == 1 else 's'}"
 
 
 def _are(rows: Rows) -> str:
     return "is" if len(rows) == 1 else "are"
 
 
-def _name(view: View, row: Any) -> str:
+def _name(view: View, row: ComparedRow) -> str:
     return formatting.arm_title(view.plan, row.arm)
 
 
 def _names(view: View, rows: Rows) -> str:
-    return listed(
-        [_name(view, row) + " (confounded)" * formatting.is_confounded(row) for row in rows]
-    )
+    odd = [" (confounded)" if formatting.is_confounded(row) else "" for row in rows]
+    return listed([_name(view, row) + note for row, note in zip(rows, odd, strict=True)])
 
 
 def abstract(view: View) -> str:
     """The study's answer in counts of outcomes over all planned ratios."""
-    found = view.analysis.comparisons
-    found = found[(found["kind"] == "ratio") & found["planned"] & ~found["control"]]
-    rows = list(found.itertuples(index=False))
+    compared = view.analysis.comparisons
+    of_arms = (compared["kind"] == "ratio") & compared["planned"] & ~compared["control"]
+    rows = rows_of(compared[of_arms])
     measured = [row for row in rows if row.blocks]
     untested = len(rows) - len(measured)
     if not rows:
         return "No comparison of this dataset has a margin."
     if not measured:
         return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
-    said = [_counts(view, measured), _fixed(view, measured)]
     more = "comparison" if untested == 1 else "comparisons"
-    said += [f"{untested} more {more} could not be tested."] if untested else []
+    left_out = f"{untested} more {more} could not be tested." if untested else ""
+    said = (_counts(view, measured), _fixed(view, measured), left_out)
     return " ".join(filter(None, said))
 
 
@@ -239,7 +236,7 @@ def _fixed(view: View, measured: Rows) -> str:
 def design(view: View) -> str:
     """How many blocks and cases the plan has, and which of them belong together."""
     cases = view.plan.cases
-    nodes = sorted({case["parameters"].get("nodes", 1) for case in cases})
+    nodes = sorted({case.nodes for case in cases})
     if len(nodes) == 1:
         return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
     counts = listed([str(count) for count in nodes])
@@ -265,17 +262,14 @@ def declared(view: View) -> str:
     """What the study declares and does not run; empty if there is nothing."""
     plan = view.plan
     names = [
-        formatting.arm_title(plan, entry["arm"])
-        if "arm" in entry
-        else formatting.benchmark_title(plan, entry["benchmark"])
-        for entry in plan.not_tested
+        formatting.arm_title(plan, each.arm)
+        if each.arm
+        else formatting.benchmark_title(plan, each.benchmark)
+        for each in plan.not_tested
     ]
     names = list(dict.fromkeys(names))
-    return f"The study declares {listed(names)} and does not run {_it(names)}." if names else ""
-
-
-def _it(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
+    them = "it" if len(names) == 1 else "them"
+    return f"The study declares {listed(names)} and does not run {them}." if names else ""
 
 
 def _reference(view: View) -> str:

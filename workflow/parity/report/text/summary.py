@@ -1,18 +1,69 @@
-"""A page of plain text for the terminal: the plan, the ledger, the A/A pair."""
+"""Pages of plain text for the terminal: a dataset, and a fresh one beside an archived one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import pandas as pd
+
+from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
+from parity.report.origin import Origin
 from parity.report.text import formatting, sentences
-from parity.report.view import View
+from parity.report.view import View, rows_of
+
+STAGES = ["planned", "ran", "parsed", "valid", "analysed", "attempts"]
+AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "predicted", "fresh/archived", "")
 
 
 def summary(view: View) -> str:
     """What was planned, how far the runs came, and what the A/A pair gives."""
     parts = [_plan(view), _ledger(view), _control(view), _exclusions(view)]
-    parts.append(sentences.abstract(view))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join([*parts, sentences.abstract(view)]) + "\n"
+
+
+def _plan(view: View) -> str:
+    plan = view.plan
+    cases = ", ".join(f"{case.name} {formatting.margin(case.margin)}" for case in plan.cases)
+    note = f"\n  {', '.join(view.origin.systems)}: {view.origin.note}" if view.origin.note else ""
+    return (
+        f"Plan {plan.campaign}: {plan.title}\n"
+        f"  {view.blocks} blocks, seed {plan.seed}, {len(plan.cases)} cases, "
+        f"{len(plan.arms)} arms\n"
+        f"  arms:  {', '.join(plan.arms)}\n"
+        f"  cases: {cases}{note}"
+    )
+
+
+def _ledger(view: View) -> str:
+    by_arm = view.analysis.ledger.groupby("arm")[STAGES].sum()
+    rows = [["arm", *STAGES]]
+    rows += [[arm, *map(str, by_arm.loc[arm])] for arm in view.plan.arms if arm in by_arm.index]
+    rows.append(["total", *map(str, by_arm.sum())])
+    losses = view.analysis.losses
+    lost = losses[losses["runs"] > 0].groupby("reason")["runs"].sum()
+    reasons = "\n".join(f"  {count} × {reason}" for reason, count in lost.items())
+    return "Ledger\n" + aligned(rows) + (f"\nNot analysed\n{reasons}" if reasons else "")
+
+
+def _control(view: View) -> str:
+    compared = view.analysis.comparisons
+    rows = [
+        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row), formatting.unit_of(row),
+         formatting.outcome(row))
+        for row in rows_of(compared[compared["control"] & compared["planned"]])
+    ]  # fmt: skip
+    head = f"A/A pair: {view.plan.double} against {view.plan.reference}, 95 % interval"
+    return head + "\n" + (aligned(rows) if rows else "  not planned")
+
+
+def _exclusions(view: View) -> str:
+    lines = [
+        f"  {row.block} {row.run}: {row.reason} ({row.who}, {row.date})"
+        + ("" if row.applied else " - not in this dataset")
+        for row in rows_of(view.analysis.exclusions)
+    ]
+    return "\n".join(["Exclusions", *lines]) if lines else "Exclusions: none"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -29,52 +80,61 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _plan(view: View) -> str:
-    plan = view.plan
-    margins = {c["case"]: formatting.margin(c["margin"]) for c in plan.cases}
-    cases = ", ".join(f"{case} {margin}" for case, margin in margins.items())
-    note = f"\n  {', '.join(view.origin.systems)}: {view.origin.note}" if view.origin.note else ""
+def agreement(agreed: Agreement, origins: Sequence[Origin]) -> str:
+    """A fresh dataset beside an archived one: each comparison, the count, what was left out.
+
+    Args:
+        origins: of the fresh and of the archived dataset.
+    """
+    names = ((agreed.fresh, "fresh"), (agreed.archive, "archived"))
+    head = [
+        f"{word}: {name}, {', '.join(origin.systems)}{'. ' if origin.note else ''}{origin.note}"
+        for (name, word), origin in zip(names, origins, strict=True)
+    ]
+    rows = [_side_by_side(row) for row in rows_of(agreed.table) if row.outcome != NOT_COMPARED]
+    body = aligned([AGREEMENT, *rows]) if rows else "  nothing to compare"
+    return "\n".join([*head, body, f"  {came_true(agreed.count)}", *_left_out(agreed.table)]) + "\n"
+
+
+def _side_by_side(row: Any) -> tuple[str, ...]:
+    number = formatting.number
     return (
-        f"Plan {plan['campaign']}: {plan['title']}\n"
-        f"  {view.blocks} blocks, seed {plan['seed']}, {len(plan['cases'])} cases, "
-        f"{len(plan['arms'])} arms\n"
-        f"  arms:  {', '.join(plan['arms'])}\n"
-        f"  cases: {cases}{note}"
+        row.case,
+        row.metric,
+        f"{row.arm}{' (A/A)' if row.control else ''}",
+        f"{row.fresh_blocks}/{row.archive_blocks}",
+        number(row.fresh_ratio),
+        number(row.archive_ratio),
+        f"[{number(row.predicted_low95)}, {number(row.predicted_high95)}]",
+        f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
+        f"{row.outcome}{'' if row.counted else '*'}",
     )
 
 
-def _ledger(view: View) -> str:
-    columns = ["planned", "ran", "parsed", "valid", "analysed", "attempts"]
-    by_arm = view.analysis.ledger.groupby("arm")[columns].sum()
-    rows = [["arm", *columns]]
-    rows += [[arm, *map(str, by_arm.loc[arm])] for arm in view.plan.arms if arm in by_arm.index]
-    rows.append(["total", *map(str, by_arm.sum())])
-    losses = view.analysis.losses
-    lost = losses[losses["runs"] > 0].groupby("reason")["runs"].sum()
-    reasons = "\n".join(f"  {count} × {reason}" for reason, count in lost.items())
-    return "Ledger\n" + aligned(rows) + (f"\nNot analysed\n{reasons}" if reasons else "")
+def came_true(count: Count) -> str:
+    """How many predictions came true, and how many should."""
+    if not count.compared:
+        return "nothing could be compared that counts"
+    low, high = count.independent
+    return (
+        f"{count.inside} of {count.compared} fresh ratios lie where the archive predicts them; "
+        f"expected {count.expected:.1f} ({low} to {high}; {count.sharing[0]} to "
+        f"{count.sharing[1]} as arms share their reference)"
+    )
 
 
-def _control(view: View) -> str:
-    found = view.analysis.comparisons
-    found = found[found["control"] & found["planned"]]
-    rows = [
-        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row), formatting.unit_of(row),
-         formatting.outcome(row))
-        for row in found.itertuples(index=False)
-    ]  # fmt: skip
-    pair = f"{view.dataset.double} against {view.plan['reference']}"
-    head = f"A/A pair: {pair}, 95 % interval"
-    return head + "\n" + (aligned(rows) if rows else "  not planned")
+def _left_out(table: pd.DataFrame) -> list[str]:
+    """What is not counted (marked *) or not compared, by reason."""
+    lines, arms = [], table["arm"].nunique()
+    for word, is_compared in (("* not counted", True), ("not compared", False)):
+        rows = table[((table["outcome"] != NOT_COMPARED) == is_compared) & (table["reason"] != "")]
+        for reason, of_reason in rows.groupby("reason"):
+            lines.append(f"  {word}: {_named(of_reason, arms)}: {reason}")
+    return lines
 
 
-def _exclusions(view: View) -> str:
-    found = view.analysis.exclusions
-    if not len(found):
-        return "Exclusions: none"
-    lines = [
-        f"  {row.block} {row.run}: {row.reason} ({row.who}, {row.date})"
-        + ("" if row.applied else " - not in this dataset")
-        for row in found.itertuples(index=False)
-    ]
-    return "\n".join(["Exclusions", *lines])
+def _named(rows: pd.DataFrame, all_arms: int) -> str:
+    """Cases and metrics of some rows, with the arms if these are not nearly all."""
+    several = ", ".join(dict.fromkeys(rows["case"] + " " + rows["metric"]))
+    arms = sorted(set(rows["arm"]))
+    return several if len(arms) > all_arms / 2 else f"{', '.join(arms)} in {several}"

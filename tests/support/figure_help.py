@@ -1,0 +1,53 @@
+"""What the tests of figures share: all of a view's figures, and what can be read in them."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from parity.report.figures import figures, forest, specs
+from parity.report.view import View
+
+
+def texts(figure: plt.Figure) -> str:
+    """All words in a figure."""
+    return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
+
+
+def boxes(texts: Iterable[Text]) -> list[Bbox]:
+    """Where words stand, in pixels; without those that are empty or hidden."""
+    return [t.get_window_extent() for t in texts if t.get_text() and t.get_visible()]
+
+
+def drawn(view: View) -> dict[str, Figure]:
+    """All figures, laid out."""
+    made = {s.name: figures.draw(view, s) for s in specs.FIGURES if view.shown(s)}
+    made[specs.OVERVIEW] = forest.draw(view)
+    for figure in made.values():
+        figure.canvas.draw()
+    return made
+
+
+def words_apart(figure: Figure) -> bool:
+    """Whether no word is cut and no tick label covers another."""
+    ticks = {axes: axes.get_xticklabels() for axes in figure.axes}
+    page = figure.bbox.padded(1)
+    # A tick beyond the axis keeps its label and is not drawn.
+    beyond = {
+        label
+        for axes in figure.axes
+        for label in axes.get_yticklabels()
+        if not min(axes.get_ylim()) <= label.get_position()[1] <= max(axes.get_ylim())
+    }
+    for box in boxes(set(figure.findobj(Text)).difference(beyond, *ticks.values())):
+        if not (page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1)):
+            return False
+    for axes, labels in ticks.items():
+        shown = [b for b in boxes(labels) if axes.bbox.padded(1).containsx((b.x0 + b.x1) / 2)]
+        shown.sort(key=lambda box: box.x0)
+        if any(one.x1 >= two.x0 for one, two in pairwise(shown)):
+            return False
+    return True
