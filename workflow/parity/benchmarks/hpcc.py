@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
-from parity.benchmarks.hpcc_output import process_grid, read_metrics
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.hpcc_output import HPL, METRICS, process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import total
+from parity.benchmarks.reading import never_raises
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
 from parity.core.availability import Presence
 from parity.core.spack_paths import DISTRIBUTION
@@ -108,7 +109,36 @@ class HpcChallenge(Benchmark):
         },
     }
     allocations = "optional"
-    primary = ("hpl",)
+    metrics = METRICS
+    primary = (HPL.metric,)
+    figures = (
+        FigureSpec(
+            "hpl",
+            (HPL,),
+            "Dense linear algebra",
+            "Rate of High Performance Linpack inside the HPC Challenge suite. With a small matrix "
+            "HPL itself takes a fraction of a second, so start and clock weigh more than in a "
+            "real run; the appendix on cases gives its order. Left: deviation from the median of "
+            "the reference.",
+            order=20,
+            relative=True,
+            placed=False,
+        ),
+        FigureSpec(
+            "scaling",
+            (HPL,),
+            "Dense linear algebra over nodes",
+            "Rate of High Performance Linpack inside the HPC Challenge suite against the number "
+            "of nodes, in per cent of the reference's median at the same case, in the manner of "
+            "Figs. 3 and 4 of Torrez et al. (2019), which show HPCG: the two programs are not "
+            "comparable. The matrix is the same at every number of nodes, so the work of a rank "
+            "shrinks, while HPCG's grew with the nodes.",
+            finding="Linear algebra over nodes",
+            order=30,
+            placed=True,
+            form=Form.NODES,
+        ),
+    )
     note = (
         "With a small matrix HPL itself takes a fraction of a second, so start and clock weigh "
         "more than in a real run. hpcc derives the arrays of its STREAM test from N; they are "
@@ -134,7 +164,7 @@ class HpcChallenge(Benchmark):
         if "ranks" not in parameters:
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
-            return Program(words, cpus, openmpi.INSIDE | _ONE_THREAD, files, collect)
+            return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, collect)
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
             argv=self.binaries[:1],
@@ -146,7 +176,7 @@ class HpcChallenge(Benchmark):
             nodes=nodes,
         )
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """All numbers of hpcc's summary; valid if each of its own checks passed.
 

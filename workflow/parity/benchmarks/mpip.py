@@ -15,15 +15,17 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.benchmarks import npb, openmpi, spack
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,
     collected,
     finite,
-    found,
+    never_raises,
     positive,
     require_complete,
-    total,
+    search_text,
 )
 from parity.core.availability import Presence
 
@@ -41,6 +43,12 @@ _RULE = "-" * 75
 _OPTIONS = "-c -d"
 
 
+APPLICATION = Quantity("application", "own work", "s", "lower")
+MPI = Quantity("mpi", "time in MPI", "s", "lower")
+INIT = Quantity("init", "start, init, end", "s", "lower", clock="external")
+MPI_PART = Quantity("mpi_part", "mpi part", "1")
+
+
 def read_times(text: str, ranks: int) -> tuple[float, float]:
     """Seconds between MPI_Init and MPI_Finalize, and those of them in MPI: means of all ranks.
 
@@ -49,8 +57,8 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     """
     require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}\n")
     both = r" +([0-9.]+ +[0-9.]+)"
-    mean = found(rf"^Mean{both}$", text, "mean of the ranks").split()
-    everything = found(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
+    mean = search_text(rf"^Mean{both}$", text, "mean of the ranks").split()
+    everything = search_text(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
     program, mpi = positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
     # The report does not say of how many ranks it is; both are rounded to microseconds.
     if abs(positive(everything[0], "AppTime") - ranks * program) > 1e-6 * (ranks + 1):
@@ -73,8 +81,21 @@ class MpiTime(Benchmark):
     parameters: ClassVar = npb.PARAMETERS
     allocations = "required"
     starts_ranks_inside = True
-    primary = ("application", "mpi", "init")
-    differences = ("mpi", "init")
+    metrics = (APPLICATION, MPI, INIT, MPI_PART)
+    primary = (APPLICATION.metric, MPI.metric, INIT.metric)
+    differences = (MPI.metric, INIT.metric)
+    figures = (
+        FigureSpec(
+            "mpi-time",
+            (APPLICATION, MPI, INIT),
+            "Where the time of an MPI program goes",
+            "Time of an NPB kernel in its own code, in MPI, and before and after both, means of "
+            "all ranks by mpiP, which costs time itself: these runs are compared with nothing but "
+            "each other.",
+            finding="Time in MPI",
+            order=170,
+        ),
+    )
     note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."
 
     def probe(self) -> Presence:
@@ -92,7 +113,7 @@ class MpiTime(Benchmark):
         argv = (*preload, *npb.kernel_words(parameters, self.toolchain))
         return openmpi.program(argv, parameters, node, self.name, {}, (_REPORT,))
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """The three parts of the outer clock; valid if kernel and report are."""
         lines = outputs.stdout.splitlines(keepends=True)
@@ -106,10 +127,10 @@ class MpiTime(Benchmark):
         return Parsed(
             valid=True,
             metrics=(
-                Metric("application", program - mpi, "s", "lower"),
-                Metric("mpi", mpi, "s", "lower"),
-                Metric("init", wall - program, "s", "lower", clock="external"),
-                Metric("mpi_part", mpi / program, "1", "neither"),
+                APPLICATION.measured(program - mpi),
+                MPI.measured(mpi),
+                INIT.measured(wall - program),
+                MPI_PART.measured(mpi / program),
             ),
         )
 

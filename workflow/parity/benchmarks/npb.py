@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,
     finite,
-    found,
+    never_raises,
     positive,
     require_complete,
     require_equal,
-    total,
+    search_text,
 )
 from parity.core.availability import Presence
 from parity.core.errors import UserError
@@ -32,6 +34,9 @@ PACKAGES = (
         " fflags=-fallow-argument-mismatch",
     ),
 )
+
+RATE = Quantity("rate", "rate", "Mop/s", "higher")
+TIME = Quantity("time", "computing time", "s", "lower")
 
 FACTORS: Mapping[str, tuple[str, ...]] = {"kernel": KERNELS}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -95,7 +100,7 @@ def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
         require_equal(_value(text, key), expected, key)
     rate = positive(_value(text, "Mop/s total"), "Mop/s total")
     time = finite(_value(text, "Time in seconds"), "time")
-    return (Metric("rate", rate, "Mop/s", "higher"), Metric("time", time, "s", "lower"))
+    return (RATE.measured(rate), TIME.measured(time))
 
 
 def _require_line(text: str, line: str) -> None:
@@ -104,7 +109,7 @@ def _require_line(text: str, line: str) -> None:
 
 
 def _value(text: str, key: str) -> str:
-    return found(rf"^ {key} += +(\S+) *$", text, key)
+    return search_text(rf"^ {key} += +(\S+) *$", text, key)
 
 
 class Npb(Benchmark):
@@ -121,7 +126,17 @@ class Npb(Benchmark):
     parameters: ClassVar = PARAMETERS
     allocations = "required"
     starts_ranks_inside = True
-    primary = ("rate",)
+    metrics = (RATE, TIME)
+    primary = (RATE.metric,)
+    figures = (
+        FigureSpec(
+            "npb",
+            (RATE,),
+            "NAS Parallel Benchmarks",
+            "Rate that each kernel of NPB 3.4 reports for a solution that it has verified.",
+            order=150,
+        ),
+    )
     note = "Version 3.4, MPI. Class S takes a fraction of a second and is for tests only."
 
     def probe(self) -> Presence:
@@ -138,7 +153,7 @@ class Npb(Benchmark):
         words = kernel_words(parameters, self.toolchain)
         return openmpi.program(words, parameters, node, self.name, {})
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Rate and time; valid if the kernel verified its result."""
         return Parsed(valid=True, metrics=kernel_metrics(outputs))

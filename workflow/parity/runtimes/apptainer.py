@@ -12,7 +12,7 @@ from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.apptainer_install import PREFIX, install
 from parity.runtimes.charliecloud import no_fuse
-from parity.runtimes.model import HOSTS, Arm, Launch
+from parity.runtimes.model import HOSTS, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -31,6 +31,7 @@ class Apptainer(Arm):
 
     name: str = "apptainer"
     runtime: str = "apptainer"
+    look = Look("#009E73", "D")
     title: str = "Apptainer"
     image_format: str = "sif"
     isolates: tuple[str, ...] = ("mnt", "user")

@@ -26,7 +26,7 @@ from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -133,6 +133,7 @@ class Step(Arm):
     image_format: str | None = None
     root_filesystem: str = ""
     runtime: str = "ladder"
+    look = Look("#882255", ">")
     made_from = "directory"
     converter = ("mksquashfs", "-version")
 
