@@ -13,6 +13,7 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.reading import never_raises
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
 from parity.core.availability import Presence
+from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
 _INPUT = """\
@@ -146,7 +147,7 @@ class HpcChallenge(Benchmark):
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return BY_SPACK if provider == spack.PROVIDER else self
+        return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
     def probe(self) -> Presence:
         """Whether hpcc and its launcher are installed."""
@@ -191,12 +192,12 @@ class HpcChallenge(Benchmark):
 class BySpack(HpcChallenge):
     """The same, built by Spack with the system's Open MPI and OpenBLAS."""
 
-    specs = ("hpcc@1.5.0",)
+    spack_packages = (spack.SpackPackage("hpcc", "1.5.0"),)
     binaries = (spack.program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
 
     def probe(self) -> Presence:
         """Whether it is in the view."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = HpcChallenge()

@@ -88,7 +88,8 @@ class Hpcg(Benchmark):
 
     name = "hpcg"
     title = "HPCG"
-    specs = ("hpcg@3.1",)
+    # Without the definition its sources want OpenMP all the same.
+    spack_packages = (spack.SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
     binaries = (spack.program_path("hpcg", "xhpcg"),)
     parameters: ClassVar = {
         "n": {
@@ -150,7 +151,7 @@ class Hpcg(Benchmark):
 
     def probe(self) -> Presence:
         """Whether HPCG is built."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """HPCG with a cube for each rank.

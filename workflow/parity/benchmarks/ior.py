@@ -33,7 +33,7 @@ class Ior(Benchmark):
 
     name = "ior"
     title = "IOR"
-    specs = ("ior@4.0.0",)
+    spack_packages = (spack.SpackPackage("ior", "4.0.0"),)
     binaries = (spack.program_path("ior", "ior"),)
     factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
     parameters: ClassVar = {
@@ -82,7 +82,7 @@ class Ior(Benchmark):
 
     def probe(self) -> Presence:
         """Whether IOR is built."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """IOR with its summary in a file of its own.

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from parity.benchmarks import spack
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.core.availability import Presence
+from parity.core.spack_paths import TOOLCHAIN
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
-        specs: names and versions of what the Spack provider has to build, where Debian
-            has no package of it.
+        spack_packages: what Spack builds for it, if it does.
+        toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`.
@@ -143,8 +145,9 @@ class Benchmark(ABC):
     name: str
     title: str
     packages: ClassVar[tuple[str, ...]] = ()
-    specs: ClassVar[tuple[str, ...]] = ()
-    binaries: ClassVar[tuple[str, ...]] = ()
+    spack_packages: ClassVar[tuple[spack.SpackPackage, ...]] = ()
+    toolchain: str = TOOLCHAIN
+    binaries: tuple[str, ...] = ()
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
@@ -157,11 +160,11 @@ class Benchmark(ABC):
     note: ClassVar[str] = ""
 
     def provided_by(self, provider: str) -> Benchmark:
-        """The same benchmark as a provider installs it: `system`, or `spack`.
+        """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.
 
-        One that only one of them has is the same for both.
+        One that only the distribution has is the same for all.
         """
-        return self
+        return spack.in_toolchain(self, provider)
 
     @abstractmethod
     def probe(self) -> Presence:

@@ -15,6 +15,7 @@ from parity.benchmarks.reading import Refused, never_raises, positive, require_e
 from parity.benchmarks.sizing import cpus_for_ranks
 from parity.core.availability import Presence
 from parity.core.errors import UserError
+from parity.core.spack_paths import DISTRIBUTION
 
 # Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
 # there yet, so it is started again until rank 1 does, for half a minute at the most.
@@ -111,7 +112,7 @@ class NetPipe(Benchmark):
     title = "NetPIPE"
     # NPtcp looks up the number of its protocol, which netbase knows.
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
-    binaries: ClassVar[tuple[str, ...]] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
+    binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
     parameters: ClassVar = {
         "upper_bound": {
@@ -165,7 +166,7 @@ class NetPipe(Benchmark):
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return BY_SPACK if provider == spack.PROVIDER else self
+        return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
     def probe(self) -> Presence:
         """Whether both programs are installed."""
@@ -238,12 +239,15 @@ def _receiver(node: NodeFacts, nodes: int) -> str:
 class BySpack(NetPipe):
     """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
 
-    specs = ("netpipe@3.7.2",)
-    binaries = tuple(spack.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
+    spack_packages = (spack.SpackPackage("netpipe", "3.7.2"),)
+    binaries = (
+        spack.program_path("netpipe", "NPtcp"),
+        spack.program_path("netpipe", "NPopenmpi"),
+    )
 
     def probe(self) -> Presence:
         """Whether both programs are in the view."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = NetPipe()

@@ -20,11 +20,20 @@ from parity.benchmarks.reading import (
 )
 from parity.core.availability import Presence
 from parity.core.errors import UserError
+from parity.core.spack_paths import TOOLCHAIN
 
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
 CLASSES = ("S", "W", "A", "B", "C")
 
-SPECS = ("npb@3.4",)
+# Its Fortran calls one MPI function with several types, which gcc 10 and later refuse.
+PACKAGES = (
+    spack.SpackPackage(
+        "npb",
+        "3.4.1",
+        f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
+        " fflags=-fallow-argument-mismatch",
+    ),
+)
 
 RATE = Quantity("rate", "rate", "Mop/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
@@ -41,15 +50,15 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def kernel_path(kernel: str, size: str) -> str:
+def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
     """The program of one kernel and class."""
-    return spack.program_path("npb", f"{kernel}.{size}.x")
+    return spack.program_path("npb", f"{kernel}.{size}.x", toolchain)
 
 
 BINARIES = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
 
 
-def kernel_words(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
     """The command of one rank.
 
     Raises:
@@ -62,7 +71,7 @@ def kernel_words(parameters: Mapping[str, Any]) -> tuple[str, ...]:
             where="npb: allocations",
             allowed="1, 2, 4, 8, … ranks",
         )
-    return (kernel_path(parameters["kernel"], parameters["class"]),)
+    return (kernel_path(parameters["kernel"], parameters["class"], toolchain),)
 
 
 def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
@@ -111,7 +120,7 @@ class Npb(Benchmark):
 
     name = "npb"
     title = "NPB"
-    specs = SPECS
+    spack_packages = PACKAGES
     binaries = BINARIES
     factors: ClassVar = FACTORS
     parameters: ClassVar = PARAMETERS
@@ -132,7 +141,7 @@ class Npb(Benchmark):
 
     def probe(self) -> Presence:
         """Whether all kernels are built, in all classes."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case.
@@ -141,7 +150,8 @@ class Npb(Benchmark):
             UserError: ranks that are no power of two, more of them on a node than CPUs, or
                 several nodes without a launcher.
         """
-        return openmpi.program(kernel_words(parameters), parameters, node, self.name, {})
+        words = kernel_words(parameters, self.toolchain)
+        return openmpi.program(words, parameters, node, self.name, {})
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

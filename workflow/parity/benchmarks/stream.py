@@ -29,6 +29,7 @@ from parity.benchmarks.reading import (
 from parity.benchmarks.sizing import first_cpus
 from parity.core.availability import Presence
 from parity.core.errors import UserError
+from parity.core.spack_paths import TOOLCHAIN
 
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
 BUILDS = tuple(10_000_000 * 2**step for step in range(7))
@@ -46,9 +47,21 @@ _LINE = "-" * 61
 _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
 
 
-def build_path(elements: int) -> str:
+def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
     """The program whose arrays have that many elements."""
-    return spack.program_path(f"stream-{elements}", "stream_c.exe")
+    return spack.program_path(f"stream-{elements}", "stream_c.exe", toolchain)
+
+
+def build(elements: int) -> spack.SpackPackage:
+    """The build for arrays of that many elements, of the last state of the program's repository."""
+    # Static arrays of more than 2 GiB are out of the reach of the smaller code model.
+    large = ARRAYS * ELEMENT_BYTES * elements > 2**31
+    return spack.SpackPackage(
+        "stream",
+        "git.6703f7504a38a8da96b353cadafa64d3c2d7a2d3=5.10",
+        f"+openmp stream_array_size={elements}" + (" cflags=-mcmodel=medium" if large else ""),
+        f"stream-{elements}",
+    )
 
 
 def conforms(elements: int, last_level_cache: int) -> bool:
@@ -79,7 +92,7 @@ class Stream(Benchmark):
 
     name = "stream"
     title = "STREAM"
-    specs = ("stream@5.10",)
+    spack_packages = tuple(build(elements) for elements in BUILDS)
     binaries = tuple(build_path(elements) for elements in BUILDS)
     parameters: ClassVar = {
         "elements": {
@@ -119,7 +132,7 @@ class Stream(Benchmark):
 
     def probe(self) -> Presence:
         """Whether all builds are there."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The build for this node.
@@ -137,7 +150,7 @@ class Stream(Benchmark):
                 action="give fewer elements in the study: a variant of STREAM",
             )
         return Program(
-            argv=(build_path(elements),),
+            argv=(build_path(elements, self.toolchain),),
             cpus=first_cpus(node, threads, "stream: threads"),
             environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
         )

@@ -35,7 +35,7 @@ class SysbenchCpu(Benchmark):
     name = "sysbench"
     title = "SysBench cpu"
     packages: ClassVar[tuple[str, ...]] = ("sysbench",)
-    binaries: ClassVar[tuple[str, ...]] = ("/usr/bin/sysbench",)
+    binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
     parameters: ClassVar = {
         "prime": {
             "type": "integer",

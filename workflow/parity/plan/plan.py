@@ -23,13 +23,12 @@ from parity.core.documents import (
     write_document,
 )
 from parity.core.errors import UserError
+from parity.core.spack_paths import DISTRIBUTION
 
 PLAN = "plan.json"
 PLAN_VERSION = 4
 # Checking the nodes, waiting until they are idle, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
-# Who provides the benchmarks if a study does not say: the distribution.
-DISTRIBUTION = "system"
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -114,7 +113,8 @@ class Plan(Document, frozen=True):
         reproduces: the published study that it is after, or `none`.
         attempts: how many failed attempts a run may have.
         aa_pair: the reference and its double, the same thing twice.
-        provider: who provides the programs: `system` (the distribution) or `spack`.
+        provider: who provides the programs: `system` (the distribution), `spack`, or
+            `spack-<toolchain>`.
         arm_titles, arm_runtimes, benchmark_titles, benchmark_notes: by name, so that a
             dataset can be shown where these are not installed.
     """

@@ -38,7 +38,7 @@ class Apptainer(Arm):
     packages = ("ca-certificates", "patchelf", "squashfs-tools", "squashfuse", "uidmap")
 
     @property
-    def converter(self) -> tuple[str, ...]:
+    def converter(self) -> tuple[str, ...]:  # type: ignore[override]
         return (program(), "--version")
 
     def probe(self) -> Presence:
@@ -64,7 +64,7 @@ class Apptainer(Arm):
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
             environment = {"APPTAINER_TMPDIR": folder, "APPTAINER_CACHEDIR": folder}
-            argv = [program(), "build", "--force", destination, f"oci:{oci}"]
+            argv = [program(), "build", "--force", str(destination), f"oci:{oci}"]
             output_of(argv, environment=environment)
         return str(destination)
 

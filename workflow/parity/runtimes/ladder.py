@@ -138,11 +138,11 @@ class Step(Arm):
     converter = ("mksquashfs", "-version")
 
     @property
-    def isolates(self) -> tuple[str, ...]:
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(MECHANISMS[each] for each in self.mechanisms if MECHANISMS[each])
 
     @property
-    def packages(self) -> tuple[str, ...]:
+    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
         wanted = {
             "mount": ("bubblewrap",),
             "seccomp": ("golang-github-containers-common", "libseccomp2"),

@@ -50,7 +50,7 @@ class Podman(Arm):
     converter = ("skopeo", "--version")
 
     @property
-    def isolates(self) -> tuple[str, ...]:
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(name for name in ("ipc", "mnt", "pid", "uts") if name not in self.shared)
 
     def probe(self) -> Presence:
