@@ -96,7 +96,7 @@ def test_times_of_other_parameters_are_marked(single) -> None:
 def test_a_cluster_gets_jobs_node_hours_and_wall_time(scaling) -> None:
     lines = plan_lines(scaling, _here(scaling, CLUSTER, jobs=9))
     (jobs,) = [line for line in lines if "jobs for slurm" in line]
-    assert jobs == f"  jobs for slurm: {len(scaling['blocks'])}, each with its nodes for itself"
+    assert jobs == f"  jobs for slurm: {len(scaling.blocks)}, each with its nodes for itself"
     blocks = scaling.blocks
     node_seconds = sum(block.nodes * len(block.runs) * 10 for block in blocks)
     (hours,) = [line for line in lines if "node-hours" in line]
@@ -137,8 +137,8 @@ def test_what_was_never_measured_is_said_to_be_unknown(scaling) -> None:
 def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
     done = {scaling.blocks[0].name}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=done))
-    assert f"  measured already: 1 of {len(scaling['blocks'])} blocks" in lines
-    assert any(f"jobs for slurm: {len(scaling['blocks']) - 1}," in line for line in lines)
+    assert f"  measured already: 1 of {len(scaling.blocks)} blocks" in lines
+    assert any(f"jobs for slurm: {len(scaling.blocks) - 1}," in line for line in lines)
     everything = {block.name for block in scaling.blocks}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=everything))
     assert any("jobs for slurm: 0," in line for line in lines)
