@@ -64,7 +64,7 @@ cluster-test: setup  ## Start it, run `snakemake --profile slurm all` there, end
 	python tools/cluster_test.py
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
-	python -m parity.preview.install
+	python -m parity.software.install
 
 environment:  ## The locked Python environment in .venv
 	@tools/environment

@@ -24,8 +24,9 @@ from parity.preview.cost import (
     shortest_wall,
     surroundings_of,
 )
-from parity.preview.probe import Probe, probe_lines
 from parity.preview.terminal import duration
+from parity.software.images import ImageRecord
+from parity.software.probe import Probe, probe_lines
 
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
@@ -55,7 +56,7 @@ def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
         "before": {case.name: MeasuredBefore(10.0, True) for case in plan.cases},
         "done": set(),
         "run_bytes": 35e3,
-        "images": {"oci": {"bytes": 1_000_000_000, "reason": ""}},
+        "images": {"oci": ImageRecord("oci", bytes=1_000_000_000)},
         "probes": [Probe("arm", name, HERE) for name in plan.arms],
     }
     return Surroundings(system=system, **(known | facts))
@@ -145,7 +146,7 @@ def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
 
 def test_every_gap_has_its_reason(scaling) -> None:
     probes = [Probe("arm", "apptainer", AWAY)]
-    images = {"directory": {"bytes": None, "reason": "umoci failed"}}
+    images = {"directory": ImageRecord("directory", reason="umoci failed")}
     gaps = not_tested(scaling, _here(scaling, SLURM, probes=probes, images=images))
     assert "shifter: not packaged by Debian" in gaps
     assert "apptainer: lxc-execute cannot be found here; nodes may differ from this machine" in gaps
