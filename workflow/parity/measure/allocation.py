@@ -9,26 +9,9 @@ from dataclasses import dataclass, field
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
+from parity.measure.kept import KEPT
 from parity.plan.system import System
 
-# What of `scontrol show job` becomes a fact of the block; the rest names users and paths.
-_FACTS = (
-    "JobId",
-    "JobState",
-    "Partition",
-    "NodeList",
-    "BatchHost",
-    "NumNodes",
-    "NumCPUs",
-    "NumTasks",
-    "TRES",
-    "OverSubscribe",
-    "TimeLimit",
-    "SubmitTime",
-    "StartTime",
-    "Features",
-    "Reservation",
-)
 _QUEUE_FORMAT = "%i|%P|%T|%D|%N|%h"
 
 
@@ -88,4 +71,4 @@ def _slurm_job() -> Allocation:
 def job_facts(said: str) -> dict[str, str]:
     """The facts that we keep of the line that `scontrol show job --oneliner` prints."""
     pairs = (word.partition("=") for word in said.split())
-    return {key: value for key, _, value in pairs if key in _FACTS}
+    return {key: value for key, _, value in pairs if key in KEPT.job}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from parity.benchmarks.model import Program
 from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
@@ -22,21 +23,9 @@ _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 # Runs inside the arm just before the program takes its place (`exec`), so the evidence
 # comes from the very process that is measured. One `stat` and two `awk`: about 3 ms.
 # Its name ($0) is how its lines begin.
-WITNESS = rf"""
-marker= hostname=
-if [ -r {MARKER} ]; then read -r marker < {MARKER}; fi
-read -r hostname < /proc/sys/kernel/hostname
-{{
-  echo "$0 marker=$marker"
-  echo "$0 hostname=$hostname"
-  stat -L -c "$0 namespace.%n=%i" /proc/self/ns/*
-  awk -v begin="$0" '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {{print begin, $1 "=" $2}}' \
-      /proc/self/status
-  awk -v begin="$0" '$5 == "/" {{for (i = 6; $i != "-"; i++); found = $(i + 1) "," $6}}
-       END {{print begin, "root=" found}}' /proc/self/mountinfo
-}} >&2
-exec "$@"
-"""
+WITNESS = (
+    Path(__file__).with_name("witness.sh").read_text(encoding="utf-8").replace("@marker@", MARKER)
+)
 
 
 def program_environment(program: Program) -> dict[str, str]:

@@ -11,56 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from parity.benchmarks.model import NodeFacts
+from parity.measure.kept import KEPT
 
 CPU = Path("/sys/devices/system/cpu")
-
-# Facts that one small file tells in one line.
-_ONE_LINE = {
-    "aslr": "/proc/sys/kernel/randomize_va_space",
-    "boot_id": "/proc/sys/kernel/random/boot_id",
-    "clocksource": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-    "cpus_online": "/sys/devices/system/cpu/online",
-    "cpus_isolated": "/sys/devices/system/cpu/isolated",
-    "cpu_idle_driver": "/sys/devices/system/cpu/cpuidle/current_driver",
-    "cpu_idle_governor": "/sys/devices/system/cpu/cpuidle/current_governor",
-    "debian_version": "/etc/debian_version",
-    "kernel_same_page_merging": "/sys/kernel/mm/ksm/run",
-    "load_average": "/proc/loadavg",
-    "machine_product": "/sys/class/dmi/id/product_name",
-    "machine_vendor": "/sys/class/dmi/id/sys_vendor",
-    "numa_balancing": "/proc/sys/kernel/numa_balancing",
-    "numa_nodes_online": "/sys/devices/system/node/online",
-    "overcommit_memory": "/proc/sys/vm/overcommit_memory",
-    "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",
-    "ptrace_scope": "/proc/sys/kernel/yama/ptrace_scope",
-    "smt_active": "/sys/devices/system/cpu/smt/active",
-    "swappiness": "/proc/sys/vm/swappiness",
-    "turbo_boost": "/sys/devices/system/cpu/cpufreq/boost",
-    "turbo_off_intel": "/sys/devices/system/cpu/intel_pstate/no_turbo",
-    "uptime": "/proc/uptime",
-}
-_MEMORY = {
-    "memory_total": "MemTotal",
-    "memory_available": "MemAvailable",
-    "swap_total": "SwapTotal",
-    "swap_free": "SwapFree",
-    "huge_pages": "HugePages_Total",
-}
-_CPU_INFO = {"cpu_model": "model name", "cpu_mhz": "cpu MHz", "microcode": "microcode"}
-# The only boot parameters that are kept: a command line may hold what is not ours to publish.
-_BOOT_PARAMETERS = (
-    "idle",
-    "intel_idle.max_cstate",
-    "intel_pstate",
-    "isolcpus",
-    "mitigations",
-    "nohz_full",
-    "nosmt",
-    "preempt",
-    "processor.max_cstate",
-    "rcu_nocbs",
-    "transparent_hugepage",
-)
 
 
 def facts() -> dict[str, str]:
@@ -83,9 +36,9 @@ def facts() -> dict[str, str]:
         "preemption": preemption(config),
         "transparent_hugepage": selected(read("/sys/kernel/mm/transparent_hugepage/enabled")),
         "transparent_hugepage_defrag": selected(read("/sys/kernel/mm/transparent_hugepage/defrag")),
-        **{name: read(path) for name, path in _ONE_LINE.items()},
-        **{name: meminfo.get(key, "") for name, key in _MEMORY.items()},
-        **{name: cpuinfo.get(key, "") for name, key in _CPU_INFO.items()},
+        **{name: read(path) for name, path in KEPT.one_line.items()},
+        **{name: meminfo.get(key, "") for name, key in KEPT.memory.items()},
+        **{name: cpuinfo.get(key, "") for name, key in KEPT.processor.items()},
         **{f"vulnerability_{p.name}": read(p) for p in (CPU / "vulnerabilities").glob("*")},
     }
     return dict(sorted(facts_by_name.items()))
@@ -127,7 +80,7 @@ def selected(choices: str) -> str:
 def boot_parameters(command_line: str) -> str:
     """Those boot parameters that change how programs are scheduled or how memory is mapped."""
     words = command_line.partition(" -- ")[0].split()
-    return " ".join(sorted(w for w in words if w.partition("=")[0] in _BOOT_PARAMETERS))
+    return " ".join(sorted(w for w in words if w.partition("=")[0] in KEPT.boot_parameters))
 
 
 def cgroup_versions(mounts: str) -> str:

@@ -12,26 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-# What a runtime itself may need to know of the session it is started from. The
-# program inside sees none of it: its environment is set by `env -i` (see inner_command.py).
-KEPT_VARIABLES = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "XDG_RUNTIME_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "DOCKER_CONFIG",
-    "DOCKER_CONTEXT",
-    "DOCKER_HOST",
-    "CONTAINERS_CONF",
-    "CONTAINERS_STORAGE_CONF",
-    # By these the launcher of a batch system finds its job and its daemons.
-    "SLURM_CONF",
-    "SLURM_JOB_ID",
-    "SLURM_JOBID",
-)
+from parity.measure.kept import KEPT
 
 
 @dataclass(frozen=True)
@@ -58,7 +39,7 @@ class _TimeIsOver(Exception):
 
 def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment that runtimes are started with, equal for all arms of a block."""
-    kept = {name: environment[name] for name in KEPT_VARIABLES if name in environment}
+    kept = {name: environment[name] for name in KEPT.variables if name in environment}
     # ch-run refuses to start without USER, and batch jobs may come without it.
     return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}
 

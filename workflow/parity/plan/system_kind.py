@@ -1,21 +1,23 @@
 """Kinds of systems: what follows for results from where they were measured.
 
-A system file names its kind (`scale_label`); here stands, once, what that means.
+A system file names its kind (`scale_label`); system_kinds.yaml says, once, what that means.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
+
+from parity.core.documents import Document
 from parity.core.errors import UserError
 
 # What a system may support: the two entries of `scales` in the register of claims.
 MACHINE, CLUSTER = "machine", "cluster"
 
 
-@dataclass(frozen=True)
-class SystemKind:
+class SystemKind(Document, frozen=True):
     """What follows from one kind of system, or from several together.
 
     Attributes:
@@ -35,31 +37,8 @@ class SystemKind:
     one_host: bool = False
 
 
-_ONE_HOST = "All nodes are network namespaces on one host."
-KINDS = {
-    kind.label: kind
-    for kind in (
-        SystemKind(
-            "vm",
-            threat="A virtual machine adds noise of its own and says nothing about magnitudes on "
-            "a cluster.",
-        ),
-        SystemKind(
-            "workstation", threat="A workstation says nothing about magnitudes on a cluster."
-        ),
-        SystemKind("slurm", support=CLUSTER),
-        SystemKind(
-            "virtual-cluster",
-            note=_ONE_HOST,
-            threat=f"{_ONE_HOST} They share its processors, its memory and its kernel, and a "
-            "message between them is copied in memory and crosses no wire. More nodes are no more "
-            "machine here. Such numbers show that the programs ran as one world over several "
-            "nodes, and what a runtime added to that; they say nothing about magnitudes on a "
-            "cluster.",
-            one_host=True,
-        ),
-    )
-}
+_KINDS = Path(__file__).with_name("system_kinds.yaml").read_bytes()
+KINDS = {kind.label: kind for kind in msgspec.yaml.decode(_KINDS, type=list[SystemKind])}
 
 
 def kind_of(labels: Iterable[str]) -> SystemKind:

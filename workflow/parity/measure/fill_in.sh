@@ -1,0 +1,33 @@
+cpus=$1 beginnings=$2 rank_name=$3
+shift 3
+eval "rank=\$$rank_name"
+read -r host < /proc/sys/kernel/hostname
+set -f
+set_cpu() { shift $((rank % $#)); cpu=$1; }
+set_cpu $cpus
+names=$(awk -v beginnings="^($beginnings)" \
+    'BEGIN {for (name in ENVIRON) if (name ~ beginnings && name ~ /^[A-Z0-9_a-z]+$/) print name}')
+for word do
+  shift
+  case $word in
+    @variables@)
+      set -- "$@" "PARITY_RANK=$rank" "PARITY_NODE=$host"
+      for name in $names; do
+        eval "value=\$$name"
+        set -- "$@" "$name=$value"
+      done
+      continue ;;
+  esac
+  filled=
+  while :; do
+    case $word in
+      *@rank@*) filled=$filled${word%%@rank@*}$rank word=${word#*@rank@} ;;
+      *) break ;;
+    esac
+  done
+  word=$filled$word
+  case $word in *@host@*) word=${word%%@host@*}$host${word#*@host@} ;; esac
+  case $word in @cpu@) word=$cpu ;; esac
+  set -- "$@" "$word"
+done
+exec "$@"
