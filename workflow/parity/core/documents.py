@@ -109,6 +109,11 @@ def _version_said(content: Mapping[str, Any]) -> Any:
     return content.get("version")
 
 
+def said_or_first(content: Mapping[str, Any]) -> Any:
+    """The version of a content of a document whose first version did not say it."""
+    return content.get("version", 1)
+
+
 @dataclass(frozen=True)
 class Format(Generic[D]):
     """How a document is read: its class, its version, and how older shapes become it.

@@ -1,14 +1,14 @@
 """plan.json: what a campaign measures, block by block, and what it compares by.
 
-The file says its version. The archived plans of three older shapes all said 1; they are told
-apart by what they hold, and `_FORMAT` has what turns each into the next. A registered plan is known
+The file says its version. The archived plans of three older shapes all said 1: the upgrades of
+`_FORMAT` add what a shape lacks, and keep what it has. A registered plan is known
 by the digest of the file as it is, never of an upgraded one (`plan_digest`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -182,17 +182,6 @@ def plan_digest(path: Path) -> str:
     return digest_of_json(read_text(path))
 
 
-def _shape(content: Mapping[str, Any]) -> Any:
-    """The version of a plan; of those that all say 1, the one that it really is."""
-    if content.get("version") != 1:
-        return content.get("version")
-    if "provider" in content:
-        return 3
-    blocks = content.get("blocks")
-    placed = isinstance(blocks, list) and any(isinstance(b, dict) and "nodes" in b for b in blocks)
-    return 2 if placed else 1
-
-
 def _with_nodes(content: Content) -> Content:
     """1 to 2: before there were allocations, every block took one node."""
     return in_parts(content, "blocks", lambda block: {"nodes": 1} | block)
@@ -203,9 +192,7 @@ def _with_provider(content: Content) -> Content:
     return {"provider": DISTRIBUTION} | content
 
 
-_FORMAT = Format(
-    Plan, PLAN_VERSION, {1: _with_nodes, 2: _with_provider, 3: unchanged}, shape=_shape
-)
+_FORMAT = Format(Plan, PLAN_VERSION, {1: _with_nodes, 2: _with_provider, 3: unchanged})
 
 
 def _refuse_loose_ends(plan: Plan, where: str) -> None:

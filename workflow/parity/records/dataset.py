@@ -8,7 +8,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.documents import Document, Format, canonical, unchanged, write_document
+from parity.core.documents import (
+    Document,
+    Format,
+    canonical,
+    said_or_first,
+    unchanged,
+    write_document,
+)
 from parity.core.errors import UserError
 from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity, SessionRecord
@@ -52,7 +59,7 @@ class Provenance(Document, frozen=True, kw_only=True):
 
 
 # The first were without a version, and otherwise the same.
-_PROVENANCE = Format(Provenance, 2, {1: unchanged}, lambda content: content.get("version", 1))
+_PROVENANCE = Format(Provenance, 2, {1: unchanged}, said_or_first)
 
 
 @dataclass(frozen=True)

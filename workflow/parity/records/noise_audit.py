@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import Content, Document, Format
+from parity.core.documents import Content, Document, Format, said_or_first
 
 NOISE_AUDIT = "harness.json"
 NOISE_AUDIT_VERSION = 2
@@ -102,9 +102,5 @@ def _with_ratios(content: Content) -> Content:
 
 
 _FORMAT = Format(
-    NoiseAudit,
-    NOISE_AUDIT_VERSION,
-    {1: _with_ratios},
-    shape=lambda content: content.get("version", 1),
-    file=NOISE_AUDIT,
+    NoiseAudit, NOISE_AUDIT_VERSION, {1: _with_ratios}, said_or_first, file=NOISE_AUDIT
 )
