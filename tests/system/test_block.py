@@ -237,15 +237,24 @@ ATTEMPT = """
 import json, sys
 from pathlib import Path
 from parity.benchmarks.model import Program
+from parity.measure.allocation import Allocation
 from parity.measure.attempt import make_attempt
+from parity.measure.documents import ArmState, Gate
 from parity.measure.record import Order
+from parity.measure.session import Session
+from parity.plan.plan import Case
+from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
 arm, folder, image = arms()[sys.argv[1]], Path(sys.argv[2]), json.loads(sys.argv[3])
 program = Program(argv=("/bin/sleep", "300"), cpus=(0,))
-order = Order("sleep.x", "sleep", arm, Image(**image) if image else None, "", program, {},
-              400, {"here": {}}, ("here",), None, (), 1.0, 1)
+state = ArmState(image=Image(**image) if image else None, recipe="", gate=Gate("image", True),
+                 reason="", detail="", version="")
+case = Case("sleep", "sleep", {}, None, (), (), 400)
+system = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
+session = Session(1, None, Allocation(("here",)), {}, {"here": {}}, {}, (), system)
+order = Order("sleep.x", case, arm, state, program, session)
 make_attempt(order, f"parity-killed-{arm.name}", folder)
 """
 

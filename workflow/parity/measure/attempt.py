@@ -82,7 +82,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
 
 def _launch(order: Order, name: str, folder: Path) -> Launch:
     """The facts of the command line; of a program with ranks with what each fills in."""
-    facts = Launch(name, order.image, SCRATCH, (folder / "state").resolve())
+    facts = Launch(name, order.state.image, SCRATCH, (folder / "state").resolve())
     return replace(facts, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else facts
 
 
@@ -92,14 +92,14 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     Raises:
         AllocationLost: not every node of the allocation answers any more.
     """
-    program = order.program
+    program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)
     storage.end_processes_in(inner_command.WORK)
-    if not program.ranks or not order.launcher:
+    if not program.ranks or not launcher:
         return
     cleanup = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
     cleanup += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
-    everywhere = on_each_node(order.launcher, len(order.hosts), cleanup)
+    everywhere = on_each_node(launcher, len(order.hosts), cleanup)
     answered, said = answer_of(everywhere, seconds=CLEANUP_SECONDS)
     if not answered:
         raise AllocationLost(said)
@@ -115,11 +115,12 @@ def _run(order: Order, launch: Launch, folder: Path) -> Seen:
     """
     seen = Seen([], [])
     program, several = order.program, order.program.repetitions > 1
-    assert order.launcher or not program.ranks
+    launcher = order.session.system.launcher
+    assert launcher or not program.ranks
     starts = [inner_command.witnessed(program)]
-    starts += [inner_command.bare(program)] * program.repetitions if several else []
+    starts += [list(program.argv)] * program.repetitions if several else []
     environment = launch_environment(os.environ)
-    deadline = time.monotonic() + order.timeout_seconds
+    deadline = time.monotonic() + order.case.timeout_seconds
     sampler = (
         Sampler(program.sample_seconds, program.sample_processes)
         if program.sample_seconds
@@ -127,8 +128,8 @@ def _run(order: Order, launch: Launch, folder: Path) -> Seen:
     )
     for words in starts:
         command = order.arm.command(launch, words)
-        if program.ranks and order.launcher:
-            command = launched(order.launcher, program, command)
+        if program.ranks and launcher:
+            command = launched(launcher, program, command)
         if not seen.commands or seen.commands[-1] != command:
             seen.commands.append(command)
         if program.drop_caches:

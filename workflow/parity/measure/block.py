@@ -121,29 +121,11 @@ class BlockRun:
         for run in runs:
             why = not_started.get(run.name)
             if program and not why and not settled:
-                self._attempt_until_settled(run, self._order(case, run, program))
+                arm, state = every_arm()[run.arm], self.session.states[run.arm]
+                order = Order(run.name, case, arm, state, program, self.session)
+                self._attempt_until_settled(run, order)
             self._show(run, why)
         return not_started
-
-    def _order(self, case: Case, run: Run, program: Program) -> Order:
-        """What an attempt of the run is to do."""
-        arm, state, session = every_arm()[run.arm], self.session.states[run.arm], self.session
-        return Order(
-            run=run.name,
-            case=case.name,
-            arm=arm,
-            image=state.image,
-            recipe=state.recipe if arm.image_format else "",
-            program=program,
-            parameters=case.parameters,
-            timeout_seconds=case.timeout_seconds,
-            namespaces=session.namespaces,
-            hosts=session.allocation.hosts,
-            launcher=session.system.launcher,
-            block_gates=(*session.block_gates, state.gate),
-            max_steal_fraction=session.system.max_steal_fraction,
-            session=session.number,
-        )
 
     def _attempt_until_settled(self, run: Run, order: Order) -> None:
         """Make attempts until one is good, or as many have failed as the study allows."""

@@ -63,11 +63,6 @@ def witnessed(program: Program) -> list[str]:
     ]
 
 
-def bare(program: Program) -> list[str]:
-    """The program's own words alone: what a start-up time is made of."""
-    return list(program.argv)
-
-
 def evidence(stderr: str) -> dict[str, str]:
     """What the witness of a program without ranks said, from a run's standard error.
 
@@ -104,12 +99,6 @@ def _facts(lines: Iterable[str]) -> dict[str, str]:
         if separator:
             facts[names.get(key, key).replace("/proc/self/ns/", "")] = value.strip()
     return facts
-
-
-def split_evidence(stderr: str) -> str:
-    """Standard error without the witness's lines."""
-    lines = stderr.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(EVIDENCE))
 
 
 def cpu_list(text: str) -> tuple[int, ...]:

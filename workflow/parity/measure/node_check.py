@@ -90,20 +90,28 @@ def check_arm(
 ) -> tuple[ArmState, Binaries]:
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
+    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on
+    another node, say), fails its own runs, not the block.
+
     Args:
+        binaries: absolute paths by benchmark.
         judge: says of the binaries of an arm that runs the native programs whether they
             are those that were installed.
+        ours: the runner's namespaces, name to inode.
     """
     arm = every_arm()[name]
     state = arm_state(arm, images)
     if state.reason or not state.gate.passed:
         return state, ()
-    state, binaries_of_arm = audit(arm, state, binaries, ours)
+    try:
+        audited, evidence = audit_arm(arm, state.image, binaries)
+    except AuditError as error:
+        return replace(state, reason="runtime-broken", detail=str(error)), ()
+    judged = [gates.where_gate(arm, evidence, ours, state.recipe)]
     if arm.image_format is None or arm.link_set == SHARED:
-        gate = judge(binaries_of_arm)
-        if not state.reason and not gate.passed:
-            state = replace(state, reason="gate-binary", detail=gate.detail)
-    return state, binaries_of_arm
+        judged.append(judge(audited))
+    reason, detail = gates.first_failure(judged)
+    return replace(state, reason=reason, detail=detail), audited
 
 
 def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
@@ -132,32 +140,6 @@ def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
         digest = f"unreadable: {error.strerror}"
     gate = gates.image_gate(image.location, image.digest, digest or "nothing, or no answer")
     return replace(usable, image=image, recipe=record.recipe, gate=gate)
-
-
-def audit(
-    arm: Arm,
-    state: ArmState,
-    binaries: Mapping[str, Sequence[str]],
-    ours: Mapping[str, str],
-) -> tuple[ArmState, Binaries]:
-    """The arm's state after its first start, and the identity of its binaries.
-
-    A runtime that is there and broken, or that takes its containers elsewhere (a daemon on
-    another node, say), fails its own runs, not the block.
-
-    Args:
-        binaries: absolute paths by benchmark.
-        ours: the runner's namespaces, name to inode.
-    """
-    try:
-        audited, evidence = audit_arm(arm, state.image, binaries)
-    except AuditError as error:
-        return replace(state, reason="runtime-broken", detail=str(error)), ()
-    recipe = state.recipe if arm.image_format else ""
-    where = gates.where_gate(arm, evidence, ours, recipe)
-    if not where.passed:
-        return replace(state, reason="gate-where", detail=where.detail), audited
-    return state, audited
 
 
 def host_namespaces() -> dict[str, str]:

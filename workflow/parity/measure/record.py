@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
-from parity.measure.documents import Gate, RunRecord
+from parity.measure.documents import ArmState, Gate, RunRecord
+from parity.measure.session import Session
 from parity.measure.timed_process import Finished
-from parity.plan.system import MpiLauncher
-from parity.runtimes.model import Arm, Image
+from parity.plan.plan import Case
+from parity.runtimes.model import Arm
 
 
 @dataclass(frozen=True)
 class Order:
-    """What an attempt is to do.
-
-    Attributes:
-        recipe: what the marker file of the arm's image says; empty if native.
-        namespaces: node to the inodes of the runner's namespaces there.
-        hosts: the allocation's nodes, the one that we are on first.
-        launcher: how ranks are started; None where no program has any.
-        block_gates: gates of the block as a whole, judged once at its start.
-        max_steal_fraction: limit of the steal gate.
-        session: number of the runner's session in this block, from 1.
-    """
+    """What an attempt is to do: a run of a case in an arm, whose state the session found out."""
 
     run: str
-    case: str
+    case: Case
     arm: Arm
-    image: Image | None
-    recipe: str
+    state: ArmState
     program: Program
-    parameters: Mapping[str, Any]
-    timeout_seconds: float
-    namespaces: Mapping[str, Mapping[str, str]]
-    hosts: tuple[str, ...]
-    launcher: MpiLauncher | None
-    block_gates: tuple[Gate, ...]
-    max_steal_fraction: float
-    session: int
+    session: Session
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The allocation's nodes, the one that we are on first."""
+        return self.session.allocation.hosts
+
+    def where(self, host: str, evidence: Mapping[str, str]) -> Gate:
+        """Whether a process of it ran on that node where its arm says."""
+        ours = self.session.namespaces[host]
+        return gates.where_gate(self.arm, evidence, ours, self.state.recipe)
 
 
 @dataclass
@@ -55,8 +47,7 @@ class Seen:
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
     """The gates of a program that was started once, here."""
-    host = order.namespaces[order.hosts[0]]
-    where = gates.where_gate(order.arm, evidence, host, order.recipe)
+    where = order.where(order.hosts[0], evidence)
     # Timed starts of several are the program's bare words, bound by nobody.
     bound = order.program.repetitions == 1
     return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
@@ -69,8 +60,7 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
         return [complete]
 
     def where(_rank: int, evidence: Mapping[str, str]) -> Gate:
-        host = order.namespaces[evidence["node"]]
-        return gates.where_gate(order.arm, evidence, host, order.recipe)
+        return order.where(evidence["node"], evidence)
 
     def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
         cpus = order.program.cpus
@@ -96,18 +86,19 @@ def record(
     evidence = ranks.get(0, {}) if order.program.ranks else inner_command.evidence(stderr)
     inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
     judged = (
-        *order.block_gates,
+        *order.session.block_gates,
+        order.state.gate,
         *(inside or _gates_of_one(order, evidence)),
-        gates.steal_gate(steal, order.max_steal_fraction),
+        gates.steal_gate(steal, order.session.system.max_steal_fraction),
     )
     reason, detail = _reason(seen, judged)
     timed = seen.finished[1:] if several else seen.finished
     return RunRecord(
-        session=order.session,
+        session=order.session.number,
         run=order.run,
-        case=order.case,
+        case=order.case.name,
         arm=order.arm.name,
-        parameters=dict(order.parameters),
+        parameters=dict(order.case.parameters),
         reason=reason,
         detail=detail,
         exit_code=seen.finished[-1].exit_code if seen.finished else None,
@@ -123,7 +114,7 @@ def record(
         environment_sha256="" if several else inner_command.environment_digest(order.program),
         evidence=dict(evidence),
         ranks=tuple(map(dict, ranks.values())),
-        image_digest=order.image.digest if order.image else "",
+        image_digest=order.state.image_digest,
         gates=judged,
     )
 

@@ -22,8 +22,6 @@ from parity.measure.documents import BlockRecord, RunRecord
 from parity.measure.history import INTERRUPTED, good_record
 from parity.plan.plan import Plan, Run
 from parity.records.surroundings import (
-    Audited,
-    audited_binaries,
     binary_rows,
     image_rows,
     measured_binary,
@@ -73,13 +71,11 @@ class Context:
     """What the rows of one block have in common.
 
     Attributes:
-        binaries: the executables that its sessions audited.
         newest_sessions: case to the newest session that made a good run of it.
     """
 
     plan: Plan
     block: BlockRecord
-    binaries: Audited
     newest_sessions: Mapping[str, int]
 
 
@@ -110,7 +106,7 @@ def parse_all(
     for entry in blocks:
         block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
         runs = _planned_runs(block, by_run)
-        context = Context(plan, block, audited_binaries(block), _newest_sessions(runs))
+        context = Context(plan, block, _newest_sessions(runs))
         for planned in runs:
             _parse_run(context, planned, tables)
         tables["nodes"] += node_rows(block)
@@ -219,7 +215,9 @@ def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
     row, record = _blank(context, planned, attempt.raw["attempt"]), attempt.record
     if record is None:
         return row
-    audited = context.binaries.get((record.session, planned.run.arm, row["benchmark"]), ())
+    key = (planned.run.arm, row["benchmark"])
+    start = context.block.session(record.session).start
+    audited = [each for each in start.binaries if (each.arm, each.benchmark) == key]
     binary = measured_binary(audited, record.last_command)
     return row | {
         "stage": "ran",

@@ -86,9 +86,7 @@ RAW = TABLES["raw"]
 BLOCKS = TABLES["blocks"]
 RUNS = TABLES["runs"]
 METRICS = TABLES["metrics"]
-SAMPLES = TABLES["samples"]
 NODES = TABLES["nodes"]
-BINARIES = TABLES["binaries"]
 IMAGES = TABLES["images"]
 
 

@@ -11,18 +11,6 @@ from parity.measure.documents import Binary, BlockRecord
 from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
-# The executables by session, arm and benchmark, in the benchmark's order.
-Audited = Mapping[tuple[int, str, str], Sequence[Binary]]
-
-
-def audited_binaries(block: BlockRecord) -> Audited:
-    """The executables that the sessions of a block audited."""
-    audited: dict[tuple[int, str, str], list[Binary]] = {}
-    for session in block.sessions:
-        for binary in session.start.binaries:
-            key = (session.number, binary.arm, binary.benchmark)
-            audited.setdefault(key, []).append(binary)
-    return audited
 
 
 def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary | None:

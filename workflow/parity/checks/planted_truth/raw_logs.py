@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -28,6 +27,7 @@ from parity.checks.planted_truth.runner_simulation import (
 )
 from parity.core.documents import Document, canonical
 from parity.measure import inner_command
+from parity.measure.allocation import Allocation
 from parity.measure.block_folder import BLOCK, RECORD, STARTED, read_sessions
 from parity.measure.documents import (
     ArmState,
@@ -41,8 +41,10 @@ from parity.measure.documents import (
     Started,
 )
 from parity.measure.record import Order, Seen, record
+from parity.measure.session import Session
 from parity.measure.timed_process import Finished
-from parity.plan.plan import Block, Plan
+from parity.plan.plan import Block, Case, Plan
+from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Launch
 
@@ -80,8 +82,7 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
     """
     random = np.random.default_rng(seed)
     plan = campaign.plan(seed)
-    parameters = {case.name: case.parameters for case in plan.cases}
-    writer = Writer(campaign.printer, golden, parameters)
+    writer = Writer(campaign.printer, golden, {case.name: case for case in plan.cases})
     costs, nodes = shared_costs(campaign.effects, plan.blocks, random)
     folders: list[Path] = []
     endings: dict[tuple[str, str], tuple[str, str]] = {}
@@ -195,12 +196,12 @@ class Writer:
 
     Attributes:
         golden: folder of the golden outputs.
-        parameters: of each case.
+        cases: by name.
     """
 
     printer: Printer
     golden: Path
-    parameters: Mapping[str, Mapping[str, Any]]
+    cases: Mapping[str, Case]
 
     def write(self, attempt: Attempt, run: Path) -> None:
         """Write an attempt's folder below its run's folder."""
@@ -216,37 +217,38 @@ class Writer:
         (folder / "stderr").write_text(stderr, encoding="utf-8")
         if attempt.ending == INTERRUPTED:
             return
-        launch = Launch(name, order.image, SCRATCH, state, host=HOST)
+        launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
         command = order.arm.command(launch, inner_command.witnessed(order.program))
         steal = 0.5 if attempt.ending == "gate-steal" else 0.001
         seen = self._seen(order, attempt, command)
         write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
 
     def _order(self, attempt: Attempt) -> Order:
-        parameters = self.parameters[attempt.case]
-        image = image_of(attempt.arm)
+        case = self.cases[attempt.case]
+        session = Session(
+            number=attempt.session,
+            node=NODE,
+            allocation=Allocation((HOST,)),
+            states={},
+            namespaces={HOST: _HOST},
+            benchmarks={},
+            block_gates=(Gate("quiet", True),),
+            system=System(SYSTEM, "vm", "bootstrap", 1.0, 0.0, MAX_STEAL),
+        )
         return Order(
             run=f"{attempt.case}.{attempt.arm}",
-            case=attempt.case,
+            case=case,
             arm=arms()[attempt.arm],
-            image=image,
-            recipe=RECIPE if image else "",
-            program=self.printer.benchmark.program(parameters, NODE),
-            parameters=parameters,
-            timeout_seconds=600,
-            namespaces={HOST: _HOST},
-            hosts=(HOST,),
-            launcher=None,
-            block_gates=(Gate("quiet", True), Gate("image", True)),
-            max_steal_fraction=MAX_STEAL,
-            session=attempt.session,
+            state=_state(attempt.arm, absent=""),
+            program=self.printer.benchmark.program(case.parameters, NODE),
+            session=session,
         )
 
     def _said(self, order: Order, attempt: Attempt) -> tuple[str, str]:
         """Standard output and standard error."""
         if attempt.ending == "not-started":
             return "", ""
-        parameters = dict(order.parameters)
+        parameters = dict(order.case.parameters)
         if attempt.ending == OTHER_WORK:
             parameters[self.printer.counter] += 1
         text = self.printer.text(self.golden, parameters, attempt.log_cost)
@@ -258,7 +260,7 @@ class Writer:
         """What the runner saw of the program: how it ended, and the outer clock."""
         if attempt.ending == "not-started":
             return Seen([], [], error=f"cannot start {command[0]}: planted")
-        seconds = self.printer.seconds(order.parameters, attempt.log_cost)
+        seconds = self.printer.seconds(order.case.parameters, attempt.log_cost)
         finished = Finished(
             exit_code={"exit-status": 1, "signal": -9, "timeout": -9}.get(attempt.ending, 0),
             wall_seconds=seconds + 0.05,
