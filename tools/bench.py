@@ -48,7 +48,9 @@ def _short_plan() -> Plan:
     ]
     pair = ("native-a", "native-b")
     return make_plan(
-        Study("bench", "short", "Harness", "none", 1, pair[0], pair, pair, tuple(cases), 1, 1)
+        Study(
+            "bench", "short", "Harness", "none", 1, pair[0], pair, pair, tuple(cases), 1, blocks=1
+        )
     )
 
 

@@ -49,7 +49,7 @@ SHORT = {"prime": 1000, "events": 200, "threads": 1}
 def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
     return make_plan(
         Study(
-            name="trial",
+            study="trial",
             scale="test",
             title="A trial",
             reproduces="none",

@@ -1,6 +1,5 @@
 """The plan: the same study gives the same bytes; every run once per block; digests that mean it."""
 
-import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -40,13 +39,13 @@ def test_the_arms_of_a_case_follow_each_other(study) -> None:
 def test_blocks_differ_in_order_and_another_seed_gives_another_plan(study) -> None:
     blocks = make_plan(study).blocks
     assert blocks[0].runs != blocks[1].runs
-    other = make_plan(dataclasses.replace(study, seed=study.seed + 1)).blocks
+    other = make_plan(msgspec.structs.replace(study, seed=study.seed + 1)).blocks
     assert other[0].runs != blocks[0].runs
 
 
 def test_every_arm_comes_first_about_equally_often(study) -> None:
     # 300 blocks x 8 cases: each of 9 arms is expected first 267 times, sd 15.4.
-    plan = make_plan(dataclasses.replace(study, blocks=300))
+    plan = make_plan(msgspec.structs.replace(study, blocks=300))
     width = len(study.arms)
     first = Counter(block.runs[i].arm for block in plan.blocks for i in range(0, 8 * width, width))
     expected = 300 * 8 / width
@@ -54,20 +53,20 @@ def test_every_arm_comes_first_about_equally_often(study) -> None:
 
 
 def test_more_blocks_keep_those_that_are_there(study) -> None:
-    more = make_plan(dataclasses.replace(study, blocks=10)).blocks
+    more = make_plan(msgspec.structs.replace(study, blocks=10)).blocks
     assert more[: study.blocks] == make_plan(study).blocks
 
 
 def test_a_block_is_named_by_what_it_does(study) -> None:
     case = study.cases[0]
     changed = msgspec.structs.replace(case, parameters={**case.parameters, "events": 1})
-    other = dataclasses.replace(study, cases=(changed, *study.cases[1:]))
+    other = msgspec.structs.replace(study, cases=(changed, *study.cases[1:]))
     assert make_plan(other).blocks[0].name != make_plan(study).blocks[0].name
 
 
 def test_a_margin_is_not_part_of_what_a_block_does(study) -> None:
     cases = tuple(msgspec.structs.replace(case, margin=0.5) for case in study.cases)
-    other = make_plan(dataclasses.replace(study, cases=cases))
+    other = make_plan(msgspec.structs.replace(study, cases=cases))
     assert other.blocks == make_plan(study).blocks
     assert other.comparisons != make_plan(study).comparisons
 

@@ -1,9 +1,9 @@
 """Who provides the benchmarks is a study's choice, and never silently another's."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.plan.making import make_plan

@@ -15,7 +15,7 @@ from typing import Any
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.spack_paths import DISTRIBUTION, SPACK
-from parity.plan.plan import PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
+from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
 from parity.plan.study import Study
 from parity.runtimes import every_arm
 
@@ -24,30 +24,19 @@ def make_plan(study: Study) -> Plan:
     """The whole plan; pure and repeatable."""
     used = sorted({case.benchmark for case in study.cases})
     return Plan(
+        **{field: getattr(study, field) for field in Design.__struct_fields__},
         version=PLAN_VERSION,
         campaign=study.campaign,
-        study=study.name,
-        scale=study.scale,
-        title=study.title,
-        reproduces=study.reproduces,
-        seed=study.seed,
-        attempts=study.attempts,
-        reference=study.reference,
-        aa_pair=study.aa_pair,
-        provider=study.provider,
-        arms=study.arms,
         arm_titles={name: every_arm()[name].title for name in study.arms},
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: benchmarks()[name].title for name in used},
         benchmark_notes={name: benchmarks()[name].note for name in used},
-        cases=study.cases,
         blocks=tuple(
             _block(study, nodes, number)
             for number in range(1, study.blocks + 1)
             for nodes in study.node_counts
         ),
         comparisons=_comparisons(study),
-        not_tested=study.not_tested,
     )
 
 
@@ -80,7 +69,7 @@ def _block(study: Study, nodes: int, number: int) -> Block:
     # A study without allocations keeps the seeds and the names it had before there were any.
     stratum = f"n{nodes}-" if study.places_ranks else ""
     # random.Random of a text is defined by the language and stable between versions.
-    order = random.Random(f"{study.name}/{study.seed}/{stratum}{number}")
+    order = random.Random(f"{study.study}/{study.seed}/{stratum}{number}")
     runs = tuple(
         Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
         for case in order.sample(cases, len(cases))
@@ -93,7 +82,7 @@ def _block(study: Study, nodes: int, number: int) -> Block:
 def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:
     """The end of a block's name: what it does, and nothing of what is concluded from it."""
     does: dict[str, Any] = {
-        "study": study.name,
+        "study": study.study,
         "number": number,
         "attempts": study.attempts,
         "runs": runs,

@@ -105,40 +105,49 @@ class NotTested(Document, frozen=True, omit_defaults=True):
     benchmark: str = ""
 
 
-class Plan(Document, frozen=True):
+class Design(Document, frozen=True):
+    """What a study at one scale compares, and how.
+
+    Attributes:
+        study: its name.
+        reproduces: the published study that it is after, or `none`.
+        aa_pair: the reference and its double, the same thing twice.
+        attempts: how many failed attempts a run may have.
+        provider: who provides the programs: `system` (the distribution), `spack`, or
+            `spack-<toolchain>`.
+    """
+
+    study: str
+    scale: str
+    title: str
+    reproduces: str
+    seed: int
+    reference: str
+    aa_pair: tuple[str, str]
+    arms: tuple[str, ...]
+    cases: tuple[Case, ...]
+    attempts: int
+    not_tested: tuple[NotTested, ...]
+    provider: str
+
+
+class Plan(Design, frozen=True):
     """What a campaign measures.
 
     Attributes:
         campaign: study and scale; the dataset's name.
-        reproduces: the published study that it is after, or `none`.
-        attempts: how many failed attempts a run may have.
-        aa_pair: the reference and its double, the same thing twice.
-        provider: who provides the programs: `system` (the distribution), `spack`, or
-            `spack-<toolchain>`.
         arm_titles, arm_runtimes, benchmark_titles, benchmark_notes: by name, so that a
             dataset can be shown where these are not installed.
     """
 
     version: int
     campaign: str
-    study: str
-    scale: str
-    title: str
-    reproduces: str
-    seed: int
-    attempts: int
-    reference: str
-    aa_pair: tuple[str, str]
-    provider: str
-    arms: tuple[str, ...]
     arm_titles: dict[str, str]
     arm_runtimes: dict[str, str]
     benchmark_titles: dict[str, str]
     benchmark_notes: dict[str, str]
-    cases: tuple[Case, ...]
     blocks: tuple[Block, ...]
     comparisons: tuple[PlannedComparison, ...]
-    not_tested: tuple[NotTested, ...]
 
     def block(self, name: str) -> Block:
         """The block of that name; KeyError if the plan has none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +12,24 @@ from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
-from parity.plan.plan import Case, NotTested
+from parity.plan.plan import Case, Design, NotTested
 from parity.runtimes import every_arm as known_arms
 
 DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
 
 
-@dataclass(frozen=True)
-class Study:
-    """A study at one scale."""
+class Study(Design, frozen=True, kw_only=True):
+    """A study at one scale; `blocks` is how many of each node count there are to be."""
 
-    name: str
-    scale: str
-    title: str
-    reproduces: str
-    seed: int
-    reference: str
-    aa_pair: tuple[str, str]
-    arms: tuple[str, ...]
-    cases: tuple[Case, ...]
     blocks: int
-    attempts: int
     not_tested: tuple[NotTested, ...] = ()
     provider: str = DISTRIBUTION
 
     @property
     def campaign(self) -> str:
         """Study and scale: the name of a dataset."""
-        return f"{self.name}-{self.scale}"
+        return f"{self.study}-{self.scale}"
 
     @property
     def node_counts(self) -> tuple[int, ...]:
@@ -94,7 +82,7 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             place = f"{where}: scales.{label}.{key}"
             _known(document_scale.get(key, {}), document["benchmarks"], place, "benchmark")
     return Study(
-        name=document["study"],
+        study=document["study"],
         scale=scale,
         title=document["title"],
         reproduces=document["reproduces"],
@@ -208,5 +196,7 @@ def _parameters(
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
     check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
     check(given[1], rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
-    values: dict[str, Any] = {name: rule["default"] for name, rule in benchmark.parameters.items()}
-    return {**values, **given[0], **given[1]}
+    defaults: dict[str, Any] = {
+        name: rule["default"] for name, rule in benchmark.parameters.items()
+    }
+    return defaults | given[0] | given[1]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.commands import answer_of, is_installed
+from parity.core.documents import Document, as_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
 
 
-@dataclass(frozen=True)
-class MpiLauncher:
+class MpiLauncher(Document, frozen=True):
     """How the site starts MPI ranks on the nodes of an allocation.
 
     Attributes:
@@ -125,9 +125,4 @@ def _launcher(entry: Mapping[str, Any], path: str) -> MpiLauncher:
                 where=where,
                 allowed=f"words with {', '.join(f'{{{name}}}' for name in names)}",
             )
-    return MpiLauncher(
-        command=tuple(entry["command"]),
-        each_node=tuple(entry["each_node"]),
-        rank=entry["rank"],
-        variables=tuple(entry["variables"]),
-    )
+    return as_document(entry, MpiLauncher, f"{path}: launcher")

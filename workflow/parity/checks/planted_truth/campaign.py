@@ -94,7 +94,7 @@ class Campaign:
         """The plan, with the real planner's random order of runs."""
         return make_plan(
             Study(
-                name=self.name,
+                study=self.name,
                 scale=SCALE,
                 title="Planted truth: these numbers describe no machine",
                 reproduces="nothing",
