@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from parity.analysis import tables as analysis
 from parity.analysis.tables import AGREEMENT
@@ -19,7 +21,6 @@ from parity.claims import tables as claims
 from parity.core.files import read_json
 from parity.core.settings import schema
 from parity.records import schema as records
-from parity.records.dictionary import render
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,14 @@ sys.path.append(str(ROOT / "tools"))
 
 import faults  # noqa: E402
 import validate  # noqa: E402
+
+DICTIONARY_HEAD = """# Data dictionary
+
+Generated from the schemas in `workflow/parity/records` and `workflow/parity/analysis`, version
+{version}; do not edit. The tables up to `images` are in a dataset's `records/`, the others in
+its `analysis/`. The same sentences are in the metadata of every Parquet file. A column that
+is not marked as nullable always holds a value.
+"""
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -119,10 +128,29 @@ def documents() -> dict[Path, str]:
     ]
     return {
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
-        ROOT / "docs/data-dictionary.md": render(tables),
+        ROOT / "docs/data-dictionary.md": _dictionary(tables),
         ROOT / "docs/faults.md": faults.render(read_json(faults.COMMITTED).values()),
         validate.DOCUMENT: validate.validation_text(),
     }
+
+
+def _dictionary(tables: Iterable[records.TableSchema]) -> str:
+    """The dictionary of these tables as Markdown."""
+    return "\n".join(
+        [DICTIONARY_HEAD.format(version=records.SCHEMA_VERSION), *map(_dictionary_part, tables)]
+    )
+
+
+def _dictionary_part(table: records.TableSchema) -> str:
+    lines = [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}.", ""]
+    lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
+    return "\n".join([*lines, *map(_dictionary_row, table.columns), ""])
+
+
+def _dictionary_row(column: pa.Field) -> str:
+    metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
+    kind = f"{column.type}, nullable" if column.nullable else str(column.type)
+    return f"| {column.name} | {kind} | {metadata.get('unit', '')} | {metadata['doc']} |"
 
 
 def with_parts(text: str, named: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from parity.measure.idle_cpu import fraction, steal_fraction
+from parity.measure.idle_cpu import steal_fraction
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 START = Times(0, 0, 0, 0, 0, 0)
@@ -16,8 +16,8 @@ def test_steal_is_that_of_the_cpu_that_lost_most() -> None:
 
 
 def test_guest_time_is_part_of_user_time() -> None:
-    assert fraction(START, Times(5, 0, 5, 0, 0, 5), ("idle",)) == 0.5
+    assert steal_fraction([START], [Times(5, 0, 0, 0, 5, 5)], [0]) == 0.5
 
 
 def test_no_time_at_all_is_no_share() -> None:
-    assert fraction(START, START, ("steal",)) == 0.0
+    assert steal_fraction([START], [START], [0]) == 0.0

@@ -12,10 +12,11 @@ from parity.records import dataset, schema
 from parity.records.dataset import (
     CHECKSUMS,
     PROVENANCE,
-    FileList,
     broken_files,
     differing_tables,
     provenance,
+    read_sums,
+    write_sums,
 )
 
 ARCHIVE = Path(__file__).parents[3] / "results/archive"
@@ -74,7 +75,7 @@ def test_a_broken_block_of_a_dataset_is_named(tmp_path: Path) -> None:
 
 
 def test_a_list_of_files_is_read_as_it_was_written(tmp_path: Path) -> None:
-    files = FileList({"a b": "5e", "records/raw.parquet": "7f"})
-    files.write(tmp_path)
+    sums = {"a b": "5e", "records/raw.parquet": "7f"}
+    write_sums(tmp_path, sums)
     assert (tmp_path / CHECKSUMS).read_text() == "5e  a b\n7f  records/raw.parquet\n"
-    assert FileList.read(tmp_path) == files
+    assert read_sums(tmp_path) == sums

@@ -8,10 +8,10 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.records.noise_audit import (
+    AUDIT,
     NOISE_AUDIT,
     NOISE_AUDIT_VERSION,
     read_noise_audit,
-    write_noise_audit,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +31,7 @@ def test_an_archived_audit_is_upgraded_and_loses_nothing(path: Path, tmp_path: P
     old.setdefault("version", new["version"])
     assert json.loads(json.dumps(new)) == old
 
-    write_noise_audit(tmp_path, audit)
+    AUDIT.write_in(tmp_path, audit)
     assert read_noise_audit(tmp_path) == audit
 
 

@@ -12,33 +12,29 @@ import psutil
 WINDOW_SECONDS = 0.25
 
 
-def fraction(before: Any, after: Any, kinds: tuple[str, ...]) -> float:
-    """Share of all CPU time between two `psutil.cpu_times()` that went to these kinds, 0 to 1.
-
-    Guest time is already within user time in Linux and is not counted twice.
-    """
-    fields = [name for name in before._fields if not name.startswith("guest")]
-    spent = {name: max(0.0, getattr(after, name) - getattr(before, name)) for name in fields}
-    total = sum(spent.values())
-    return sum(spent.get(kind, 0.0) for kind in kinds) / total if total else 0.0
-
-
 def steal_fraction(before: Any, after: Any, cpus: Sequence[int]) -> float:
     """Share of CPU time that the hypervisor gave to others, of the CPU that lost most.
+
+    Guest time is already within user time in Linux and is not counted twice.
 
     Args:
         before, after: `psutil.cpu_times(percpu=True)`.
         cpus: the CPUs that the program is bound to; on a large machine the mean over
             all of them would hide what one of them lost.
     """
-    return max(fraction(before[cpu], after[cpu], ("steal",)) for cpu in cpus)
+
+    def stolen(cpu: int) -> float:
+        names = [name for name in before[cpu]._fields if not name.startswith("guest")]
+        spent = {n: max(0.0, getattr(after[cpu], n) - getattr(before[cpu], n)) for n in names}
+        total = sum(spent.values())
+        return spent.get("steal", 0.0) / total if total else 0.0
+
+    return max(map(stolen, cpus))
 
 
 def busy_now() -> float:
     """Share of CPU time in use or stolen in one short window, while nothing of ours runs."""
-    before = psutil.cpu_times()
-    time.sleep(WINDOW_SECONDS)
-    return 1.0 - fraction(before, psutil.cpu_times(), ("idle", "iowait"))
+    return psutil.cpu_percent(interval=WINDOW_SECONDS) / 100
 
 
 def wait_until_idle(limit: float, patience_seconds: float) -> float:

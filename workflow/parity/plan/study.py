@@ -199,4 +199,4 @@ def _parameters(
     defaults: dict[str, Any] = {
         name: rule["default"] for name, rule in benchmark.parameters.items()
     }
-    return defaults | given[0] | given[1]
+    return {**defaults, **given[0], **given[1]}

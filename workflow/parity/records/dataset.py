@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from parity.core.documents import (
@@ -18,7 +18,7 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError
 from parity.measure.block_folder import BLOCK
-from parity.measure.documents import BlockRecord, ProgramIdentity, SessionRecord
+from parity.measure.documents import BlockRecord, ProgramIdentity
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
@@ -27,14 +27,11 @@ from parity.software.images import IMAGES, read_images
 from parity.software.native import NATIVE
 from parity.software.toolchain import LOCKED
 
-VERBATIM = ("raw", "blocks")
-PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
+PARSED = tuple(name for name in schema.TABLES if name not in ("raw", "blocks"))
 CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance.json"
 # What an archived dataset consists of, beside its checksums.
-FILES = sorted(
-    [PLAN, IMAGES, PROVENANCE] + [f"records/{name}.parquet" for name in (*VERBATIM, *PARSED)]
-)
+FILES = sorted([PLAN, IMAGES, PROVENANCE] + [f"records/{name}.parquet" for name in schema.TABLES])
 # What it may hold beside them: the noise audit of the system that it was measured on, and
 # the record of what Spack built for it.
 OPTIONAL = (NOISE_AUDIT, NATIVE, *LOCKED)
@@ -62,22 +59,16 @@ class Provenance(Document, frozen=True, kw_only=True):
 _PROVENANCE = Format(Provenance, 2, {1: unchanged}, said_or_first)
 
 
-@dataclass(frozen=True)
-class FileList:
-    """The files of an archived dataset with their SHA-256: SHA256SUMS, as sha256sum has it."""
+def read_sums(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files of an archived dataset, as sha256sum lists them; OSError without."""
+    lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
-    sums: dict[str, str]
 
-    @classmethod
-    def read(cls, folder: Path) -> FileList:
-        """The list that an archived dataset has; raises OSError if it has none."""
-        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
-        return cls({name: digest for digest, _, name in (line.partition("  ") for line in lines)})
-
-    def write(self, folder: Path) -> None:
-        """Write the list beside its files."""
-        lines = [f"{digest}  {name}\n" for name, digest in self.sums.items()]
-        (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
+    """Write the list beside its files."""
+    lines = [f"{digest}  {name}\n" for name, digest in sums.items()]
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
@@ -136,7 +127,7 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         if name != PROVENANCE:
             shutil.copyfile(live / name, temporary / name)
     write_document(temporary / PROVENANCE, origin)
-    FileList({name: _sha256(temporary / name) for name in names}).write(temporary)
+    write_sums(temporary, {name: _sha256(temporary / name) for name in names})
     temporary.rename(archive)
     return archive
 
@@ -179,19 +170,19 @@ def provenance(dataset: Path) -> Provenance:
         return _PROVENANCE.read(dataset / PROVENANCE)
     blocks = block_records(dataset)
     sessions = [session for block in blocks for session in block.sessions]
-    programs = {canonical(session.start.program): session.start.program for session in sessions}
+    starts = [session.start for session in sessions]
+    programs = {canonical(start.program): start.program for start in starts}
     return Provenance(
-        began=min(session.start.started for session in sessions),
+        began=min(start.started for start in starts),
         ended=max(session.end.ended for session in sessions if session.end),
         blocks=len(blocks),
         sessions=len(sessions),
         programs=tuple(programs[text] for text in sorted(programs)),
-        runtimes={name: _versions(sessions, name) for name in sessions[0].start.arms},
+        runtimes={
+            name: tuple(sorted({start.arms[name].version for start in starts}))
+            for name in starts[0].arms
+        },
     )
-
-
-def _versions(sessions: list[SessionRecord], arm: str) -> tuple[str, ...]:
-    return tuple(sorted({session.start.arms[arm].version for session in sessions}))
 
 
 def broken_files(archive: Path) -> list[str]:
@@ -200,7 +191,7 @@ def broken_files(archive: Path) -> list[str]:
     Raises:
         OSError: there is no list of checksums.
     """
-    sums = FileList.read(archive).sums
+    sums = read_sums(archive)
     expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})
     unexpected = sorted(sums.keys() - set(expected))
     return unexpected + [

@@ -13,7 +13,6 @@ from parity.core.documents import Content, Document, Format, said_or_first
 
 NOISE_AUDIT = "harness.json"
 NOISE_AUDIT_VERSION = 2
-_RATIO = ("ratio", "low95", "high95", "low90", "high90")
 
 
 class PairTimes(Document, frozen=True):
@@ -82,25 +81,18 @@ class NoiseAudit(Document, frozen=True):
 
 def read_noise_audit(folder: Path) -> NoiseAudit | None:
     """The audit beside a dataset's plan; None if nobody measured it there; raises UserError."""
-    return _FORMAT.read_in(folder) if _FORMAT.is_in(folder) else None
-
-
-def write_noise_audit(folder: Path, audit: NoiseAudit) -> None:
-    """Write an audit beside a plan, whole or not at all."""
-    _FORMAT.write_in(folder, audit)
+    return AUDIT.read_in(folder) if AUDIT.is_in(folder) else None
 
 
 def _with_ratios(content: Content) -> Content:
     """1 to 2: each clock's ratio is a part of its own; pairs are counted by their values."""
-    clocks = {"own": "", "outer": "outer_"}
-    moved = {f"{prefix}{name}" for prefix in clocks.values() for name in _RATIO} | {"pairs"}
+    ratio, clocks = TimeRatio.__struct_fields__, {"own": "", "outer": "outer_"}
+    moved = {f"{prefix}{name}" for prefix in clocks.values() for name in ratio} | {"pairs"}
     kept = {key: value for key, value in content.items() if key not in moved}
     for clock, prefix in clocks.items():
-        names = [name for name in _RATIO if f"{prefix}{name}" in content]
+        names = [name for name in ratio if f"{prefix}{name}" in content]
         kept[clock] = {name: content[f"{prefix}{name}"] for name in names}
     return kept
 
 
-_FORMAT = Format(
-    NoiseAudit, NOISE_AUDIT_VERSION, {1: _with_ratios}, said_or_first, file=NOISE_AUDIT
-)
+AUDIT = Format(NoiseAudit, NOISE_AUDIT_VERSION, {1: _with_ratios}, said_or_first, file=NOISE_AUDIT)

@@ -22,12 +22,12 @@ from parity.plan.plan import PLAN, Case, Plan, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 from parity.records.noise_audit import (
+    AUDIT,
     NOISE_AUDIT_VERSION,
     LostPair,
     NoiseAudit,
     PairTimes,
     TimeRatio,
-    write_noise_audit,
 )
 
 
@@ -170,7 +170,7 @@ def measure(
         measured=began.isoformat(timespec="seconds"),
     )
     for place in (folder, live):
-        write_noise_audit(place, audit)
+        AUDIT.write_in(place, audit)
     return audit
 
 
