@@ -8,7 +8,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -56,7 +55,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         name=launch.name,
         arm=order.arm.name,
         ranks=order.program.ranks,
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        started=storage.now(),
     )
     STARTED.write_in(folder, started)
     load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from parity.measure import history
+from parity.measure import history, storage
 from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import BlockProgress
 from parity.plan.plan import Block
@@ -24,7 +24,7 @@ def begin(block: Block, folder: Path) -> None:
         UserError: what an earlier session left is broken.
     """
     before = PROGRESS.read_in(folder) if PROGRESS.is_in(folder) else None
-    now, seconds = _text(datetime.now(UTC)), before.seconds if before else 0.0
+    now, seconds = storage.now(), before.seconds if before else 0.0
     begun = BlockProgress(
         block=block.name,
         runs=len(block.runs),
@@ -41,14 +41,14 @@ def begin(block: Block, folder: Path) -> None:
 
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
-    before, now = PROGRESS.read_in(folder), datetime.now(UTC)
+    before, now = PROGRESS.read_in(folder), storage.now()
     ended = {name: why for name, why in before.runs_ended.items() if name != run}
     not_started = {name: why for name, why in before.runs_not_started.items() if name != run}
     (ended if was_started else not_started)[run] = reason
-    session = (now - datetime.fromisoformat(before.session_started)).total_seconds()
+    session = _seconds_between(before.session_started, now)
     counted = replace(
         before,
-        updated=_text(now),
+        updated=now,
         seconds=round(before.seconds_before + session, 3),
         runs_ended=ended,
         runs_not_started=not_started,
@@ -74,21 +74,16 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress:
     finished = BLOCK.read_in(folder)
     not_started = {run: why.reason for run, why in finished.not_started.items()}
     attempts = {run.name: history.attempts_of(folder / "runs" / run.name) for run in block.runs}
-    spans = [
-        (datetime.fromisoformat(session.start.started), datetime.fromisoformat(session.end.ended))
-        for session in finished.sessions
-        if session.end
-    ]
-    last_start, last_end = spans[-1]
-    whole = sum((end - start for start, end in spans), timedelta()).total_seconds()
+    spans = [(each.start.started, each.end.ended) for each in finished.sessions if each.end]
+    lasted = [_seconds_between(*span) for span in spans]
     return BlockProgress(
         block=block.name,
         runs=len(block.runs),
-        started=_text(spans[0][0]),
-        session_started=_text(last_start),
-        updated=_text(last_end),
-        seconds=whole,
-        seconds_before=whole - (last_end - last_start).total_seconds(),
+        started=spans[0][0],
+        session_started=spans[-1][0],
+        updated=spans[-1][1],
+        seconds=sum(lasted),
+        seconds_before=sum(lasted[:-1]),
         runs_ended={
             run: history.last_reason(made)
             for run, made in attempts.items()
@@ -98,5 +93,5 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress:
     )
 
 
-def _text(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds")
+def _seconds_between(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()

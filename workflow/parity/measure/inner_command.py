@@ -6,7 +6,6 @@ by each runtime's own flags, so they are equal by construction.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,12 +37,6 @@ def program_environment(program: Program) -> dict[str, str]:
         "TZ": "UTC",
     }
     return dict(sorted((fixed | dict(program.environment)).items()))
-
-
-def environment_digest(program: Program) -> str:
-    """SHA-256 of the program's environment as `NAME=value` lines."""
-    lines = [f"{name}={value}\n" for name, value in program_environment(program).items()]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def witnessed(program: Program) -> list[str]:

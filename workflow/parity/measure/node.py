@@ -10,6 +10,8 @@ import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import psutil
+
 from parity.benchmarks.model import NodeFacts
 from parity.measure.kept import KEPT
 
@@ -29,7 +31,7 @@ def facts() -> dict[str, str]:
         "cpu_governor": governors(CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")),
         "cpus_usable": ",".join(map(str, sorted(os.sched_getaffinity(0)))),
         "hostname": socket.gethostname(),
-        "hypervisor": _yes_or_no("hypervisor" in cpuinfo.get("flags", "").split()),
+        "hypervisor": "yes" if "hypervisor" in cpuinfo.get("flags", "").split() else "no",
         "kernel": platform.release(),
         "kernel_build": platform.version(),
         "last_level_cache": f"{cache} B" if cache else "",
@@ -46,11 +48,10 @@ def facts() -> dict[str, str]:
 
 def node_facts() -> NodeFacts:
     """What benchmarks size themselves by, of this node alone; a cache that is not told is 0."""
-    total = pairs(read("/proc/meminfo"))["MemTotal"]
     return NodeFacts(
         cpus=tuple(sorted(os.sched_getaffinity(0))),
         last_level_cache=last_level_cache(),
-        memory=int(total.removesuffix(" kB")) * 1024,
+        memory=psutil.virtual_memory().total,
     )
 
 
@@ -153,7 +154,3 @@ def size_in_bytes(text: str) -> int:
     number = text.rstrip("KMG")
     unit = text[len(number) :]
     return int(number) * units[unit] if number.isdecimal() and unit in units else 0
-
-
-def _yes_or_no(truth: bool) -> str:
-    return "yes" if truth else "no"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -92,6 +93,8 @@ def record(
         gates.steal_gate(steal, order.session.system.max_steal_fraction),
     )
     reason, detail = _reason(seen, judged)
+    environment = {} if several else inner_command.program_environment(order.program)
+    variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     timed = seen.finished[1:] if several else seen.finished
     return RunRecord(
         session=order.session.number,
@@ -110,8 +113,8 @@ def record(
         steal_fraction=steal,
         load_before=load,
         commands=tuple(map(tuple, seen.commands)),
-        environment={} if several else inner_command.program_environment(order.program),
-        environment_sha256="" if several else inner_command.environment_digest(order.program),
+        environment=environment,
+        environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
         evidence=dict(evidence),
         ranks=tuple(map(dict, ranks.values())),
         image_digest=order.state.image_digest,

@@ -6,10 +6,9 @@ import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
@@ -43,6 +42,7 @@ from parity.measure.idle_cpu import busy_now
 from parity.measure.mpi_launcher import on_each_node
 from parity.measure.node import facts
 from parity.measure.node_check import check_node
+from parity.measure.storage import now
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.software.images import ImageRecord
@@ -113,16 +113,12 @@ def begin_session(
 def _start(session: Session, nodes: Sequence[NodeState]) -> SessionStart:
     first, *others = nodes
     return SessionStart(
+        **(asdict(first) | {"arms": dict(session.states)}),
         started=now(),
         program=as_document(identity(), ProgramIdentity, "the state of this program"),
         system=session.system.name,
         scale_label=session.system.scale_label,
         allocation=dict(session.allocation.facts),
-        node_name=first.node_name,
-        facts=first.facts,
-        busy_fraction=first.busy_fraction,
-        arms=dict(session.states),
-        binaries=first.binaries,
         other_nodes=tuple(others),
     )
 
@@ -196,8 +192,3 @@ def end_session(session: Session, folder: Path) -> None:
     """Write down the first node's state after the block."""
     end = SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
     write_document(folder / SESSION_END.format(session.number), end)
-
-
-def now() -> str:
-    """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

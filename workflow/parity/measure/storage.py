@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -124,3 +125,8 @@ def processes_in(folder: Path) -> Iterator[psutil.Process]:
             there = Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid()
             if there and Path(f"/proc/{process.pid}/cwd").stat().st_dev == device:
                 yield process
+
+
+def now() -> str:
+    """The time, UTC, ISO 8601, as every document has it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -176,7 +176,16 @@ def read_plan(path: Path) -> Plan:
             that it does not hold.
     """
     plan = _FORMAT.read(path)
-    _refuse_loose_ends(plan, str(path))
+    cases, arms = {case.name for case in plan.cases}, set(plan.arms)
+    named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
+    named += [("comparisons", each.case, each.arm) for each in plan.comparisons]
+    for key, case, arm in named:
+        if case not in cases or arm not in arms:
+            raise UserError(
+                f"{case} in {arm} is not among the plan's cases and arms",
+                where=f"{path}: {key}",
+                action="restore the file, or let the workflow make it anew",
+            )
     return plan
 
 
@@ -201,20 +210,6 @@ def _with_provider(content: Content) -> Content:
 
 
 _FORMAT = Format(Plan, PLAN_VERSION, {1: _with_nodes, 2: _with_provider, 3: unchanged})
-
-
-def _refuse_loose_ends(plan: Plan, where: str) -> None:
-    """Refuse a plan whose runs or comparisons name what it does not hold."""
-    cases, arms = {case.name for case in plan.cases}, set(plan.arms)
-    named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
-    named += [("comparisons", c.case, c.arm) for c in plan.comparisons]
-    for key, case, arm in named:
-        if case not in cases or arm not in arms:
-            raise UserError(
-                f"{case} in {arm} is not among the plan's cases and arms",
-                where=f"{where}: {key}",
-                action="restore the file, or let the workflow make it anew",
-            )
 
 
 def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:

@@ -46,10 +46,7 @@ def gather_raw(folders: Iterable[Path]) -> list[Row]:
     Raises:
         UserError: a block is broken.
     """
-    rows: list[Row] = []
-    for folder in folders:
-        rows.extend(_attempts(folder, BLOCK.read_in(folder)))
-    return rows
+    return [row for folder in folders for row in _attempts(folder, BLOCK.read_in(folder))]
 
 
 def _key(block: BlockRecord) -> Row:

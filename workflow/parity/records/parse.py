@@ -151,7 +151,9 @@ def _newest_sessions(runs: Iterable[PlannedRun]) -> dict[str, int]:
 def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row]]) -> None:
     """Rows of one planned run: one for each attempt, or one for the run that never started."""
     if planned.is_stopped:
-        tables["runs"].append(_not_started_row(context, planned))
+        why = context.block.not_started[planned.run.name]
+        row = _blank(context, planned, 0) | {"reason": why.reason, "detail": why.detail}
+        tables["runs"].append(row)
     for attempt in planned.attempts:
         row = _run_row(context, planned, attempt)
         is_last = attempt is planned.attempts[-1]
@@ -204,11 +206,6 @@ def _blank(context: Context, planned: PlannedRun, attempt: int) -> Row:
         **dict.fromkeys(("session", "exit_code", *_MEASURED)),
         **dict.fromkeys((*_DIGESTS, "binary_sha256", "closure_sha256", "stdout_sha256"), ""),
     }
-
-
-def _not_started_row(context: Context, planned: PlannedRun) -> Row:
-    why = context.block.not_started[planned.run.name]
-    return _blank(context, planned, 0) | {"reason": why.reason, "detail": why.detail}
 
 
 def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
