@@ -1,8 +1,8 @@
 """The plan's preview: what it says of jobs, node-hours, time, disk, and what is not tested."""
 
-import dataclasses
 from pathlib import Path
 
+import msgspec
 import pandas
 import pytest
 
@@ -31,7 +31,7 @@ from parity.software.probe import Probe, probe_lines
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
 SLURM = load_system(ROOT / "config/systems/slurm.yaml")
-CLUSTER = dataclasses.replace(SLURM, scale_label="slurm")
+CLUSTER = msgspec.structs.replace(SLURM, scale_label="slurm")
 HERE = Presence(True, version="1.0")
 AWAY = Presence(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -116,19 +116,18 @@ def said_or_first(content: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Format(Generic[D]):
-    """How a document is read: its class, its version, and how older shapes become it.
+    """How a document is read: its class, and how older shapes become it.
 
     All that read it raise a UserError with file and key if there is no such document.
 
     Attributes:
-        upgrades: by version, what turns a content of it into one of the next.
+        upgrades: what turns a content of each version, from 1, into one of the next.
         shape: the version that a content has; some of the oldest do not say it rightly.
         file: its name in a folder, where it always has the same.
     """
 
     kind: type[D]
-    version: int
-    upgrades: Mapping[int, Callable[[Content], Content]] = field(default_factory=dict)
+    upgrades: Sequence[Callable[[Content], Content]] = ()
     shape: Callable[[Mapping[str, Any]], Any] = _version_said
     file: str = ""
 
@@ -157,19 +156,17 @@ class Format(Generic[D]):
         """The content in the present shape; what is no object is left to the class to refuse."""
         if not isinstance(content, dict):
             return content
-        version = self.shape(content)
-        if type(version) is not int or version not in {*self.upgrades, self.version}:
-            first = min([*self.upgrades, self.version])
+        version, newest = self.shape(content), 1 + len(self.upgrades)
+        if type(version) is not int or not 1 <= version <= newest:
             raise UserError(
                 f"a {_name_of(self.kind)} of version {version!r} is not known here",
                 where=f"{where}: version",
-                allowed=f"{first} to {self.version}" if first < self.version else str(first),
+                allowed=f"1 to {newest}" if newest > 1 else "1",
                 action="read it with the version of Parity that wrote it, or make it anew",
             )
-        while version < self.version:
-            content = self.upgrades[version](content)
-            version += 1
-        return content | {"version": self.version}
+        for upgrade in self.upgrades[version - 1 :]:
+            content = upgrade(content)
+        return content | {"version": newest}
 
 
 def in_parts(content: Content, key: str, change: Callable[[Content], Content]) -> Content:

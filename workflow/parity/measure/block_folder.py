@@ -11,10 +11,6 @@ from pathlib import Path
 
 from parity.core.documents import Content, Format, in_parts, said_or_first, unchanged
 from parity.measure.documents import (
-    BLOCK_VERSION,
-    PROGRESS_VERSION,
-    RECORD_VERSION,
-    STARTED_VERSION,
     BlockProgress,
     BlockRecord,
     NodeAnswer,
@@ -76,22 +72,14 @@ def _progress_not_counted(content: Content) -> Content:
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
 # each document says its version.
-RECORD = Format(
-    RunRecord, RECORD_VERSION, {1: _with_ranks, 2: unchanged}, said_or_first, file="record.json"
-)
-STARTED = Format(
-    Started, STARTED_VERSION, {1: _started_without_ranks}, said_or_first, file="started.json"
-)
-BLOCK = Format(
-    BlockRecord, BLOCK_VERSION, {1: _block_with_allocations, 2: unchanged}, file="block.json"
-)
-PROGRESS = Format(BlockProgress, PROGRESS_VERSION, {1: _progress_not_counted}, file="progress.json")
-QUESTION = Format(Question, 1, file="question.json")
-ANSWER = Format(NodeAnswer, 1)
-_START = Format(
-    SessionStart, BLOCK_VERSION, {1: _start_with_allocation, 2: unchanged}, said_or_first
-)
-_END = Format(SessionEnd, BLOCK_VERSION, {1: _end_with_busy_fraction, 2: unchanged}, said_or_first)
+RECORD = Format(RunRecord, (_with_ranks, unchanged), said_or_first, file="record.json")
+STARTED = Format(Started, (_started_without_ranks,), said_or_first, file="started.json")
+BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
+PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
+QUESTION = Format(Question, file="question.json")
+ANSWER = Format(NodeAnswer)
+_START = Format(SessionStart, (_start_with_allocation, unchanged), said_or_first)
+_END = Format(SessionEnd, (_end_with_busy_fraction, unchanged), said_or_first)
 
 
 def next_session(block: Path) -> int:

@@ -18,11 +18,6 @@ from parity.plan.plan import Run
 from parity.runtimes.model import Image
 from parity.software.images import ImageRecord
 
-BLOCK_VERSION = 3
-RECORD_VERSION = 3
-STARTED_VERSION = 2
-PROGRESS_VERSION = 2
-
 
 class Gate(Document, frozen=True, kw_only=False):
     """The outcome of one gate.
@@ -48,7 +43,7 @@ class Started(Document, frozen=True, kw_only=True):
         started: UTC, ISO 8601, as every time in these documents.
     """
 
-    version: int = STARTED_VERSION
+    version: int = 2
     name: str
     arm: str
     ranks: int
@@ -71,7 +66,7 @@ class RunRecord(Document, frozen=True, kw_only=True):
         image_digest: empty outside of any container.
     """
 
-    version: int = RECORD_VERSION
+    version: int = 3
     session: int
     run: str
     case: str
@@ -216,7 +211,7 @@ class SessionStart(NodeState, frozen=True, kw_only=True):
         other_nodes: in the allocation's order.
     """
 
-    version: int = BLOCK_VERSION
+    version: int = 3
     started: str
     program: ProgramIdentity
     system: str
@@ -228,7 +223,7 @@ class SessionStart(NodeState, frozen=True, kw_only=True):
 class SessionEnd(Document, frozen=True, kw_only=True):
     """The first node after the block; its busy fraction is None where it was not kept."""
 
-    version: int = BLOCK_VERSION
+    version: int = 3
     ended: str
     busy_fraction: float | None
     facts: dict[str, str] = field(name="node")
@@ -258,7 +253,7 @@ class BlockRecord(Document, frozen=True, kw_only=True, rename={"name": "block"})
         not_started: by run.
     """
 
-    version: int = BLOCK_VERSION
+    version: int = 3
     campaign: str
     name: str
     number: int
@@ -284,7 +279,7 @@ class BlockProgress(Document, frozen=True, kw_only=True):
         runs_ended, runs_not_started: those runs with their reason, empty for a good one.
     """
 
-    version: int = PROGRESS_VERSION
+    version: int = 2
     block: str
     runs: int
     started: str

@@ -209,7 +209,7 @@ def _with_provider(content: Content) -> Content:
     return {"provider": DISTRIBUTION} | content
 
 
-_FORMAT = Format(Plan, PLAN_VERSION, {1: _with_nodes, 2: _with_provider, 3: unchanged})
+_FORMAT = Format(Plan, (_with_nodes, _with_provider, unchanged))
 
 
 def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:

@@ -74,7 +74,12 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             where=f"{where}: aa_pair",
             allowed=f"{document['reference']} and its double",
         )
-    _native(document["aa_pair"], f"{where}: aa_pair")
+    native = [name for name, arm in known_arms().items() if arm.is_native]
+    for name in document["aa_pair"]:
+        if name not in native:
+            raise UserError(
+                f"{name} is not native", where=f"{where}: aa_pair", allowed=", ".join(native)
+            )
     chosen = size.get("benchmarks", list(document["benchmarks"]))
     _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
     for label, document_scale in document["scales"].items():
@@ -103,13 +108,6 @@ def _known(names: Iterable[str], known: Iterable[str], where: str, kind: str) ->
     for name in names:
         if name not in allowed:
             raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(allowed))
-
-
-def _native(pair: Sequence[str], where: str) -> None:
-    native = [name for name, arm in known_arms().items() if arm.is_native]
-    for name in pair:
-        if name not in native:
-            raise UserError(f"{name} is not native", where=where, allowed=", ".join(native))
 
 
 def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import field
 
 from parity.core.commands import answer_of, is_installed
 from parity.core.documents import Document, as_document
@@ -32,8 +33,7 @@ class MpiLauncher(Document, frozen=True):
     variables: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class System:
+class System(Document, frozen=True, rename={"name": "system"}):
     """A machine or cluster.
 
     Attributes:
@@ -56,7 +56,7 @@ class System:
     modules: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
-    toolchains: Mapping[str, Any] = field(default_factory=dict)
+    toolchains: dict[str, Any] = field(default_factory=dict)
 
 
 def load_system(path: Path | str) -> System:
@@ -70,19 +70,15 @@ def load_system(path: Path | str) -> System:
             allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
             action="give the image by its digest",
         )
-    images = document.get("images", {})
-    return System(
-        name=document["system"],
-        scale_label=document["scale_label"],
-        base_image=base,
-        **document["quiet_node"],
-        batch_system=document.get("batch_system", ""),
-        launcher=_launcher(document["launcher"], str(path)) if "launcher" in document else None,
-        modules=tuple(document.get("modules", ())),
-        image_folder=images.get("folder"),
-        images_on_node=images.get("made_on", "login") == "node",
-        toolchains=document.get("toolchains", {}),
-    )
+    images = document.pop("images", {})
+    document |= document.pop("quiet_node")
+    document |= {
+        "image_folder": images.get("folder"),
+        "images_on_node": images.get("made_on", "login") == "node",
+    }
+    if "launcher" in document:
+        _check_launcher(document["launcher"], str(path))
+    return as_document(document, System, str(path))
 
 
 def refuse_without_batch_system(system: System, *, now: bool) -> None:
@@ -106,7 +102,8 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
             )
 
 
-def _launcher(entry: Mapping[str, Any], path: str) -> MpiLauncher:
+def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
+    """Refuse words that do not say how many nodes and ranks there are, or something unknown."""
     for key, names in (("command", ("nodes", "ranks")), ("each_node", ("nodes",))):
         known = {"nodes": 1, "ranks": 1, "ranks_per_node": 1}
         where = f"{path}: launcher.{key}"
@@ -125,4 +122,3 @@ def _launcher(entry: Mapping[str, Any], path: str) -> MpiLauncher:
                 where=where,
                 allowed=f"words with {', '.join(f'{{{name}}}' for name in names)}",
             )
-    return as_document(entry, MpiLauncher, f"{path}: launcher")

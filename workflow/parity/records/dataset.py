@@ -56,7 +56,7 @@ class Provenance(Document, frozen=True, kw_only=True):
 
 
 # The first were without a version, and otherwise the same.
-_PROVENANCE = Format(Provenance, 2, {1: unchanged}, said_or_first)
+_PROVENANCE = Format(Provenance, (unchanged,), said_or_first)
 
 
 def read_sums(folder: Path) -> dict[str, str]:

@@ -95,4 +95,4 @@ def _with_ratios(content: Content) -> Content:
     return kept
 
 
-AUDIT = Format(NoiseAudit, NOISE_AUDIT_VERSION, {1: _with_ratios}, said_or_first, file=NOISE_AUDIT)
+AUDIT = Format(NoiseAudit, (_with_ratios,), said_or_first, file=NOISE_AUDIT)
