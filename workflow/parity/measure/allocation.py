@@ -12,8 +12,6 @@ from parity.core.errors import UserError
 from parity.measure.kept import KEPT
 from parity.plan.system import System
 
-_QUEUE_FORMAT = "%i|%P|%T|%D|%N|%h"
-
 
 @dataclass(frozen=True)
 class Allocation:
@@ -60,11 +58,9 @@ def _slurm_job() -> Allocation:
     if platform.node() in hosts:
         hosts.remove(platform.node())
         hosts.insert(0, platform.node())
-    queue = output_of(
-        ["squeue", "--noheader", f"--jobs={job}", f"--format={_QUEUE_FORMAT}"]
-    ).strip()
+    queue = output_of(["squeue", "--noheader", f"--jobs={job}", "--format=%i|%P|%T|%D|%N|%h"])
     named = {f"allocation.{key}": value for key, value in facts.items()}
-    named |= {"allocation.squeue": queue, "allocation.hosts": ",".join(hosts)}
+    named |= {"allocation.squeue": queue.strip(), "allocation.hosts": ",".join(hosts)}
     return Allocation(tuple(hosts), job, named)
 
 

@@ -72,7 +72,8 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         if path.is_file():
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "files" / path.name)
-    made = record(order, seen, _stderr(folder), steal, load, started.started)
+    stderr = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+    made = record(order, seen, stderr, steal, load, started.started)
     if made.reason:
         _end_left_overs(order, launch)
     RECORD.write_in(folder, made)
@@ -159,8 +160,3 @@ def drop_page_cache() -> None:
     """Empty the page cache, so that the next start reads from the disk (root only)."""
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-
-
-def _stderr(folder: Path) -> str:
-    path = folder / "stderr"
-    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -52,10 +52,8 @@ def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], r
 def binding_gate(cpus: Sequence[int], evidence: Mapping[str, str]) -> Gate:
     """Whether the process was bound to the CPUs that the program asks for."""
     seen = evidence.get("cpus_allowed", "")
-    if cpu_list(seen) == tuple(sorted(cpus)):
-        return Gate("binding", True)
-    expected = ",".join(map(str, cpus))
-    return Gate("binding", False, f"expected CPUs {expected}, allowed were {seen or 'unknown'}")
+    otherwise = f"expected CPUs {','.join(map(str, cpus))}, allowed were {seen or 'unknown'}"
+    return _judged("binding", cpu_list(seen) == tuple(sorted(cpus)), otherwise)
 
 
 def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
@@ -88,23 +86,23 @@ def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> G
 
 def steal_gate(steal_fraction: float, limit: float) -> Gate:
     """Whether the hypervisor left the machine its CPU time during the run."""
-    if steal_fraction <= limit:
-        return Gate("steal", True)
-    return Gate("steal", False, f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}")
+    otherwise = f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}"
+    return _judged("steal", steal_fraction <= limit, otherwise)
 
 
 def idle_gate(busy_fraction: float, limit: float) -> Gate:
     """Whether others left the node alone just before the block."""
-    if busy_fraction <= limit:
-        return Gate("quiet", True)
-    return Gate("quiet", False, f"others used {busy_fraction:.3f} of CPU time, allowed {limit:g}")
+    otherwise = f"others used {busy_fraction:.3f} of CPU time, allowed {limit:g}"
+    return _judged("quiet", busy_fraction <= limit, otherwise)
 
 
 def image_gate(location: str, expected: str, seen: str) -> Gate:
     """Whether the image is the one that the digest chain ends in."""
-    if expected == seen:
-        return Gate("image", True)
-    return Gate("image", False, f"{location}: expected {expected}, found {seen}")
+    return _judged("image", expected == seen, f"{location}: expected {expected}, found {seen}")
+
+
+def _judged(name: str, held: bool, otherwise: str) -> Gate:
+    return Gate(name, held, "" if held else otherwise)
 
 
 def binary_gate(
