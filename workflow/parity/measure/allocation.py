@@ -55,9 +55,7 @@ def _slurm_job() -> Allocation:
     said = output_of(["scontrol", "show", "job", "--oneliner", job])
     facts = job_facts(said)
     hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
-    if platform.node() in hosts:
-        hosts.remove(platform.node())
-        hosts.insert(0, platform.node())
+    hosts.sort(key=lambda host: host != platform.node())
     queue = output_of(["squeue", "--noheader", f"--jobs={job}", "--format=%i|%P|%T|%D|%N|%h"])
     named = {f"allocation.{key}": value for key, value in facts.items()}
     named |= {"allocation.squeue": queue.strip(), "allocation.hosts": ",".join(hosts)}

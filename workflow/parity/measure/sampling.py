@@ -14,17 +14,9 @@ import psutil
 from parity.measure.node import free_per_cpu
 
 ZONES = Path("/proc/zoneinfo")
-_NOTHING = dict.fromkeys(
-    (
-        "node_used",
-        "node_available",
-        "node_cached",
-        "node_shmem",
-        "node_free_per_cpu",
-        "private_writable",
-        "private_dirty",
-    )
-)
+_OF_NODE = ("node_used", "node_available", "node_cached", "node_shmem", "node_free_per_cpu")
+_OF_PROCESS = ("private_writable", "private_dirty")
+_NOTHING = dict.fromkeys(_OF_NODE + _OF_PROCESS)
 
 
 def node_sample(seconds: float) -> dict[str, Any]:

@@ -183,9 +183,7 @@ def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
     """The gate of the busiest node."""
     busiest = max(nodes, key=lambda node: node.busy_fraction)
     gate = gates.idle_gate(busiest.busy_fraction, limit)
-    if not gate.detail:
-        return gate
-    return replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
+    return gate if gate.passed else replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
 
 
 def end_session(session: Session, folder: Path) -> None:

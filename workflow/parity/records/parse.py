@@ -154,13 +154,15 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
         why = context.block.not_started[planned.run.name]
         row = _blank(context, planned, 0) | {"reason": why.reason, "detail": why.detail}
         tables["runs"].append(row)
+    newest = context.newest_sessions.get(planned.run.case, 0)
     for attempt in planned.attempts:
         row = _run_row(context, planned, attempt)
         is_last = attempt is planned.attempts[-1]
         row["final"] = is_last and not planned.is_stopped
         if attempt.record:
             outputs = _outputs(context, planned.run, attempt.raw, attempt.record)
-            row |= _fate(context, row, attempt.record)
+            if not row["reason"] and attempt.record.session < newest:
+                row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
             if not row["reason"]:
                 parsed = benchmarks()[row["benchmark"]].parse(outputs)
                 row |= {
@@ -171,13 +173,6 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
                 tables["metrics"] += _metric_rows(context, row, parsed)
             tables["samples"] += _sample_rows(row, outputs)
         tables["runs"].append(row)
-
-
-def _fate(context: Context, row: Row, record: RunRecord) -> Row:
-    """Why a run that ended well does not count all the same; nothing if it does."""
-    if record.reason or record.session >= context.newest_sessions.get(row["case"], 0):
-        return {}
-    return {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
 
 
 def _blank(context: Context, planned: PlannedRun, attempt: int) -> Row:
