@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import described
 from parity.benchmarks.hpcc_output import HPL, METRICS, process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises
@@ -64,6 +64,9 @@ def input_file(parameters: Mapping[str, Any]) -> str:
     return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
 
 
+DESCRIPTION = described(__file__, HPL)
+
+
 class HpcChallenge(Benchmark):
     """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
 
@@ -76,74 +79,12 @@ class HpcChallenge(Benchmark):
     title = "HPC Challenge"
     packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
     binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
-    parameters: ClassVar = {
-        "n": {
-            "type": "integer",
-            "minimum": 500,
-            "maximum": 1_000_000,
-            "default": 2000,
-            "description": "Order of HPL's matrix; hpcc derives the sizes of all other tests.",
-        },
-        "nb": {
-            "type": "integer",
-            "minimum": 8,
-            "maximum": 1024,
-            "default": 64,
-            "description": "Block size of HPL and PTRANS.",
-        },
-        "p": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 512,
-            "default": 1,
-            "description": "Rows of the process grid; ranks are p times q. "
-            "An allocation sets its own grid.",
-        },
-        "q": {
-            "type": "integer",
-            "minimum": 2,
-            "maximum": 512,
-            "default": 2,
-            "description": "Columns of the process grid, at least 2: latency needs two ranks. "
-            "An allocation sets its own grid.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     allocations = "optional"
     metrics = METRICS
     primary = (HPL.metric,)
-    figures = (
-        FigureSpec(
-            "hpl",
-            (HPL,),
-            "Dense linear algebra",
-            "Rate of High Performance Linpack inside the HPC Challenge suite. With a small matrix "
-            "HPL itself takes a fraction of a second, so start and clock weigh more than in a "
-            "real run; the appendix on cases gives its order. Left: deviation from the median of "
-            "the reference.",
-            order=20,
-            relative=True,
-            placed=False,
-        ),
-        FigureSpec(
-            "scaling",
-            (HPL,),
-            "Dense linear algebra over nodes",
-            "Rate of High Performance Linpack inside the HPC Challenge suite against the number "
-            "of nodes, in per cent of the reference's median at the same case, in the manner of "
-            "Figs. 3 and 4 of Torrez et al. (2019), which show HPCG: the two programs are not "
-            "comparable. The matrix is the same at every number of nodes, so the work of a rank "
-            "shrinks, while HPCG's grew with the nodes.",
-            finding="Linear algebra over nodes",
-            order=30,
-            placed=True,
-            form=Form.NODES,
-        ),
-    )
-    note = (
-        "With a small matrix HPL itself takes a fraction of a second, so start and clock weigh "
-        "more than in a real run. hpcc derives the arrays of its STREAM test from N; they are "
-        "smaller than four times the last-level cache, so its bandwidths are not STREAM results."
-    )
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""

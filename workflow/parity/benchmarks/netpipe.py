@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
@@ -100,6 +100,9 @@ def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
     )
 
 
+DESCRIPTION = described(__file__, LATENCY, BANDWIDTH)
+
+
 class NetPipe(Benchmark):
     """NetPIPE 3.7 of Ames Laboratory: messages of growing size, there and back.
 
@@ -114,55 +117,12 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters: ClassVar = {
-        "upper_bound": {
-            "type": "integer",
-            "minimum": 65_536,
-            "maximum": 268_435_456,
-            "default": 1_048_576,
-            "description": "Largest message in bytes.",
-        },
-        "repetitions": {
-            "type": "integer",
-            "minimum": 0,
-            "maximum": 1_000_000,
-            "default": 0,
-            "description": "Round trips of each trial; 0 lets NetPIPE choose, about 0.1 s each.",
-        },
-        "port": {
-            "type": "integer",
-            "minimum": 1024,
-            "maximum": 65_535,
-            "default": 5002,
-            "description": "TCP port on which rank 1 listens.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     allocations = "required"
     metrics = (LATENCY, BANDWIDTH, *_STATED.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
-    figures = (
-        FigureSpec(
-            "network-latency",
-            (LATENCY,),
-            "Latency of a message",
-            "Time that NetPIPE's smallest message takes one way, between two ranks on one node "
-            "and on two, over TCP and over MPI.",
-            finding="Latency",
-            order=40,
-            placed=True,
-        ),
-        FigureSpec(
-            "network-bandwidth",
-            (BANDWIDTH,),
-            "Bandwidth of messages",
-            "Highest bandwidth over all sizes of NetPIPE's messages, between two ranks on one "
-            "node and on two, over TCP and over MPI.",
-            finding="Bandwidth between ranks",
-            order=50,
-            placed=True,
-        ),
-    )
+    figures = DESCRIPTION.figures
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, ClassVar
 
 from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
@@ -24,6 +24,9 @@ START, SHORTEST, LONGEST = (
 )
 
 
+DESCRIPTION = described(__file__, START)
+
+
 class StartUp(Benchmark):
     """What a runtime needs before and after the program: create, mount, start, take down.
 
@@ -36,30 +39,10 @@ class StartUp(Benchmark):
     packages = ("coreutils",)
     binaries = ("/bin/true",)
     factors: ClassVar = {"cache": ("cold", "warm")}
-    parameters: ClassVar = {
-        "repetitions": {
-            "type": "integer",
-            "minimum": 2,
-            "maximum": 1000,
-            "default": 5,
-            "description": "Timed starts in one run, after one that is not timed.",
-        }
-    }
+    parameters = DESCRIPTION.parameters
     metrics = (START, SHORTEST, LONGEST)
     primary = differences = (START.metric,)
-    figures = (
-        FigureSpec(
-            "startup",
-            (START,),
-            "Start-up",
-            "Time from starting the runtime's command until it has ended, around a program that "
-            "does nothing: creation, start and take-down. One value is the median of the starts "
-            "in one run; cold: caches dropped before each start; warm: not. The axis of "
-            "differences is linear below 1 ms and logarithmic above.",
-            order=90,
-            logarithmic=True,
-        ),
-    )
+    figures = DESCRIPTION.figures
 
     def probe(self) -> Presence:
         """Whether there is a program that does nothing."""

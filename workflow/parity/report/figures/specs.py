@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.figure_spec import FigureSpec
