@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.hpcc_output import HPL, METRICS, process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
-from parity.core.availability import Presence
 from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
@@ -90,10 +88,6 @@ class HpcChallenge(Benchmark):
         """What a provider has of the same release."""
         return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
-    def probe(self) -> Presence:
-        """Whether hpcc and its launcher are installed."""
-        return installed(self.binaries, self.packages)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """hpcc, started once for each rank of an allocation, or by its own launcher.
 
@@ -135,10 +129,6 @@ class BySpack(HpcChallenge):
 
     spack_packages = (spack.SpackPackage("hpcc", "1.5.0"),)
     binaries = (spack.program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
-
-    def probe(self) -> Presence:
-        """Whether it is in the view."""
-        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = HpcChallenge()

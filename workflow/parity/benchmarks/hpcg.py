@@ -18,7 +18,6 @@ from parity.benchmarks.reading import (
     require_complete,
     require_equal,
 )
-from parity.core.availability import Presence
 
 # HPCG puts the date into its file's name.
 _FILE = "HPCG-Benchmark_3.1_*.txt"
@@ -101,10 +100,6 @@ class Hpcg(Benchmark):
     primary = (RATING.metric,)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether HPCG is built."""
-        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """HPCG with a cube for each rank.

@@ -11,7 +11,6 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
@@ -46,10 +45,6 @@ class Ior(Benchmark):
     primary = (WRITE.metric, READ.metric)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether IOR is built."""
-        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """IOR with its summary in a file of its own.

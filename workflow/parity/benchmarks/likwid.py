@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
@@ -31,7 +30,6 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 
 # Streams and threads share the working set in whole elements, four at a time, in all
@@ -132,10 +130,6 @@ class LikwidBench(Benchmark):
     primary = (BANDWIDTH.metric,)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether likwid-bench is installed."""
-        return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with the kernel of this case.

@@ -23,13 +23,11 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
-from parity.core.availability import Presence
 
 MIB = 2**20
 KERNEL = "stream"
@@ -109,10 +107,6 @@ class Memory(Benchmark):
     differences = (NODE.metric, ADDED.metric)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether likwid-bench is installed."""
-        return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with STREAM's triad, sampled.

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
 from parity.benchmarks.sizing import cpus_for_ranks
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
@@ -128,10 +126,6 @@ class NetPipe(Benchmark):
         """What a provider has of the same release."""
         return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
-    def probe(self) -> Presence:
-        """Whether both programs are installed."""
-        return installed(self.binaries, self.packages)
-
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers.
 
@@ -204,10 +198,6 @@ class BySpack(NetPipe):
         spack.program_path("netpipe", "NPtcp"),
         spack.program_path("netpipe", "NPopenmpi"),
     )
-
-    def probe(self) -> Presence:
-        """Whether both programs are in the view."""
-        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = NetPipe()

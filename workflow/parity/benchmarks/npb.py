@@ -18,7 +18,6 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -114,10 +113,6 @@ class Npb(Benchmark):
     primary = (RATE.metric,)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether all kernels are built, in all classes."""
-        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case.

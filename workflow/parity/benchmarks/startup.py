@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
-from parity.core.availability import Presence
 
 START, SHORTEST, LONGEST = (
     Quantity(metric, label, "s", "lower", "external", shown, factor)
@@ -43,10 +41,6 @@ class StartUp(Benchmark):
     metrics = (START, SHORTEST, LONGEST)
     primary = differences = (START.metric,)
     figures = DESCRIPTION.figures
-
-    def probe(self) -> Presence:
-        """Whether there is a program that does nothing."""
-        return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """`true`, several times; before a cold start the page cache is emptied (root only)."""

@@ -27,7 +27,6 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -100,10 +99,6 @@ class Stream(Benchmark):
     primary = tuple(kernel.metric for kernel in KERNELS)
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
-
-    def probe(self) -> Presence:
-        """Whether all builds are there."""
-        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The build for this node.

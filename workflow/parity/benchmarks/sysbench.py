@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
@@ -17,7 +16,6 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 
 _DECIMAL = r"([0-9]+\.[0-9]+)"
 
@@ -43,10 +41,6 @@ class SysbenchCpu(Benchmark):
     metrics = (TIME, EVENTS)
     primary = (TIME.metric,)
     figures = DESCRIPTION.figures
-
-    def probe(self) -> Presence:
-        """Whether sysbench is installed."""
-        return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line; `--time=0` takes the limit on time away.

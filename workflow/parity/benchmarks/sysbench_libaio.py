@@ -15,7 +15,6 @@ from parity.benchmarks import spack
 from parity.benchmarks.description import described
 from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.sysbench import TIME, SysbenchCpu
-from parity.core.availability import Presence
 
 _LEVELS = ("linked", "absent")
 # The run-time library by its file's name: without the header neither build takes it by itself.
@@ -41,10 +40,6 @@ class SysbenchLibaio(SysbenchCpu):
     )
     factors: ClassVar = {"libaio": _LEVELS}
     figures = DESCRIPTION.figures
-
-    def probe(self) -> Presence:
-        """Whether both builds are there."""
-        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line of SysBench cpu with one of the two builds.
