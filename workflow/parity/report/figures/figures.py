@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -35,12 +34,6 @@ MOST = 5  # columns that fit beside each other
 WIDER = 1.25  # a ladder's left panel by its right one, as it holds the published range as well
 LONGEST = 44  # letters of a title that a wide panel has room for
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
-
-
-def draw_all(view: View, specs: Sequence[FigureSpec], folder: Path) -> None:
-    """Draw and write all figures."""
-    for spec in specs:
-        style.save(draw(view, spec), folder, spec.name)
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:
