@@ -167,6 +167,17 @@ class Grid:
         """Height of the figure in inches."""
         return -(-panels // self.across) * self.cell(arms) + FOOT_OF_FOREST
 
+    def place(
+        self, figure: Figure, number: int, panels: int, arms: int, foot: float = FOOT_OF_FOREST
+    ) -> Axes:
+        """The axes of a panel by its number; those of a row share the names of the arms."""
+        down, right = divmod(number, self.across)
+        width = (style.TWO_COLUMNS - LABELS) / self.across - self.beside
+        below = -(-panels // self.across) - 1 - down
+        bottom = foot + below * self.cell(arms) + AXIS
+        left = LABELS + right * (width + self.beside)
+        return place(figure, left, bottom, width, self.row * arms)
+
 
 WIDE = Grid(across=2, row=0.155, head=0.38, beside=NUMBERS, numbers=True, title=7.5)
 DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.5)
@@ -217,15 +228,10 @@ def in_grid(
 ) -> Figure:
     """A panel of comparisons for each column, each with its title; lines at the foot."""
     view, arms = shown[0].view, max(len(column.arms) for column in shown)
-    tall = -(-len(shown) // grid.across)
     figure = page_layout.new_figure(grid.height(len(shown), arms))
-    width = (style.TWO_COLUMNS - LABELS) / grid.across - grid.beside
     for number, (column, title) in enumerate(zip(shown, titles, strict=True)):
-        down, right = divmod(number, grid.across)
-        left = LABELS + right * (width + grid.beside)
-        bottom = FOOT_OF_FOREST + (tall - 1 - down) * grid.cell(arms) + AXIS
-        axes = place(figure, left, bottom, width, grid.row * arms)
-        rows(axes, column.labels, show=right == 0)
+        axes = grid.place(figure, number, len(shown), arms)
+        rows(axes, column.labels, show=number % grid.across == 0)
         comparison(axes, column, numbers=grid.numbers, label=False)
         axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
     page_layout.foot(figure, view, [column.case for column in shown], lines)
