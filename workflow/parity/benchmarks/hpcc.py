@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import openmpi, spack
@@ -14,45 +15,7 @@ from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
 from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
-_INPUT = """\
-HPLinpack benchmark input file
-written by parity
-HPL.out      output file name (unused)
-8            output to the results file
-1            number of problem sizes
-{n}          N
-1            number of block sizes
-{nb}         NB
-0            process mapping by row
-1            number of process grids
-{p}          P
-{q}          Q
-16.0         threshold of the residual
-1            number of panel factorisations
-2            right-looking
-1            number of recursive stopping criteria
-4            NBMIN
-1            number of panels in recursion
-2            NDIV
-1            number of recursive panel factorisations
-1            Crout
-1            number of broadcasts
-1            modified ring
-1            number of lookahead depths
-1            depth
-2            swap: mix
-64           swapping threshold
-0            L1 transposed
-0            U transposed
-1            equilibration
-8            alignment in doubles
-##### hpcc reads this line and ignores it #####
-0            additional problem sizes for PTRANS
-1200         N
-0            additional block sizes for PTRANS
-40           NB
-"""
-
+_INPUT = Path(__file__).with_name("hpccinf.txt").read_text(encoding="utf-8")
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
@@ -18,19 +19,7 @@ from parity.core.spack_paths import DISTRIBUTION
 # Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
 # there yet, so it is started again until rank 1 does, for half a minute at the most.
 # NetPIPE measures by its own clock, which does not run meanwhile.
-_TRANSMIT_OR_RECEIVE = """\
-host=$1 program=$2
-shift 2
-[ "$PARITY_RANK" = 0 ] || exec "$program" "$@"
-tries=300
-while :; do
-    "$program" -h "$host" "$@"
-    status=$?
-    tries=$((tries - 1))
-    [ "$status" = 246 ] && [ "$tries" -gt 0 ] || exit "$status"
-    sleep 0.1
-done
-"""
+_TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding="utf-8")
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
@@ -142,7 +131,7 @@ class NetPipe(Benchmark):
             )
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
         return Program(
-            argv=_over_mpi(mpi, parameters) if over_mpi else _over_tcp(tcp, parameters, node),
+            argv=_command(mpi if over_mpi else tcp, parameters, node),
             cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
             environment=openmpi.environment(ranks) if over_mpi else {},
             collect=("np.out",),
@@ -160,21 +149,15 @@ class NetPipe(Benchmark):
         return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
 
 
-def _options(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What both programs are told: sizes without perturbations, and the output file."""
+def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    """A rank's command: sizes without perturbations; over TCP, each rank finds its part."""
     options = ("-l", "1", "-u", str(parameters["upper_bound"]), "-p", "0", "-o", "np.out")
-    repetitions = parameters["repetitions"]
-    return (*options, "-n", str(repetitions)) if repetitions else options
-
-
-def _over_mpi(program: str, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    return (program, *_options(parameters))
-
-
-def _over_tcp(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    trials = ("-n", str(parameters["repetitions"])) if parameters["repetitions"] else ()
+    if parameters["protocol"] == "mpi":
+        return (program, *options, *trials)
     receiver = _receiver(node, parameters["nodes"])
     shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver, program)
-    return (*shell, *_options(parameters), "-P", str(parameters["port"]))
+    return (*shell, *options, *trials, "-P", str(parameters["port"]))
 
 
 def _receiver(node: NodeFacts, nodes: int) -> str:
