@@ -31,10 +31,11 @@ test: setup lint  ## Every test, real runtimes included
 test-fast: environment lint  ## The tests that need no runtime and no image
 	$(SIDE_BY_SIDE) -m "not system"
 
-lint: environment  ## Formatting, lint and spelling
+lint: environment  ## Formatting, lint, types and spelling
 	ruff format --check workflow tests tools
 	ruff check workflow tests tools
 	snakefmt --check Snakefile workflow
+	mypy
 	codespell
 
 bench: setup  ## What the harness itself costs, as ratios within one run
@@ -64,7 +65,7 @@ cluster-test: setup  ## Start it, run `snakemake --profile slurm all` there, end
 	python tools/cluster_test.py
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
-	python -m parity.preview.install
+	python -m parity.software.install
 
 environment:  ## The locked Python environment in .venv
 	@tools/environment

@@ -7,7 +7,6 @@ first. A module stays in one worker (`--dist loadfile`), so that what its tests 
 once; only one such module may use images and Slurm.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -18,6 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from virtual_cluster import install
+
+from parity.software.images import ImageRecord, read_images
 
 ROOT = Path(__file__).parents[1]
 
@@ -73,7 +74,7 @@ def slurm_programs() -> None:
 
 
 @pytest.fixture(scope="session")
-def images() -> dict[str, dict]:
+def images() -> dict[str, ImageRecord]:
     """The records of the image formats; built in results/images if they are not there yet.
 
     For tests with the mark `system` alone: two builds at once would be in each other's way.
@@ -82,4 +83,4 @@ def images() -> dict[str, dict]:
     if not gathered.exists():
         snakemake = Path(sys.executable).with_name("snakemake")
         subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
-    return json.loads(gathered.read_text())
+    return read_images(gathered)

@@ -16,7 +16,7 @@ from plans import block_record_of, plan_of
 
 from parity.analysis import analysis, dataset
 from parity.core.documents import canonical
-from parity.plan.plan import Plan, write_plan
+from parity.plan.plan import Block, Plan, Run, write_plan
 from parity.records import schema
 from parity.records.dataset import PROVENANCE
 from parity.report import view as views
@@ -381,23 +381,21 @@ def ladder_plan(blocks: int = 3) -> Plan:
     return spack_plan("ladder", ("hpcg-1x1",), blocks, more)
 
 
-def run_row(
-    plan: Plan, block: Mapping[str, Any], run: Mapping[str, Any], **changes: Any
-) -> dict[str, Any]:
+def run_row(plan: Plan, block: Block, run: Run, **changes: Any) -> dict[str, Any]:
     """A row of the runs table for a valid run, with any column changed."""
-    native = run["arm"].startswith("native")
+    native = run.arm.startswith("native")
     row = {
         "campaign": plan.campaign,
-        "block": block["block"],
-        "block_number": block["number"],
-        "run": run["run"],
+        "block": block.name,
+        "block_number": block.number,
+        "run": run.name,
         "attempt": 1,
         "position": 1,
         "session": 1,
-        "benchmark": ALL_CASES[run["case"]][0],
-        "case": run["case"],
-        "arm": run["arm"],
-        "runtime": plan.arm_runtimes[run["arm"]],
+        "benchmark": ALL_CASES[run.case][0],
+        "case": run.case,
+        "arm": run.arm,
+        "runtime": plan.arm_runtimes[run.arm],
         "parameters": "{}",
         "final": True,
         "stage": "valid",
@@ -466,23 +464,23 @@ def records(
     random = np.random.default_rng(20260101)
     runs, metrics = [], []
     for block in plan.blocks:
-        shared = np.random.default_rng(block["number"]).normal(0, block_spread)
-        for run in block["runs"]:
-            key = (run["case"], run["arm"])
+        shared = np.random.default_rng(block.number).normal(0, block_spread)
+        for run in block.runs:
+            key = (run.case, run.arm)
             noise = {
                 metric: float(np.exp(shared + random.normal(0, cv)))
-                for metric, (_, cv, *_) in ALL_CASES[run["case"]][2].items()
+                for metric, (_, cv, *_) in ALL_CASES[run.case][2].items()
             }
-            if run["arm"] in absent:
+            if run.arm in absent:
                 runs.append(
                     run_row(
                         plan, block, run, attempt=0, stage="planned", reason="not-tested",
-                        detail=absent[run["arm"]], exit_code=None, started="",
+                        detail=absent[run.arm], exit_code=None, started="",
                     )
                 )  # fmt: skip
                 continue
             changes = {"closure_sha256": "f" * 64} if key in confounded else {}
-            if planted := failures.get((block["number"], run["run"])):
+            if planted := failures.get((block.number, run.name)):
                 changes |= dict(zip(("stage", "reason"), planted, strict=True))
             row = run_row(plan, block, run, **changes)
             runs.append(row)
@@ -495,10 +493,10 @@ def records(
     return {"runs": runs, "metrics": metrics}
 
 
-def _value(run: Mapping[str, Any], metric: str, noise: float, effect: float) -> float:
-    centre, _, _, better, _ = ALL_CASES[run["case"]][2][metric]
-    if run["case"].startswith("startup"):
-        effect *= STARTUP[run["arm"]]
+def _value(run: Run, metric: str, noise: float, effect: float) -> float:
+    centre, _, _, better, _ = ALL_CASES[run.case][2][metric]
+    if run.case.startswith("startup"):
+        effect *= STARTUP[run.arm]
     return centre * noise * (1 / effect if better == "higher" else effect)
 
 
@@ -570,7 +568,7 @@ def node_rows(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "campaign": plan.campaign,
-            "block": block["block"],
+            "block": block.name,
             "node": "synthetic",
             "phase": phase,
             "fact": fact,

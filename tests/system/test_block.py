@@ -15,6 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
@@ -31,13 +32,14 @@ from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_all
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
+from parity.software.images import ImageRecord, write_images
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
 
 SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
 NO_IMAGES = {
-    arm.image_format: {"reason": "no image", "digest": "", "location": "", "recipe": ""}
+    arm.image_format: ImageRecord(arm.image_format, reason="no image")
     for arm in arms().values()
     if arm.image_format
 }
@@ -146,12 +148,9 @@ def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> No
     image.mkdir()
     changed = {
         **NO_IMAGES,
-        "directory": {
-            "reason": "",
-            "digest": "sha256:" + "0" * 64,
-            "location": str(image),
-            "recipe": "r",
-        },
+        "directory": ImageRecord(
+            "directory", digest="sha256:" + "0" * 64, location=str(image), recipe="r"
+        ),
     }
     names = ("native-a", "native-b", "namespaces")
     tables = _run(_plan(_case(), arm_names=names), tmp_path / "block", images=changed)
@@ -164,15 +163,15 @@ def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> No
 def test_one_changed_byte_of_a_real_image_is_refused(name: str, tmp_path: Path, images) -> None:
     arm = arms()[name]
     record = images[arm.image_format]
-    if record["reason"] or not arm.probe().available:
-        pytest.skip(f"{name}: {record['reason'] or arm.probe().reason}")
-    copy = Path(shutil.copyfile(record["location"], tmp_path / "image"))
-    moved = {arm.image_format: record | {"location": str(copy)}}
+    if record.reason or not arm.probe().available:
+        pytest.skip(f"{name}: {record.reason or arm.probe().reason}")
+    copy = Path(shutil.copyfile(record.location, tmp_path / "image"))
+    moved = {arm.image_format: msgspec.structs.replace(record, location=str(copy))}
     assert arm_state(arm, moved).gate.passed
     _flip_last_byte(copy)
     gate = arm_state(arm, moved).gate
     assert not gate.passed
-    assert gate.detail.startswith(f"{copy}: expected {record['digest']}, found sha256:")
+    assert gate.detail.startswith(f"{copy}: expected {record.digest}, found sha256:")
 
 
 def _flip_last_byte(path: Path) -> None:
@@ -199,7 +198,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
         _case(events=4000, prime=10000), _case("startup-warm", repetitions=2, cache="warm")
     )
     write_plan(tmp_path / "plan.json", plan)
-    (tmp_path / "images.json").write_text(json.dumps(NO_IMAGES))
+    write_images(tmp_path / "images.json", NO_IMAGES)
     (tmp_path / "system.yaml").write_text(
         "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
         "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
@@ -256,9 +255,10 @@ make_attempt(order, f"parity-killed-{arm.name}", folder)
 def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Path, images) -> None:
     arm = arms()[name]
     record = images.get(arm.image_format)
-    if not arm.probe().available or (record and record["reason"]):
-        pytest.skip(f"{name}: {arm.probe().reason or record['reason']}")
-    image = {key: record[key] for key in ("format", "location", "digest")} if record else None
+    if not arm.probe().available or (record and record.reason):
+        pytest.skip(f"{name}: {arm.probe().reason or record.reason}")
+    keys = ("format", "location", "digest")
+    image = {key: getattr(record, key) for key in keys} if record else None
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
     private_folder(SCRATCH)
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT

@@ -49,9 +49,9 @@ def launch(arm, images, tmp_path):
     image = None
     if arm.image_format:
         record = images[arm.image_format]
-        if record["reason"]:
-            pytest.skip(f"{arm.name}: {record['reason']}")
-        image = Image(arm.image_format, record["location"], record["digest"])
+        if record.reason:
+            pytest.skip(f"{arm.name}: {record.reason}")
+        image = Image(arm.image_format, record.location, record.digest)
     launch = Launch(f"parity-test-{arm.name}", image, SCRATCH, tmp_path)
     arm.cleanup(launch)
     RAN.add(arm.name)
@@ -90,7 +90,7 @@ def test_exit_status_and_streams_pass_through(arm, launch):
 
 def test_it_ran_where_it_says(arm, launch, images):
     done, found = run(arm, launch, "true")
-    recipe = images["oci"]["recipe"] if arm.image_format else ""
+    recipe = images["oci"].recipe if arm.image_format else ""
     assert where_gate(arm, found, HOST, recipe).detail == "", done.stderr
     assert binding_gate((CPU,), found).detail == ""
 
@@ -157,7 +157,7 @@ def test_running_leaves_the_image_as_it_was(arm, launch, images):
         pytest.skip("native has no image")
     run(arm, launch, "true")
     record = images[arm.image_format]
-    assert arm.digest(record["location"]) == record["digest"]
+    assert arm.digest(record.location) == record.digest
 
 
 def test_a_killed_run_leaves_nothing(arm, launch):

@@ -4,16 +4,17 @@ Needs: the images, which are built if they are not there; an arm that is not her
 """
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from parity.checks.parity_audit.document import ParityAudit
 from parity.core.documents import read_document
 from parity.plan.plan import read_plan
+from parity.software.images import write_images
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CAMPAIGN = "torrez2019-smoke"
@@ -32,9 +33,9 @@ def _parity(clone: Path, *words: str) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def asked(clone: Path, images: dict[str, dict]) -> tuple[Path, str]:
     """The clone in which every arm was asked, and what was printed."""
-    records = images | {"sif": images["sif"] | {"digest": WRONG}}
+    records = images | {"sif": msgspec.structs.replace(images["sif"], digest=WRONG)}
     (clone / "results/images").mkdir(parents=True)
-    (clone / "results/images/images.json").write_text(json.dumps(records))
+    write_images(clone / "results/images/images.json", records)
     done = _parity(clone)
     assert done.returncode == 0, done.stderr
     return clone / "results/parity", done.stdout

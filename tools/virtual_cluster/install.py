@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
-from parity.preview.install import installed_packages
+from parity.software.install import installed_packages
 
 # Slurm loads PMIx by its unversioned name, which only the development package has.
 PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "util-linux")

@@ -15,12 +15,12 @@ rule gather_blocks:
         blocks=expand("results/blocks/{block}/block.json", block=BLOCKS),
         plan=f"{LIVE}/plan.json",
         images=f"{IMAGES}/images.json",
-        native=NATIVE,
+        native=KEPT,
     output:
         raw=f"{LIVE}/records/raw.parquet",
         blocks=f"{LIVE}/records/blocks.parquet",
         images=f"{LIVE}/images.json",
-        native=expand(f"{LIVE}/{{record}}", record=map(os.path.basename, NATIVE)),
+        native=expand(f"{LIVE}/{{record}}", record=map(os.path.basename, KEPT)),
     log:
         f"{LIVE}/logs/gather_blocks.log",
     localrule: True

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from parity.plan.making import make_plan
 from parity.plan.plan import jobs_of
-from parity.software.toolchain import check_place
+from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
+from parity.core.spack_paths import DISTRIBUTION
 from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
 from parity.plan.study import load_study
@@ -15,11 +16,21 @@ from parity.records.noise_audit import NOISE_AUDIT
 try:
     check(config, schema("config"), "config/config.yaml or --config")
     STUDY_FILE, SYSTEM_FILE = configured(config["study"]), configured(config["system"])
-    STUDY = load_study(STUDY_FILE, config["scale"])
+    # With Spack the toolchain is a part of who provides the programs.
+    NAMED = Path(config["spack"]["toolchain"]).name
+    STUDY = load_study(STUDY_FILE, config["scale"], NAMED)
     SYSTEM = load_system(SYSTEM_FILE)
+    BY_SPACK = STUDY.provider != DISTRIBUTION
+    TOOLCHAIN = choose_toolchain(
+        config["spack"]["toolchain"],
+        SYSTEM.toolchains,
+        SYSTEM_FILE,
+        Path(own("envs/spack/repo")),
+        needed=BY_SPACK,
+    )
+    if BY_SPACK:
+        check_prefix(config["spack"])
     PLAN = make_plan(STUDY)
-    if STUDY.provider == "spack":
-        check_place(config["spack"])
     if workflow.is_main_process:
         refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:
@@ -33,9 +44,14 @@ MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else "
 LIVE = f"results/live/{STUDY.campaign}"
 ARCHIVE = f"results/archive/{config['archive']}"
 # What Spack builds has images of its own, and a record of what was built natively.
-BY_SPACK = STUDY.provider == "spack"
-IMAGES = "results/spack-images" if BY_SPACK else "results/images"
-NATIVE = ["results/native/native.json"] if BY_SPACK else []
+BUILT = f"results/spack/{TOOLCHAIN.name}"
+IMAGES = f"{BUILT}/images" if BY_SPACK else "results/images"
+NATIVE = [f"{BUILT}/native/native.json"] if BY_SPACK else []
+# What is kept with the data: that record, and the lock that it was built from.
+KEPT = NATIVE + expand(
+    f"{BUILT}/native/{{name}}",
+    name=LOCKED if BY_SPACK else [],
+)
 # The dataset of `claims`, `dashboard` and `paper`; `all` is always about the live one.
 CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
 ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))

@@ -2,10 +2,12 @@
 
 Needs: containers/Dockerfile and the benchmarks that are installed natively; for a study
 whose provider is Spack, the toolchain that config key `spack` names.
-Makes: <format>.json in results/images (spack-images), and images.{json,parquet} of them all.
+Makes: <format>.json in results/images (results/spack/<toolchain>/images), and
+images.{json,parquet} of them all.
 """
 
 from parity.benchmarks import benchmarks
+from parity.core.files import files_below
 from parity.software.debian_packages import installed_versions
 from parity.runtimes import arms
 
@@ -17,7 +19,7 @@ PACKAGES = installed_versions(
 HERE = not SYSTEM.images_on_node
 # A site's folder may hold the images of both providers.
 FOLDER = SYSTEM.image_folder
-IMAGE_FOLDER = f"{FOLDER}/spack" if FOLDER and BY_SPACK else FOLDER
+IMAGE_FOLDER = f"{FOLDER}/{TOOLCHAIN.name}" if FOLDER and BY_SPACK else FOLDER
 SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
@@ -45,8 +47,8 @@ rule build_image:
     """Build the image with the package versions of the native side."""
     input:
         base=f"{IMAGES}/base.json",
-        dockerfile=own("containers/Dockerfile"),
-        hosts=own("containers/hosts"),
+        # All of the folder: the Dockerfile copies from it.
+        containers=list(map(str, files_below(Path(own("containers"))))),
         sources=SOURCES,
     output:
         record=f"{IMAGES}/oci.json",
@@ -59,6 +61,9 @@ rule build_image:
     params:
         packages=PACKAGES,
         spack=config["spack"] if BY_SPACK else {},
+        toolchains=SYSTEM.toolchains if BY_SPACK else {},
+        containers=own("containers"),
+        recipes=str(TOOLCHAIN.recipes),
         folder=IMAGE_FOLDER,
     script:
         "../scripts/build_image.py"

@@ -1,34 +1,46 @@
 """Spack: benchmarks built from one lock, natively.
 
-Needs: Spack (config key `spack`), the toolchain's spack.yaml and our recipes.
-Makes: the toolchain's spack.lock and lock.json, results/native/native.json, and the
-source mirror that its image is built from.
+Needs: Spack (config key `spack`), the toolchain's entry in the system's file, our recipes.
+Makes: in results/spack/<toolchain> the composed spack.yaml with spack.lock and lock.json (a
+site's own folder is used as it is), native/native.json with a copy of the lock, and the source
+mirror that the image is built from.
 """
 
 from glob import glob
+from hashlib import sha256
 
-from parity.software.toolchain import Toolchain, packages_now, toolchain_folder
+from parity.core.files import files_below
+from parity.software.environment import builds_of_study
+from parity.software.spack import expected_release
+from parity.software.toolchain import LOCKED, composed_manifest, packages_now
 
-TOOLCHAIN = Toolchain(toolchain_folder(config["spack"]["toolchain"]))
-RECIPES = sorted(glob(f"{TOOLCHAIN.recipes}/**/*.py", recursive=True))
+try:
+    # The environment that the study asks for, with what other studies asked for before.
+    BUILDS = builds_of_study(sorted({case.benchmark for case in STUDY.cases}))
+    MANIFEST = composed_manifest(TOOLCHAIN, BUILDS, expected_release(config["spack"]))
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+
+RECIPES = list(map(str, files_below(TOOLCHAIN.recipes)))
+# A site's own files; those that are composed are checked by their content.
+OWN_FILES = [] if MANIFEST else sorted(glob(f"{TOOLCHAIN.folder}/*"))
 
 
 rule lock:
-    """Let Spack decide what spack.yaml means; the lock is left beside it, to be committed."""
-    input:
-        # The script refuses a toolchain that is not there, and says which ones are.
-        manifest=glob(str(TOOLCHAIN.manifest)),
-        recipes=RECIPES,
-    output:
-        origin="results/native/lock.json",
+    """Let Spack decide anew what spack.yaml means; `snakemake lock -n` prints that file."""
     log:
-        "results/native/lock.log",
+        "results/spack/lock.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     threads: workflow.cores
     params:
         spack=config["spack"],
+        toolchains=SYSTEM.toolchains,
+        recipes=str(TOOLCHAIN.recipes),
+        manifest=MANIFEST or str(TOOLCHAIN.manifest),
+    message:
+        "spack.yaml:\n{params.manifest}"
     script:
         "../scripts/lock.py"
 
@@ -36,40 +48,52 @@ rule lock:
 rule image_sources:
     """Check the toolchain, and gather the sources that its image is built from."""
     input:
-        toolchain=sorted(glob(f"{TOOLCHAIN.folder}/*")),
+        toolchain=OWN_FILES,
         recipes=RECIPES,
         # Where there is no Spack, or it cannot build, that is said once.
         native=ancient(NATIVE),
     output:
-        sources=directory("results/spack-images/sources"),
+        sources=directory(f"{BUILT}/images/sources"),
     log:
-        "results/spack-images/logs/image_sources.log",
+        f"{BUILT}/images/logs/image_sources.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     params:
         spack=config["spack"],
-        # A compiler that is upgraded makes another image.
+        toolchains=SYSTEM.toolchains,
+        recipes=str(TOOLCHAIN.recipes),
+        # Another program in the environment makes another image, and so does a compiler
+        # that is upgraded.
+        environment=sha256(MANIFEST.encode()).hexdigest(),
         packages=packages_now(TOOLCHAIN) if BY_SPACK else [],
     script:
         "../scripts/image_sources.py"
 
 
 rule native:
-    """Install what the lock says, and record every program's identity."""
+    """Lock the environment at its first use, install it, and record every program's identity."""
     input:
-        # A missing lock is refused by the script, which says how to make one.
-        toolchain=sorted(glob(f"{TOOLCHAIN.folder}/*")),
+        # A site's missing lock is refused by the script, which says how to make one.
+        toolchain=OWN_FILES,
         recipes=RECIPES,
     output:
-        record="results/native/native.json",
+        record=f"{BUILT}/native/native.json",
+        lock=expand(
+            f"{BUILT}/native/{{name}}",
+            name=LOCKED,
+        ),
     log:
-        "results/native/native.log",
+        f"{BUILT}/native/native.log",
     localrule: True
     conda:
         "../../envs/parity.yaml"
     threads: workflow.cores
     params:
         spack=config["spack"],
+        toolchains=SYSTEM.toolchains,
+        recipes=str(TOOLCHAIN.recipes),
+        builds=BUILDS,
+        environment=sha256(MANIFEST.encode()).hexdigest(),
     script:
         "../scripts/native.py"

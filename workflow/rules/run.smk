@@ -17,6 +17,7 @@ rule write_plan:
         "../../envs/parity.yaml"
     params:
         scale=config["scale"],
+        toolchain=TOOLCHAIN.name,
         code=code_of("write_plan"),
     script:
         "../scripts/write_plan.py"

@@ -9,23 +9,24 @@ from parity.software import images
 from parity.software.build import build_image
 from parity.software.build_context import spack_context, system_context
 from parity.software.spack import find_spack, spack_site
-from parity.software.toolchain import load_toolchain
+from parity.software.toolchain import choose_toolchain
 
 if __name__ == "__main__":
     with shown_to_the_user(), tempfile.TemporaryDirectory() as folder:
         log = Path(snakemake.log[0])
-        containers = Path(snakemake.input.dockerfile).resolve().parent
-        packages = snakemake.params.packages
+        given, packages = snakemake.params, snakemake.params.packages
+        containers = Path(given.containers).resolve()
         if snakemake.input.sources:
-            toolchain = load_toolchain(snakemake.params.spack["toolchain"])
-            site = spack_site(snakemake.params.spack, snakemake.threads)
-            spack = find_spack(site, toolchain.recipes, log)
+            toolchain = choose_toolchain(
+                given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
+            )
+            spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
             sources = Path(snakemake.input.sources[0])
             context = spack_context(containers, packages, toolchain, spack, sources, Path(folder))
         else:
             context = system_context(containers, packages)
         base = images.read_record(snakemake.input.base)
-        place = images.place_of(snakemake.output.record, snakemake.params.folder, "oci")
+        place = images.place_of(snakemake.output.record, given.folder, "oci")
         build = partial(build_image, base, context, place, log)
         empty = images.ImageRecord("oci", parent="base", parent_digest=base.digest)
         images.write_record(images.made_or_reason(build, empty, log), snakemake.output.record)

@@ -4,17 +4,16 @@ import shutil
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json, write_json
-from parity.records.gather import gather_blocks, gather_images, gather_raw
+from parity.records.gather import gather_blocks, gather_raw
 from parity.records.schema import BLOCKS, RAW, write
+from parity.software.images import read_images, without_location, write_images
 
 if __name__ == "__main__":
     with shown_to_the_user():
         folders = [Path(path).parent for path in snakemake.input.blocks]
         write(RAW, gather_raw(folders), snakemake.output.raw)
         write(BLOCKS, gather_blocks(folders, snakemake.params.system), snakemake.output.blocks)
-        images = gather_images(read_json(Path(snakemake.input.images)))
-        write_json(Path(snakemake.output.images), images)
+        write_images(snakemake.output.images, without_location(read_images(snakemake.input.images)))
         # What Spack built natively, where it did: versions, compilers, hashes.
         for seen, kept in zip(snakemake.input.native, snakemake.output.native, strict=True):
             shutil.copyfile(seen, kept)

@@ -8,17 +8,20 @@ from parity.software.spack import find_spack, spack_site
 from parity.software.toolchain import (
     check_compilers,
     check_lock,
+    choose_toolchain,
+    compilers_of,
     installed_packages,
-    load_toolchain,
 )
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        log = Path(snakemake.log[0])
-        toolchain = load_toolchain(snakemake.params.spack["toolchain"])
+        given, log = snakemake.params, Path(snakemake.log[0])
+        toolchain = choose_toolchain(
+            given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
+        )
+        # Without Spack nothing else matters.
+        spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
         check_lock(toolchain)
-        check_compilers(toolchain)
+        check_compilers(compilers_of(toolchain.manifest), toolchain)
         installed_packages(toolchain)
-        site = spack_site(snakemake.params.spack, snakemake.threads)
-        spack = find_spack(site, toolchain.recipes, log)
         gather_sources(spack, toolchain, Path(snakemake.output.sources), log)

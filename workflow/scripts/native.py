@@ -1,20 +1,22 @@
-"""Rule native: the toolchain's lock installed, and its record."""
+"""Rule native: the toolchain's lock, made at its first use, installed, and its record."""
 
+import shutil
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.software.native import build_native
 from parity.software.spack import find_spack, spack_site
-from parity.software.toolchain import check_compilers, check_lock, load_toolchain
+from parity.software.toolchain import choose_toolchain, composed_manifest
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        log = Path(snakemake.log[0])
-        toolchain = load_toolchain(snakemake.params.spack["toolchain"])
-        # Both can be said before anything is cloned.
-        check_lock(toolchain)
-        check_compilers(toolchain)
-        spack = find_spack(
-            spack_site(snakemake.params.spack, snakemake.threads), toolchain.recipes, log
+        given, log = snakemake.params, Path(snakemake.log[0])
+        toolchain = choose_toolchain(
+            given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
         )
-        build_native(spack, toolchain, Path(snakemake.output.record), log)
+        # Without Spack nothing else matters.
+        spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
+        manifest = composed_manifest(toolchain, given.builds, spack.release)
+        build_native(spack, toolchain, manifest, Path(snakemake.output.record), log)
+        for copy in map(Path, snakemake.output.lock):
+            shutil.copyfile(toolchain.folder / copy.name, copy)

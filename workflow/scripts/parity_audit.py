@@ -6,15 +6,15 @@ from parity.benchmarks.debian import altered
 from parity.checks.parity_audit import comparison, document, report
 from parity.checks.parity_audit.side import ask_all, programs_of
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
 from parity.plan.plan import read_plan
-from parity.software.binaries import programs_expected
+from parity.software.images import read_images
+from parity.software.native import read_native
 
 if __name__ == "__main__":
     with shown_to_the_user():
         plan = read_plan(Path(snakemake.input.plan))
-        images = read_json(Path(snakemake.input.images))
-        natives = [programs_expected(read_json(Path(path))) for path in snakemake.input[2:]]
+        images = read_images(snakemake.input.images)
+        natives = [read_native(Path(path)).programs for path in snakemake.input[2:]]
         programs = programs_of(plan)
         changed = altered({path for paths in programs.values() for path in paths})
         recorded = natives[0] if natives else {}

@@ -8,7 +8,7 @@ from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.preview import cost, proof, published_designs
-from parity.preview.probe import probe_lines
+from parity.software.probe import probe_lines
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -9,5 +9,6 @@ from parity.plan.study import load_study
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        study = load_study(snakemake.input.study, snakemake.params.scale)
+        given = snakemake.params
+        study = load_study(snakemake.input.study, given.scale, given.toolchain)
         write_plan(Path(snakemake.output.plan), make_plan(study))

@@ -1,8 +1,10 @@
 """What holds for every benchmark, whichever there are."""
 
+import inspect
 import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.model import Outputs
+from parity.benchmarks.model import Benchmark, Outputs
 
 ALL = sorted(benchmarks().values(), key=lambda benchmark: benchmark.name)
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda benchmark: benchmark.name)
@@ -52,8 +54,9 @@ def case(benchmark):
 
 
 def test_the_benchmarks_are_found():
-    names = [benchmark.name for benchmark in ALL]
-    assert {"hpcc", "likwid", "memory", "netpipe", "startup", "sysbench"} <= set(names)
+    folder = Path(inspect.getfile(Benchmark)).parent
+    modules = [path for path in folder.glob("*.py") if "\nBENCHMARK = " in path.read_text()]
+    assert len(ALL) == len(modules) > 0
 
 
 @each
@@ -61,7 +64,8 @@ def test_the_benchmarks_are_found():
 def test_a_parser_answers_to_any_text(benchmark, outputs):
     parsed = benchmark.parse(replace(outputs, parameters=case(benchmark)))
     if parsed.valid:
-        assert benchmark.name == "startup"
+        # Nothing but the runner's own clock makes a run of any text valid.
+        assert {quantity.clock for quantity in benchmark.metrics} == {"external"}
         assert parsed.metrics
     else:
         assert re.fullmatch(r"[a-z-]+", parsed.reason)

@@ -12,16 +12,19 @@ from parity.benchmarks.sysbench_libaio import BENCHMARK as LIBAIO
 from parity.core.errors import UserError
 
 ALONE = replace(NODE, launcher=False)
-BUILT = [each for each in benchmarks().values() if each.specs]
+BUILT = [each for each in benchmarks().values() if each.provided_by("spack").spack_packages]
+SPACK = [benchmark.provided_by("spack") for benchmark in BUILT]
 
 
-@pytest.mark.parametrize("benchmark", BUILT, ids=lambda benchmark: benchmark.name)
+@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
 def test_what_is_not_built_says_how_to_get_it(benchmark, monkeypatch):
     monkeypatch.setattr(spack.os, "access", lambda *_: False)
     presence = benchmark.probe()
     assert not presence.available
     assert presence.reason.startswith("not built: ")
-    assert presence.remedy.startswith(f"add {benchmark.specs[0]}")
+    first = benchmark.spack_packages[0]
+    assert "snakemake native" in presence.remedy
+    assert f"{first.name}@{first.version}" in presence.remedy
 
 
 def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
@@ -30,9 +33,35 @@ def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
     real.touch()
     (tmp_path / "view").mkdir()
     (tmp_path / "view/hpcg").symlink_to(real.parents[1])
-    monkeypatch.setattr(spack, "VIEW", str(tmp_path / "view"))
-    presence = spack.built([spack.program_path("hpcg", "xhpcg")], ["hpcg@3.1"])
+    monkeypatch.setattr(spack, "view_of", lambda _toolchain: tmp_path / "view")
+    presence = spack.built([spack.program_path("hpcg", "xhpcg")], ())
     assert (presence.available, presence.version) == (True, "hpcg-3.1-abcdefg")
+
+
+@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
+def test_another_toolchain_s_programs_lie_in_its_own_view(benchmark):
+    other = benchmark.provided_by("spack-debian12-v1")
+    assert other.name == benchmark.name and other is not benchmark
+    assert benchmark.provided_by("spack") is benchmark
+    built = [path for path in other.binaries if path.startswith("/opt/parity/")]
+    assert built and all(path.startswith("/opt/parity/debian12-v1/view/") for path in built)
+    levels = {key: levels[0] for key, levels in benchmark.factors.items()}
+    placed = {"nodes": 1, "ranks": 2} if benchmark.allocations else {}
+    case = defaults(benchmark, **placed, **levels)
+    here, there = (" ".join(each.program(case, NODE).argv) for each in (benchmark, other))
+    assert "/opt/parity/debian12/view/" in here
+    assert there == here.replace("/opt/parity/debian12/", "/opt/parity/debian12-v1/")
+
+
+@pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
+def test_every_program_is_in_a_folder_that_spack_is_told(benchmark):
+    folders = {package.view_folder for package in benchmark.spack_packages}
+    paths = [path for path in benchmark.binaries if path.startswith("/opt/parity/")]
+    assert {path.split("/")[5] for path in paths} <= folders
+    assert all(
+        package.version[0].isdigit() or "=" in package.version
+        for package in benchmark.spack_packages
+    )
 
 
 @pytest.mark.parametrize("name", ["hpcg", "npb", "ior", "mpip"])

@@ -12,11 +12,11 @@ from parity.checks.parity_audit.report import report, verdict_text
 from parity.checks.parity_audit.side import ProgramFile, Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
-from parity.core.spack_paths import VIEW
+from parity.core.spack_paths import PREFIX
 from parity.measure.documents import Library
 from parity.software.binaries import closure_digest
 
-ONE, TWO = "/usr/bin/one", f"{VIEW}/two/bin/two"
+ONE, TWO = "/usr/bin/one", f"{PREFIX}/debian12/view/two/bin/two"
 PROGRAMS = {"bench": (ONE, TWO)}
 LIBRARIES = {"libc.so.6": "c" * 64, "libm.so.6": "d" * 64}
 FACTS = {"kernel": "6.1.0", "seccomp": "off", "variables of the runtime": "HOME PATH"}
@@ -143,7 +143,7 @@ def test_a_reason_of_many_lines_stays_one_line():
 
 
 def test_builds_of_one_program_are_told_apart():
-    paths = (TWO, f"{VIEW}/other/bin/two")
+    paths = (TWO, f"{PREFIX}/debian12/view/other/bin/two")
     base, box = (side(name, program(ONE), program(TWO)) for name in ("base", "box"))
     for each in (base, box):
         each.programs[paths[1]] = program(paths[1], "b" * 64)
@@ -235,5 +235,5 @@ def test_programs_and_benchmarks_follow_from_the_plan():
     assert list(programs_of(plan)) == ["hpcc", "likwid"]
     assert programs_of(plan)["likwid"] == ("/usr/bin/likwid-bench",)
     spack = programs_of(changed(plan, provider="spack"))
-    assert all(path.startswith(str(VIEW)) for path in spack["hpcc"][:1])
+    assert all(path.startswith(str(PREFIX)) for path in spack["hpcc"][:1])
     assert benchmarks_of(plan, "a") == ("hpcc",) and benchmarks_of(plan, "c") == ()

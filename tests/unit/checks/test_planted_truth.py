@@ -106,7 +106,7 @@ def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None
     outcome = _run(campaign)
     assert trials.miscounted(outcome) == 0
     assert "other-session" in set(outcome.stages["reason"])
-    monkeypatch.setattr(parse, "_newest_sessions", lambda block, by_run: {})
+    monkeypatch.setattr(parse, "_newest_sessions", lambda runs: {})
     assert trials.miscounted(_run(campaign)) > 0
 
 

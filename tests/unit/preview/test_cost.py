@@ -24,8 +24,9 @@ from parity.preview.cost import (
     shortest_wall,
     surroundings_of,
 )
-from parity.preview.probe import Probe, probe_lines
 from parity.preview.terminal import duration
+from parity.software.images import ImageRecord
+from parity.software.probe import Probe, probe_lines
 
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
@@ -55,7 +56,7 @@ def _here(plan: Plan, system=MACHINE, **facts) -> Surroundings:
         "before": {case.name: MeasuredBefore(10.0, True) for case in plan.cases},
         "done": set(),
         "run_bytes": 35e3,
-        "images": {"oci": {"bytes": 1_000_000_000, "reason": ""}},
+        "images": {"oci": ImageRecord("oci", bytes=1_000_000_000)},
         "probes": [Probe("arm", name, HERE) for name in plan.arms],
     }
     return Surroundings(system=system, **(known | facts))
@@ -95,7 +96,7 @@ def test_times_of_other_parameters_are_marked(single) -> None:
 def test_a_cluster_gets_jobs_node_hours_and_wall_time(scaling) -> None:
     lines = plan_lines(scaling, _here(scaling, CLUSTER, jobs=9))
     (jobs,) = [line for line in lines if "jobs for slurm" in line]
-    assert jobs == f"  jobs for slurm: {len(scaling['blocks'])}, each with its nodes for itself"
+    assert jobs == f"  jobs for slurm: {len(scaling.blocks)}, each with its nodes for itself"
     blocks = scaling.blocks
     node_seconds = sum(block.nodes * len(block.runs) * 10 for block in blocks)
     (hours,) = [line for line in lines if "node-hours" in line]
@@ -136,8 +137,8 @@ def test_what_was_never_measured_is_said_to_be_unknown(scaling) -> None:
 def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
     done = {scaling.blocks[0].name}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=done))
-    assert f"  measured already: 1 of {len(scaling['blocks'])} blocks" in lines
-    assert any(f"jobs for slurm: {len(scaling['blocks']) - 1}," in line for line in lines)
+    assert f"  measured already: 1 of {len(scaling.blocks)} blocks" in lines
+    assert any(f"jobs for slurm: {len(scaling.blocks) - 1}," in line for line in lines)
     everything = {block.name for block in scaling.blocks}
     lines = plan_lines(scaling, _here(scaling, SLURM, done=everything))
     assert any("jobs for slurm: 0," in line for line in lines)
@@ -145,7 +146,7 @@ def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
 
 def test_every_gap_has_its_reason(scaling) -> None:
     probes = [Probe("arm", "apptainer", AWAY)]
-    images = {"directory": {"bytes": None, "reason": "umoci failed"}}
+    images = {"directory": ImageRecord("directory", reason="umoci failed")}
     gaps = not_tested(scaling, _here(scaling, SLURM, probes=probes, images=images))
     assert "shifter: not packaged by Debian" in gaps
     assert "apptainer: lxc-execute cannot be found here; nodes may differ from this machine" in gaps

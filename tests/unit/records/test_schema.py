@@ -3,10 +3,18 @@
 import random
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 
+from parity.core.code_identity import PACKAGE, sources_of
+from parity.core.settings import load_yaml
 from parity.records import schema
+
+FILES = sorted(PACKAGE.rglob("tables.yaml"))
+ARCHIVES = sorted((PACKAGE.parents[1] / "results/archive").iterdir())
 
 ROW = {"campaign": "a-b", "block": "a-b-b0001-0", "block_number": 1, "record": "{}"}
 SAMPLES = {"double": 1.5, "int64": 3, "bool": True, "string": "x", "binary": b"x"}
@@ -17,6 +25,60 @@ def _row(table: schema.TableSchema, number: int) -> dict:
     return row | {
         table.order[-1]: f"n{number}" if isinstance(row[table.order[-1]], str) else number
     }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_every_file_of_tables_is_sound(path: Path) -> None:
+    tables = schema.tables_beside(str(path))
+    # By Python's loader, which refuses a table or a column that is given twice.
+    assert list(tables) == list(load_yaml(path)["tables"])
+    for table in tables.values():
+        assert set(table.order) <= {column.name for column in table.columns}, table.name
+        for text in (table.doc, *(column.metadata[b"doc"].decode() for column in table.columns)):
+            assert text.endswith((".", "?")) and text == " ".join(text.split()), text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_a_column_that_is_kept_for_several_tables_has_several(path: Path) -> None:
+    uses = [event for event in yaml.parse(path.read_text()) if isinstance(event, yaml.AliasEvent)]
+    for name in load_yaml(path)["common"]:
+        assert sum(use.anchor == name for use in uses) > 1, name
+
+
+def test_a_file_of_tables_counts_with_what_reads_it() -> None:
+    folders = ["records", "analysis", "claims"]
+    assert {path.parent.name for path in FILES} == set(folders)
+    for known, folder in enumerate(folders, start=1):
+        module = "schema.py" if folder == "records" else "tables.py"
+        read = {PACKAGE / name / "tables.yaml" for name in folders[:known]}
+        assert read <= sources_of(PACKAGE / folder / module)
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ("{type: string, doc: A., nulable: true}", "unknown field `nulable`"),
+        ("{type: string}", "missing required field `doc`"),
+        ("{type: text, doc: A.}", "No type alias for text"),
+        ("{type: string, doc: A., unit: 1}", "Expected `str`, got `int`"),
+    ],
+)
+def test_a_column_that_is_written_wrong_is_refused(
+    tmp_path: Path, column: str, problem: str
+) -> None:
+    text = f"common: {{}}\ntables: {{a: {{doc: A., order: [b], columns: {{b: {column}}}}}}}\n"
+    (tmp_path / "tables.yaml").write_text(text)
+    with pytest.raises((msgspec.ValidationError, ValueError), match=problem):
+        schema.tables_beside(str(tmp_path / "module.py"))
+
+
+@pytest.mark.parametrize("name", schema.TABLES)
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
+def test_the_archive_s_tables_are_these(archive: Path, name: str, tmp_path: Path) -> None:
+    """As they come out of a file: columns, sentences, units and version."""
+    schema.write(schema.TABLES[name], [], tmp_path / "now.parquet")
+    archived = pq.read_schema(archive / f"records/{name}.parquet")
+    assert archived.equals(pq.read_schema(tmp_path / "now.parquet"), check_metadata=True)
 
 
 @pytest.mark.parametrize("name", schema.TABLES)

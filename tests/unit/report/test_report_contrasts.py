@@ -3,14 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
+from plans import plan_of
 
 from parity.analysis import crossed, ladder, outcomes
+from parity.benchmarks.figure_spec import Form
+from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
 from parity.report.figures import figures, specs, style
-from parity.report.figures.figure_spec import Form
 from parity.report.text import contrasts, numbers, section
 from parity.report.view import View
 
@@ -24,7 +27,7 @@ SHOWN = {
 }
 
 
-def plan_of(study: str, blocks: int) -> dict[str, Any]:
+def study_plan(study: str, blocks: int) -> Plan:
     """A plan of each study that Spack makes possible."""
     rest = ("npb-1x2-cg", "npb-1x2-ep", "ior-own", "mpip-cg")
     plans = {"hpcg": synthetic.hpcg_plan, "libaio": synthetic.libaio_plan,
@@ -34,7 +37,7 @@ def plan_of(study: str, blocks: int) -> dict[str, Any]:
 
 def view_of(folder: Path, study: str, blocks: int = 30, **plants: Any) -> View:
     """A view of a synthetic dataset of such a study."""
-    plan = plan_of(study, blocks)
+    plan = study_plan(study, blocks)
     return synthetic.view(folder / f"live/machine-{study}", plan, synthetic.records(plan, **plants))
 
 
@@ -142,8 +145,8 @@ def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:
 
 def test_link_sets_of_a_runtime_look_alike_and_differ() -> None:
     arms = ("docker", "docker-shared-tree", "docker-host-mpi", "podman")
-    plan = {"arms": arms, "arm_runtimes": {arm: arm.partition("-")[0] for arm in arms}}
-    looks = style.arm_styles(plan)
+    runtimes = {arm: arm.partition("-")[0] for arm in arms}
+    looks = style.arm_styles(plan_of({"arms": list(arms), "arm_runtimes": runtimes}))
     of_docker = [looks[arm] for arm in arms[:3]]
     assert len({look.marker for look in of_docker}) == 1
     assert len({(look.colour, look.hollow) for look in of_docker}) == 3
@@ -151,12 +154,18 @@ def test_link_sets_of_a_runtime_look_alike_and_differ() -> None:
 
 
 def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Path) -> None:
-    plan = synthetic.hpcg_plan(3)
-    for block in plan.blocks:
-        block["runs"] = [r for r in block["runs"] if (r["case"], r["arm"]) != ("stream", "docker")]
-    plan.comparisons = [
-        c for c in plan.comparisons if (c["case"], c["arm"]) != ("stream", "docker")
-    ]
+    def kept(each: Any) -> bool:
+        return (each.case, each.arm) != ("stream", "docker")
+
+    whole = synthetic.hpcg_plan(3)
+    plan = msgspec.structs.replace(
+        whole,
+        blocks=tuple(
+            msgspec.structs.replace(block, runs=tuple(filter(kept, block.runs)))
+            for block in whole.blocks
+        ),
+        comparisons=tuple(filter(kept, whole.comparisons)),
+    )
     view = synthetic.view(tmp_path, plan, synthetic.records(plan))
     assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))
     assert view.absence("stream", "docker") == "not planned"
@@ -179,7 +188,7 @@ def test_archives_say_their_system_and_study_with_old_and_new_names(tmp_path: Pa
         folder = tmp_path / name
         folder.mkdir()
         study = "torrez2019" if name == names[0] else "hpcg"
-        (folder / "plan.json").write_text(f'{{"study": "{study}"}}')
+        write_plan(folder / "plan.json", plan_of({"study": study}))
     assert archived(tmp_path) == {
         names[0]: ("machine", "torrez2019"),
         names[1]: ("machine", "hpcg"),

@@ -7,7 +7,8 @@ import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
 
-from parity.report.figures import figures, forest, specs, style
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.report.figures import figures, specs, style
 from parity.report.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -21,8 +22,8 @@ def view_of(folder: Path, blocks: int, arms: tuple[str, ...] = ARMS, **plants: A
 
 def failing(blocks: int) -> dict[tuple[int, str], tuple[str, str]]:
     """Every run of every block fails."""
-    runs = synthetic.plan(1, ARMS)["blocks"][0]["runs"]
-    return {(n + 1, run["run"]): ("ran", "exit-status") for n in range(blocks) for run in runs}
+    runs = synthetic.plan(1, ARMS).blocks[0].runs
+    return {(n + 1, run.name): ("ran", "exit-status") for n in range(blocks) for run in runs}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_any_dataset_can_be_drawn(
     view = view_of(tmp_path, blocks, arms, **plants)
     for spec in specs.FIGURES:
         figures.draw(view, spec).canvas.draw()
-    forest.draw(view).canvas.draw()
+    figures.overview(view).canvas.draw()
 
 
 @pytest.mark.parametrize("blocks", [3, 30])
@@ -63,7 +64,7 @@ def test_an_absent_arm_is_a_row_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_outside_of_the_study_is_said_to_be_so(tmp_path: Path) -> None:
-    spec = specs.FigureSpec("x", "hpcg", specs.FIGURES[0].quantities, "HPCG", "")
+    spec = FigureSpec("x", specs.FIGURES[0].quantities, "HPCG", "", benchmark="hpcg")
     found = texts(figures.draw(view_of(tmp_path, 2), spec))
     assert "not tested: comes with a later study" in found
 
@@ -72,7 +73,7 @@ def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:
     view = view_of(tmp_path / "data", 3)
     for folder in ("one", "two"):
         style.save(figures.draw(view, specs.FIGURES[0]), tmp_path / folder, "x")
-        style.save(forest.draw(view), tmp_path / folder, "y")
+        style.save(figures.overview(view), tmp_path / folder, "y")
     for name in ("x.pdf", "x.png", "y.pdf", "y.png"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from toolchains import site_toolchain
 
 from parity.core import digests
 from parity.core.errors import UserError
@@ -19,13 +21,11 @@ from parity.software.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
 CONTAINERS = ROOT / "containers"
-COMMITTED = ROOT / "envs/spack"
 
 
 @pytest.fixture
 def toolchain(tmp_path: Path) -> Toolchain:
-    shutil.copytree(COMMITTED, tmp_path / "spack")
-    return Toolchain(tmp_path / "spack/debian12")
+    return site_toolchain(tmp_path / "spack")
 
 
 @pytest.fixture
@@ -39,7 +39,8 @@ def spack(tmp_path: Path) -> Spack:
     (tmp_path / "checkout/lib/spack/__pycache__/a.pyc").touch()
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
     site = spack_site(section | {"prefix": str(tmp_path / "prefix")}, jobs=2)
-    return Spack(program, "0.22.1", "", tmp_path / "scope", site)
+    home = tmp_path / "prefix/debian12"
+    return Spack(program, "0.22.1", "", home / "scope", home / "tree", None, site)
 
 
 @pytest.fixture
@@ -110,6 +111,34 @@ def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
     assert sorted(path.name for path in CONTAINERS.iterdir()) == ["Dockerfile", "hosts"]
 
 
+def test_every_file_of_the_folder_counts_for_the_image(tmp_path: Path) -> None:
+    containers = tmp_path / "containers"
+    shutil.copytree(CONTAINERS, containers)
+    recipes = {recipe_of(system_context(containers, ["a=1"]), "sha256:1")}
+    (containers / "etc").mkdir()
+    for text in ("one", "another"):
+        (containers / "etc/site.conf").write_text(text)
+        recipes.add(recipe_of(system_context(containers, ["a=1"]), "sha256:1"))
+    assert len(recipes) == 3
+
+
+def test_from_1_0_on_the_image_is_sent_spack_s_packages(
+    tmp_path: Path, toolchain: Toolchain, spack: Spack, mirror: Path, installed: None
+) -> None:
+    builtin = tmp_path / "packages/repos/spack_repo/builtin"
+    (builtin / "packages/hpcg").mkdir(parents=True)
+    (builtin / "packages/hpcg/package.py").touch()
+    (tmp_path / "context").mkdir()
+    newer = replace(spack, version="1.0.2", packages=builtin)
+    made = spack_context(CONTAINERS, [], toolchain, newer, mirror, tmp_path / "context")
+    there = "builtin/repos/spack_repo/builtin"
+    assert (made.folder / "spack" / there / "packages/hpcg/package.py").exists()
+    assert json.loads((made.folder / "scope/repos.yaml").read_text())["repos"] == {
+        "parity": str(spack.site.prefix / "debian12/recipes"),
+        "builtin": f"/spack/{there}",
+    }
+
+
 def test_the_stages_of_the_dockerfile_are_those_that_are_asked_for() -> None:
     lines = (CONTAINERS / "Dockerfile").read_text().splitlines()
     stages = [line for line in lines if line.startswith("FROM ")]
@@ -117,9 +146,11 @@ def test_the_stages_of_the_dockerfile_are_those_that_are_asked_for() -> None:
     assert stages == ["FROM ${BASE} AS system", "FROM system AS build", "FROM system AS spack"]
 
 
-def test_the_arguments_of_a_toolchain_s_image(made: Context, spack: Spack) -> None:
-    origin = json.loads((COMMITTED / "debian12/lock.json").read_text())
-    packages = load_yaml(COMMITTED / "debian12/debian.yaml")
+def test_the_arguments_of_a_toolchain_s_image(
+    made: Context, spack: Spack, toolchain: Toolchain
+) -> None:
+    origin = json.loads(toolchain.origin.read_text())
+    packages = load_yaml(toolchain.debian)
     assert made.stage == "spack"
     assert made.arguments == {
         "PACKAGES": " ".join(sorted(["sysbench=2", *(f"{name}=1" for name in packages["run"])])),
@@ -134,7 +165,7 @@ def test_the_arguments_of_a_toolchain_s_image(made: Context, spack: Spack) -> No
 def test_the_context_holds_all_that_is_copied(made: Context) -> None:
     names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*")}
     assert {"Dockerfile", "hosts", "scope/config.yaml", "scope/repos.yaml"} <= names
-    toolchain = {"spack.yaml", "spack.lock", "lock.json", "debian.yaml", "recipes/repo.yaml"}
+    toolchain = {"spack.yaml", "spack.lock", "lock.json", "recipes/repo.yaml"}
     assert {f"toolchain/{name}" for name in toolchain} <= names
     assert "toolchain/recipes/packages/netpipe/package.py" in names
     assert os.access(made.folder / "spack/bin/spack", os.X_OK)
@@ -150,10 +181,10 @@ def test_the_context_has_neither_history_nor_what_was_compiled(made: Context) ->
 
 
 def test_spack_is_told_the_same_place_in_the_image(made: Context, spack: Spack) -> None:
-    prefix = spack.site.prefix
+    home = spack.site.prefix / "debian12"
     scope = {path.stem: json.loads(path.read_text()) for path in (made.folder / "scope").iterdir()}
-    assert scope["config"]["config"]["install_tree"]["root"] == str(prefix / "tree")
-    assert scope["repos"]["repos"] == [str(prefix / "debian12/recipes")]
+    assert scope["config"]["config"]["install_tree"]["root"] == str(home / "tree")
+    assert scope["repos"]["repos"] == [str(home / "recipes")]
     assert scope["mirrors"]["mirrors"] == {"sources": "file:///sources"}
 
 
@@ -227,15 +258,15 @@ def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) ->
     assert found == ["hpcc/bin/hpcc", "mpip/lib/libmpiP.so"]
 
 
-def test_a_real_spack_gathers_a_mirror_for_the_committed_lock(tmp_path: Path) -> None:
+def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path) -> None:
     """With a checkout in PARITY_SPACK and a mirror in PARITY_SOURCES."""
     checkout, mirror = os.environ.get("PARITY_SPACK"), os.environ.get("PARITY_SOURCES")
     if not checkout or not mirror:
         pytest.skip("PARITY_SPACK and PARITY_SOURCES name no Spack and no source mirror")
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
     named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
-    spack = find_spack(spack_site(section | named, jobs=1), COMMITTED / "repo", tmp_path / "log")
-    toolchain = Toolchain(COMMITTED / "debian12")
+    toolchain = site_toolchain(tmp_path / "spack")
+    spack = find_spack(spack_site(section | named, jobs=1), toolchain, tmp_path / "log")
     sources.gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
     names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
     assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

@@ -10,9 +10,8 @@ import pytest
 from parity.core import digests
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
-from parity.preview import install
 from parity.records.schema import IMAGES
-from parity.software import base, build, builders, debian_packages
+from parity.software import base, build, builders, debian_packages, install
 from parity.software.build_context import Context, recipe_of
 from parity.software.images import (
     Converter,
@@ -143,7 +142,7 @@ def test_without_a_builder_the_record_says_so(monkeypatch, tmp_path):
 
 def test_record_has_the_columns_of_the_images_table():
     columns = {column.name for column in IMAGES.columns} - {"campaign"}
-    assert set(vars(ImageRecord("oci"))) == columns | {"location", "recipe"}
+    assert set(ImageRecord.__struct_fields__) == columns | {"location", "recipe"}
 
 
 def test_records_survive_being_written(tmp_path):

@@ -1,10 +1,11 @@
 """The toolchain's lock and its compilers: refused in one message where they do not fit."""
 
+import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
+from toolchains import composed_toolchain, site_toolchain
 
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml, schema
@@ -13,15 +14,14 @@ from parity.software.toolchain import (
     Toolchain,
     check_compilers,
     check_lock,
-    check_place,
+    check_prefix,
+    choose_toolchain,
     compilers_of,
     installed_packages,
-    load_toolchain,
     packages_now,
     packages_of,
     read_lock,
     specs_of,
-    toolchain_folder,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -30,8 +30,7 @@ RECIPE = "repo/packages/netpipe/package.py"
 
 @pytest.fixture
 def toolchain(tmp_path: Path) -> Toolchain:
-    shutil.copytree(ROOT / "envs/spack", tmp_path / "spack")
-    return Toolchain(tmp_path / "spack/debian12")
+    return site_toolchain(tmp_path / "spack")
 
 
 def _site(folder: Path, repository: Path | str) -> SpackSite:
@@ -41,8 +40,18 @@ def _site(folder: Path, repository: Path | str) -> SpackSite:
     )
 
 
-def test_the_committed_lock_matches_its_manifest_and_recipes() -> None:
-    check_lock(Toolchain(ROOT / "envs/spack/debian12"))
+def test_a_lock_matches_what_it_was_made_from(toolchain: Toolchain) -> None:
+    check_lock(toolchain)
+
+
+def test_a_lock_of_a_time_before_versions_is_read(toolchain: Toolchain) -> None:
+    origin = json.loads(toolchain.origin.read_text())
+    toolchain.origin.write_text(json.dumps({k: origin[k] for k in origin if k != "version"}))
+    check_lock(toolchain)
+    toolchain.origin.write_text("[]")
+    with pytest.raises(UserError, match=r"(?i)lock ?origin") as caught:
+        check_lock(toolchain)
+    assert str(toolchain.origin) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -77,18 +86,22 @@ def test_a_lock_that_is_missing_says_how_to_make_it(toolchain: Toolchain, name: 
     assert name in str(caught.value) and "snakemake lock" in str(caught.value)
 
 
-def test_an_unknown_toolchain_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"unknown toolchain: .*debian99/spack\.yaml") as caught:
-        load_toolchain("debian99")
-    assert "allowed: debian12, or the path" in str(caught.value)
+@pytest.mark.parametrize("named", ["debian99", "/nowhere/debian99"])
+def test_an_unknown_toolchain_is_answered_with_the_known_ones(named: str) -> None:
+    with pytest.raises(UserError, match=r"unknown toolchain: .*debian99") as caught:
+        choose_toolchain(named, {"debian12": {}}, "machine.yaml")
+    assert "allowed: debian12 (machine.yaml: toolchains), or the path" in str(caught.value)
+    # Nobody who builds nothing with Spack is asked for one.
+    assert choose_toolchain(named, {}, "machine.yaml", needed=False).name == "debian99"
 
 
 def test_a_site_s_own_toolchain_lies_wherever_it_wants(toolchain: Toolchain) -> None:
-    own = load_toolchain(str(toolchain.folder))
+    own = choose_toolchain(str(toolchain.folder), {}, "machine.yaml")
     assert own == toolchain and own.recipes == toolchain.folder.parent / "repo"
     assert (own.name, own.named) == ("debian12", str(toolchain.folder))
-    assert toolchain_folder("debian12") == Path("envs/spack/debian12")
-    assert load_toolchain("debian12").named == "debian12"
+    composed = composed_toolchain()
+    assert (composed.name, composed.named) == ("debian12", "debian12")
+    assert composed.folder == Path("results/spack/debian12")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +128,7 @@ def test_a_missing_compiler_is_named(toolchain: Toolchain) -> None:
     text = toolchain.manifest.read_text().replace("/usr/bin/gfortran-12", "/nowhere/gfortran")
     toolchain.manifest.write_text(text)
     with pytest.raises(UserError, match=r"no such compiler: .*/nowhere/gfortran") as caught:
-        check_compilers(toolchain)
+        check_compilers(compilers_of(toolchain.manifest), toolchain)
     assert "spack.yaml: compilers" in str(caught.value)
 
 
@@ -131,8 +144,8 @@ def test_packages_that_are_not_installed_are_named(
     with pytest.raises(UserError, match=r"not installed: g\+\+-12 libgomp1\n") as caught:
         installed_packages(toolchain)
     said = str(caught.value)
-    assert "debian.yaml" in said
-    assert f"python -m parity.preview.install --toolchain {toolchain.folder}" in said
+    assert f"{toolchain.manifest}: Debian packages" in said
+    assert f"python -m parity.software.install --toolchain {toolchain.folder}" in said
     assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
 
 
@@ -149,13 +162,12 @@ def test_a_wrong_list_of_packages_is_refused(toolchain: Toolchain, text: str) ->
     assert packages_now(toolchain) == []
 
 
-def test_the_lock_says_what_is_built_and_what_is_debian_s() -> None:
-    toolchain = Toolchain(ROOT / "envs/spack/debian12")
-    rows = {row["name"]: row for row in specs_of(read_lock(toolchain))}
+def test_the_lock_says_what_is_built_and_what_is_debian_s(toolchain: Toolchain) -> None:
+    rows = {row["name"]: row for row in specs_of(read_lock(toolchain.lock))}
     assert {name for name, row in rows.items() if row["root"]} == {"hpcc", "netpipe"}
     assert {row["target"] for row in rows.values()} == {"x86_64_v3"}
     assert rows["openmpi"]["external"] == "/usr" and not rows["netpipe"]["external"]
-    assert set(compilers_of(toolchain)) == {"cc", "cxx", "f77", "fc"}
+    assert set(compilers_of(toolchain.manifest)) == {"cc", "cxx", "f77", "fc"}
 
 
 def test_another_spack_s_version_in_the_lock_is_no_other_package(toolchain: Toolchain) -> None:
@@ -166,10 +178,10 @@ def test_another_spack_s_version_in_the_lock_is_no_other_package(toolchain: Tool
     assert packages_of(toolchain.lock) == before
 
 
-def test_the_lock_holds_no_place_of_the_machine_that_made_it() -> None:
+def test_the_lock_holds_no_place_of_the_machine_that_made_it(toolchain: Toolchain) -> None:
     places = [
         spec["external"]["path"]
-        for spec in read_lock(Toolchain(ROOT / "envs/spack/debian12"))["concrete_specs"].values()
+        for spec in read_lock(toolchain.lock)["concrete_specs"].values()
         if "external" in spec
     ]
     assert set(places) == {"/usr"}
@@ -178,36 +190,25 @@ def test_the_lock_holds_no_place_of_the_machine_that_made_it() -> None:
 @pytest.mark.parametrize("repository", ["/nowhere/spack.git", "file:///nowhere/spack.git"])
 def test_without_spack_one_message_says_how_to_get_it(tmp_path: Path, repository: str) -> None:
     with pytest.raises(UserError, match="there is no Spack here") as caught:
-        find_spack(_site(tmp_path, repository), ROOT / "envs/spack/repo", tmp_path / "log")
+        find_spack(_site(tmp_path, repository), composed_toolchain(), tmp_path / "log")
     said = str(caught.value)
     assert "spack.repository" in said and "git clone" in said and "provider: system" in said
 
 
 def test_a_folder_without_spack_is_not_taken_for_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no bin/spack"):
-        find_spack(_site(tmp_path, tmp_path), ROOT / "envs/spack/repo", tmp_path / "log")
+        find_spack(_site(tmp_path, tmp_path), composed_toolchain(), tmp_path / "log")
 
 
 def test_a_prefix_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "prefix").write_text("a file")
     with pytest.raises(UserError, match="cannot be made") as caught:
-        find_spack(_site(tmp_path, "/nowhere"), ROOT / "envs/spack/repo", tmp_path / "log")
+        find_spack(_site(tmp_path, "/nowhere"), composed_toolchain(), tmp_path / "log")
     assert "spack.prefix" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "section",
-    [
-        {"prefix": "/srv/parity", "toolchain": "debian12"},
-        {"prefix": "/opt/parity", "toolchain": "/site/cascadelake"},
-    ],
-)
-def test_a_place_where_no_benchmark_looks_is_refused(section: dict[str, str]) -> None:
-    with pytest.raises(UserError, match="looked for in /opt/parity/debian12") as caught:
-        check_place(section)
+def test_a_prefix_where_no_benchmark_looks_is_refused() -> None:
+    with pytest.raises(UserError, match="looked for in /opt/parity") as caught:
+        check_prefix({"prefix": "/srv/parity"})
     assert "spack.prefix" in str(caught.value)
-
-
-@pytest.mark.parametrize("toolchain", ["debian12", "/site/debian12"])
-def test_the_place_where_benchmarks_look_is_not(toolchain: str) -> None:
-    check_place({"prefix": "/opt/parity", "toolchain": toolchain})
+    check_prefix({"prefix": "/opt/parity"})

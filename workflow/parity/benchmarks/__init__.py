@@ -12,5 +12,5 @@ from parity.core.registry import modules_with
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """Every benchmark by its name, in the order of the modules' names."""
-    found = modules_with(sys.modules[__name__], "BENCHMARK")
-    return {benchmark.name: benchmark for benchmark in found}
+    brought = modules_with(sys.modules[__name__], "BENCHMARK")
+    return {benchmark.name: benchmark for benchmark in brought}

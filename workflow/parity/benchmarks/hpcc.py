@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
-from parity.benchmarks.hpcc_output import process_grid, read_metrics
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.hpcc_output import HPL, METRICS, process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import total
+from parity.benchmarks.reading import never_raises
 from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
 from parity.core.availability import Presence
+from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
 _INPUT = """\
@@ -107,7 +109,36 @@ class HpcChallenge(Benchmark):
         },
     }
     allocations = "optional"
-    primary = ("hpl",)
+    metrics = METRICS
+    primary = (HPL.metric,)
+    figures = (
+        FigureSpec(
+            "hpl",
+            (HPL,),
+            "Dense linear algebra",
+            "Rate of High Performance Linpack inside the HPC Challenge suite. With a small matrix "
+            "HPL itself takes a fraction of a second, so start and clock weigh more than in a "
+            "real run; the appendix on cases gives its order. Left: deviation from the median of "
+            "the reference.",
+            order=20,
+            relative=True,
+            placed=False,
+        ),
+        FigureSpec(
+            "scaling",
+            (HPL,),
+            "Dense linear algebra over nodes",
+            "Rate of High Performance Linpack inside the HPC Challenge suite against the number "
+            "of nodes, in per cent of the reference's median at the same case, in the manner of "
+            "Figs. 3 and 4 of Torrez et al. (2019), which show HPCG: the two programs are not "
+            "comparable. The matrix is the same at every number of nodes, so the work of a rank "
+            "shrinks, while HPCG's grew with the nodes.",
+            finding="Linear algebra over nodes",
+            order=30,
+            placed=True,
+            form=Form.NODES,
+        ),
+    )
     note = (
         "With a small matrix HPL itself takes a fraction of a second, so start and clock weigh "
         "more than in a real run. hpcc derives the arrays of its STREAM test from N; they are "
@@ -116,7 +147,7 @@ class HpcChallenge(Benchmark):
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return BY_SPACK if provider == spack.PROVIDER else self
+        return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
     def probe(self) -> Presence:
         """Whether hpcc and its launcher are installed."""
@@ -133,7 +164,7 @@ class HpcChallenge(Benchmark):
         if "ranks" not in parameters:
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
-            return Program(words, cpus, openmpi.INSIDE | _ONE_THREAD, files, collect)
+            return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, collect)
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         return Program(
             argv=self.binaries[:1],
@@ -145,7 +176,7 @@ class HpcChallenge(Benchmark):
             nodes=nodes,
         )
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """All numbers of hpcc's summary; valid if each of its own checks passed.
 
@@ -161,12 +192,12 @@ class HpcChallenge(Benchmark):
 class BySpack(HpcChallenge):
     """The same, built by Spack with the system's Open MPI and OpenBLAS."""
 
-    specs = ("hpcc@1.5.0",)
+    spack_packages = (spack.SpackPackage("hpcc", "1.5.0"),)
     binaries = (spack.program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
 
     def probe(self) -> Presence:
         """Whether it is in the view."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = HpcChallenge()

@@ -7,49 +7,53 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from parity.benchmarks.model import Metric
+from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.reading import Refused, positive, require_complete, require_equal
 
 
 class _Number(NamedTuple):
-    """A key of the summary, our name for it, and how it becomes a metric."""
+    """A key of the summary, and the metric that it times `factor` becomes."""
 
     key: str
-    name: str
-    unit: str
-    better: str
+    quantity: Quantity
     factor: float = 1.0
+
+
+def _number(key: str, name: str, unit: str, better: str = "higher") -> _Number:
+    """A metric that people call by its name alone."""
+    return _Number(key, Quantity(name, name.replace("_", " "), unit, better))
 
 
 def _rates(test: str, name: str, unit: str) -> tuple[_Number, ...]:
     """A rate of one rank alone, and the mean of all ranks at once (hpcc's `Star`)."""
     return tuple(
-        _Number(f"{mode}{test}", f"{name}_{mode.lower()}", unit, "higher")
-        for mode in ("Single", "Star")
+        _number(f"{mode}{test}", f"{name}_{mode.lower()}", unit) for mode in ("Single", "Star")
     )
 
 
+HPL = Quantity("hpl", "HPL rate", "Gflop/s", "higher")
 _NUMBERS = (
-    _Number("HPL_Tflops", "hpl", "Gflop/s", "higher", 1000.0),
+    _Number("HPL_Tflops", HPL, 1000.0),
     *_rates("STREAM_Copy", "stream_copy", "GB/s"),
     *_rates("STREAM_Scale", "stream_scale", "GB/s"),
     *_rates("STREAM_Add", "stream_add", "GB/s"),
     *_rates("STREAM_Triad", "stream_triad", "GB/s"),
     *_rates("DGEMM_Gflops", "dgemm", "Gflop/s"),
     *_rates("FFT_Gflops", "fft", "Gflop/s"),
-    _Number("MPIFFT_Gflops", "fft_mpi", "Gflop/s", "higher"),
+    _number("MPIFFT_Gflops", "fft_mpi", "Gflop/s"),
     *_rates("RandomAccess_GUPs", "random_access", "Gup/s"),
-    _Number("MPIRandomAccess_GUPs", "random_access_mpi", "Gup/s", "higher"),
-    _Number("PTRANS_GBs", "ptrans", "GB/s", "higher"),
+    _number("MPIRandomAccess_GUPs", "random_access_mpi", "Gup/s"),
+    _number("PTRANS_GBs", "ptrans", "GB/s"),
 )
 
 # Between ranks; hpcc writes -1 for each of them when there is a single one.
 _NUMBERS_BETWEEN_RANKS = (
-    _Number("AvgPingPongLatency_usec", "ping_pong_latency", "us", "lower"),
-    _Number("RandomlyOrderedRingLatency_usec", "ring_latency", "us", "lower"),
-    _Number("AvgPingPongBandwidth_GBytes", "ping_pong_bandwidth", "GB/s", "higher"),
-    _Number("RandomlyOrderedRingBandwidth_GBytes", "ring_bandwidth", "GB/s", "higher"),
+    _number("AvgPingPongLatency_usec", "ping_pong_latency", "us", "lower"),
+    _number("RandomlyOrderedRingLatency_usec", "ring_latency", "us", "lower"),
+    _number("AvgPingPongBandwidth_GBytes", "ping_pong_bandwidth", "GB/s"),
+    _number("RandomlyOrderedRingBandwidth_GBytes", "ring_bandwidth", "GB/s"),
 )
+METRICS = tuple(number.quantity for number in (*_NUMBERS, *_NUMBERS_BETWEEN_RANKS))
 
 # Sections with a check in every rank, ended by one line `Node(s) with error 0`: both
 # RandomAccess generators, DGEMM, STREAM and FFT, each as Star and as Single.
@@ -93,12 +97,7 @@ def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]
     check_validations(text, summary)
     numbers = _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ())
     return tuple(
-        Metric(
-            number.name,
-            positive(_value(summary, number.key), number.key) * number.factor,
-            number.unit,
-            number.better,
-        )
+        number.quantity.measured(positive(_value(summary, number.key), number.key) * number.factor)
         for number in numbers
     )
 

@@ -7,13 +7,19 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, positive, require_equal, total
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
 from parity.core.availability import Presence
 from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
 _KIB, _MIB = 2**10, 2**20
+
+# In the order of IOR's summary.
+WRITE = Quantity("write", "writing", "MiB/s", "higher")
+READ = Quantity("read", "reading", "MiB/s", "higher")
 
 
 class Ior(Benchmark):
@@ -27,7 +33,7 @@ class Ior(Benchmark):
 
     name = "ior"
     title = "IOR"
-    specs = ("ior@4.0.0",)
+    spack_packages = (spack.SpackPackage("ior", "4.0.0"),)
     binaries = (spack.program_path("ior", "ior"),)
     factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
     parameters: ClassVar = {
@@ -56,7 +62,19 @@ class Ior(Benchmark):
     }
     allocations = "required"
     starts_ranks_inside = True
-    primary = ("write", "read")
+    metrics = (WRITE, READ)
+    primary = (WRITE.metric, READ.metric)
+    figures = (
+        FigureSpec(
+            "files",
+            (WRITE, READ),
+            "Writing and reading files",
+            "Bandwidth that IOR reports: writes end on the disk, and each rank reads what another "
+            "has written. These are no IO500 results.",
+            finding="Files",
+            order=160,
+        ),
+    )
     note = (
         "Flushed, with the readers moved by one rank, and checked. Buffered reading is "
         "reading from memory; these are no IO500 results."
@@ -64,7 +82,7 @@ class Ior(Benchmark):
 
     def probe(self) -> Presence:
         """Whether IOR is built."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """IOR with its summary in a file of its own.
@@ -98,7 +116,7 @@ class Ior(Benchmark):
         )
         return openmpi.program(argv, parameters, node, self.name, {}, (_SUMMARY,))
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if what was written was read back unchanged."""
         asked = outputs.parameters
@@ -146,13 +164,13 @@ def read_summary(text: str) -> dict[str, Any]:
 def _metrics(summary: Mapping[str, Any], data_mib: int) -> list[Metric]:
     """Rate of each direction, the best and only one of its repetitions."""
     metrics = []
-    for index, direction in enumerate(("write", "read")):
+    for index, direction in enumerate((WRITE, READ)):
         entry = _get(summary, "summary", index)
-        require_equal(str(_get(entry, "operation")), direction, "operation")
+        require_equal(str(_get(entry, "operation")), direction.metric, "operation")
         require_equal(str(_get(entry, "repetitions")), 1, "repetitions")
         require_equal(str(_get(entry, "xsizeMiB")), float(data_mib), "MiB in all")
-        rate = positive(str(_get(entry, "bwMeanMIB")), direction)
-        metrics.append(Metric(direction, rate, "MiB/s", "higher"))
+        rate = positive(str(_get(entry, "bwMeanMIB")), direction.metric)
+        metrics.append(direction.measured(rate))
     return metrics
 
 

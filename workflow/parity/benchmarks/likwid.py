@@ -19,14 +19,16 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from parity.benchmarks.debian import installed
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,
-    found,
+    never_raises,
     positive,
     require_complete,
     require_equal,
-    total,
+    search_text,
 )
 from parity.benchmarks.sizing import first_cpus
 from parity.core.availability import Presence
@@ -37,6 +39,9 @@ from parity.core.errors import UserError
 # each thread; likwid takes units of 1000 bytes. Otherwise likwid rounds by itself,
 # differently for each kernel.
 _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
+
+BANDWIDTH = Quantity("bandwidth", "bandwidth", "GB/s", "higher")
+TIME = Quantity("time", "computing time", "s", "lower")
 
 SIZE_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "cache_multiple": {
@@ -86,7 +91,7 @@ def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
         )
     wanted = wanted or parameters["cache_multiple"] * node.last_level_cache
     allowed = min(wanted, parameters["memory_fraction"] * node.memory)
-    unit = _KILOBYTES_PER_THREAD * parameters["threads"]
+    unit: int = _KILOBYTES_PER_THREAD * parameters["threads"]
     return max(1, int(allowed / 1000 / unit)) * unit
 
 
@@ -118,11 +123,11 @@ def kernel_metrics(kernel: str, outputs: Outputs) -> tuple[Metric, ...]:
         ("Size (Byte):\t\t{}", _bytes_asked_for(outputs.command)),
     ):
         _require_line(text, line, asked)
-    rate = found(r"^MByte/s:\t+([0-9.]+)$", text, "bandwidth")
-    time = found(r"^Time:\t+([0-9.e+-]+) sec$", text, "time")
+    rate = search_text(r"^MByte/s:\t+([0-9.]+)$", text, "bandwidth")
+    time = search_text(r"^Time:\t+([0-9.e+-]+) sec$", text, "time")
     return (
-        Metric("bandwidth", positive(rate, "bandwidth") / 1000, "GB/s", "higher"),
-        Metric("time", positive(time, "time"), "s", "lower"),
+        BANDWIDTH.measured(positive(rate, "bandwidth") / 1000),
+        TIME.measured(positive(time, "time")),
     )
 
 
@@ -163,7 +168,26 @@ class LikwidBench(Benchmark):
             "description": "How often each thread goes through the arrays in the timed part.",
         },
     }
-    primary = ("bandwidth",)
+    metrics = (BANDWIDTH, TIME)
+    primary = (BANDWIDTH.metric,)
+    figures = (
+        FigureSpec(
+            "bandwidth",
+            (BANDWIDTH,),
+            "Memory bandwidth",
+            "Memory bandwidth of likwid-bench's kernels, in the manner of Fig. 2 of Torrez et al. "
+            "(2019), which shows STREAM's; these are not STREAM results. Copy is the same in "
+            "both; stream is a = b·s + c, which STREAM calls triad; triad is a = b·c + d, which "
+            "STREAM does not have.",
+            order=60,
+            # Names of kernels alone mislead: two programs call different kernels "triad".
+            levels={
+                "copy": "copy: a = b",
+                "stream": "stream: a = b·s + c",
+                "triad": "triad: a = b·c + d",
+            },
+        ),
+    )
     note = (
         "The working set is all arrays of a kernel together; STREAM's run rules ask for "
         "four times the cache in each array, so these are not STREAM results."
@@ -181,7 +205,7 @@ class LikwidBench(Benchmark):
         """
         return kernel_program(parameters["kernel"], parameters, node)
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Bandwidth and time; valid if all was done as asked for and no line is missing."""
         return Parsed(valid=True, metrics=kernel_metrics(outputs.parameters["kernel"], outputs))

@@ -24,14 +24,16 @@ from statistics import median
 from typing import Any, ClassVar
 
 from parity.benchmarks.debian import installed
+from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.likwid import (
     SIZE_PARAMETERS,
     THREADS_PARAMETER,
     kernel_metrics,
     kernel_program,
 )
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, total
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises
 from parity.core.availability import Presence
 
 MIB = 2**20
@@ -40,6 +42,19 @@ FULL_SIZE = 0.95
 FEWEST_SAMPLES = 3
 
 Sample = Mapping[str, Any]
+
+
+def _memory(metric: str, label: str) -> Quantity:
+    return Quantity(metric, label, "MiB", "lower", clock="external")
+
+
+PRIVATE = _memory("process_private", "process memory")
+DIRTY = _memory("process_private_dirty", "process private dirty")
+NODE = _memory("node_used_median", "node memory in use")
+ADDED = _memory("node_used_increment", "node memory added by the run")
+PUBLISHED = _memory(
+    "node_used_increment_published", "node memory added by the run, free lists included"
+)
 
 
 def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
@@ -75,7 +90,7 @@ def node_in_use(row: Sample) -> int:
     """
     if row.get("node_free_per_cpu") is None:
         raise Refused("unparsable", "the samples do not tell node_free_per_cpu")
-    return row["node_used"] - row["node_free_per_cpu"]
+    return int(row["node_used"] - row["node_free_per_cpu"])
 
 
 class Memory(Benchmark):
@@ -108,8 +123,37 @@ class Memory(Benchmark):
             "description": "Interval between two samples.",
         },
     }
-    primary = ("process_private", "node_used_median", "node_used_increment")
-    differences = ("node_used_median", "node_used_increment")
+    metrics = (PRIVATE, DIRTY, NODE, ADDED, PUBLISHED)
+    primary = (PRIVATE.metric, NODE.metric, ADDED.metric)
+    differences = (NODE.metric, ADDED.metric)
+    figures = (
+        FigureSpec(
+            "node-memory",
+            (NODE, ADDED),
+            "Memory of the node",
+            "Node memory in use while likwid-bench's stream kernel runs, in all and less what was "
+            "in use before the start, in the manner of Fig. 5 of Torrez et al. (2019), which "
+            "shows STREAM. In use is MemTotal less MemFree and less the pages on the kernel's "
+            "per-CPU free lists, which MemFree leaves out. Page cache counts as used, as in the "
+            "publication, so part of a difference may be cached image; the range over blocks is "
+            "that of the whole node. A run's value is the median of its samples with the program "
+            "at full size.",
+            finding="Node memory",
+            order=70,
+            from_zero=True,
+        ),
+        FigureSpec(
+            "process-memory",
+            (PRIVATE,),
+            "Memory of a process",
+            "Writable private memory of the benchmark's process, in the manner of Fig. 6 of "
+            "Torrez et al. (2019), which shows HPCG ranks. It counts mappings at their full size, "
+            "touched or not. A run's value is the median of its samples with the program at full "
+            "size.",
+            finding="Process memory",
+            order=80,
+        ),
+    )
     note = (
         "Medians over the samples in which the program's private dirty memory is at least "
         "95 % of its largest value in the run."
@@ -131,7 +175,7 @@ class Memory(Benchmark):
             sample_processes=("likwid-bench",),
         )
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Medians in MiB; valid if the program did its work and enough samples count."""
         kernel_metrics(KERNEL, outputs)
@@ -143,18 +187,15 @@ class Memory(Benchmark):
         used = median(node_in_use(row) for row in node)
         published = median(row["node_used"] for row in node) - first["node_used"]
         values = {
-            "process_private": median(row["private_writable"] for row in programs),
-            "process_private_dirty": median(row["private_dirty"] for row in programs),
-            "node_used_median": used,
-            "node_used_increment": used - node_in_use(first),
-            "node_used_increment_published": published,
+            PRIVATE: median(row["private_writable"] for row in programs),
+            DIRTY: median(row["private_dirty"] for row in programs),
+            NODE: used,
+            ADDED: used - node_in_use(first),
+            PUBLISHED: published,
         }
         return Parsed(
             valid=True,
-            metrics=tuple(
-                Metric(name, value / MIB, "MiB", "lower", clock="external")
-                for name, value in values.items()
-            ),
+            metrics=tuple(what.measured(value / MIB) for what, value in values.items()),
         )
 
 

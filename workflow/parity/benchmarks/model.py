@@ -1,4 +1,4 @@
-"""What every benchmark provides: its command, its validity check, its metrics."""
+"""What every benchmark provides: command, validity check, metrics, and what is said of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from parity.benchmarks import spack
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
 from parity.core.availability import Presence
+from parity.core.spack_paths import TOOLCHAIN
 
 
 @dataclass(frozen=True)
@@ -95,25 +99,6 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One number with its unit.
-
-    Attributes:
-        name: snake_case, unique within the benchmark.
-        value: the number.
-        unit: SI or the field's own (`s`, `GB/s`, `Gflop/s`, `MiB`, `1`).
-        better: `lower`, `higher` or `neither`.
-        clock: `internal` (the program's own) or `external` (the runner's).
-    """
-
-    name: str
-    value: float
-    unit: str
-    better: str
-    clock: str = "internal"
-
-
-@dataclass(frozen=True)
 class Parsed:
     """What a parser makes of a run's output.
 
@@ -137,8 +122,8 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
-        specs: names and versions of what the Spack provider has to build, where Debian
-            has no package of it.
+        spack_packages: what Spack builds for it, if it does.
+        toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`.
@@ -147,31 +132,39 @@ class Benchmark(ABC):
             hold the integers `nodes` and `ranks` (in all).
         starts_ranks_inside: whether it runs on an allocation of one node where the site has
             no launcher: its ranks are then started inside of the arm.
-        primary: the metrics that are compared between arms, per level or not.
+        metrics: all that its parser gives, in the order in which it gives them.
+        primary: those that are compared between arms, per level or not.
         differences: those of `primary` that are compared by their difference in their
             own unit, because a ratio of them would say nothing; all others by ratio.
+        figures: what the figures show that it brings; without any, a figure shows the
+            values and comparisons of each case and primary metric.
+        spelt: factor levels that people write otherwise than studies do, e.g. {"tcp": "TCP"}.
         note: a caveat that the paper prints beside its parameters; empty for none.
     """
 
     name: str
     title: str
     packages: ClassVar[tuple[str, ...]] = ()
-    specs: ClassVar[tuple[str, ...]] = ()
-    binaries: ClassVar[tuple[str, ...]] = ()
+    spack_packages: ClassVar[tuple[spack.SpackPackage, ...]] = ()
+    toolchain: str = TOOLCHAIN
+    binaries: tuple[str, ...] = ()
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
     starts_ranks_inside: ClassVar[bool] = False
+    metrics: ClassVar[tuple[Quantity, ...]] = ()
     primary: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[tuple[str, ...]] = ()
+    figures: ClassVar[tuple[FigureSpec, ...]] = ()
+    spelt: ClassVar[Mapping[str, str]] = {}
     note: ClassVar[str] = ""
 
     def provided_by(self, provider: str) -> Benchmark:
-        """The same benchmark as a provider installs it: `system`, or `spack`.
+        """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.
 
-        One that only one of them has is the same for both.
+        One that only the distribution has is the same for all.
         """
-        return self
+        return spack.in_toolchain(self, provider)
 
     @abstractmethod
     def probe(self) -> Presence:

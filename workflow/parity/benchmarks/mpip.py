@@ -15,19 +15,25 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.benchmarks import npb, openmpi, spack
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,
     collected,
     finite,
-    found,
+    never_raises,
     positive,
     require_complete,
-    total,
+    search_text,
 )
 from parity.core.availability import Presence
 
-LIBRARY = spack.library_path("mpip", "libmpiP.so")
+
+def library(toolchain: str) -> str:
+    """The library that is preloaded."""
+    return spack.library_path("mpip", "libmpiP.so", toolchain)
+
 
 # mpiP names its report after program, ranks and process.
 _REPORT = "*.mpiP"
@@ -35,6 +41,12 @@ _RULE = "-" * 75
 # The short report states the mean of all ranks in full; the long one has each rank's time,
 # but in three digits. No call sites: they are addresses, which differ from run to run.
 _OPTIONS = "-c -d"
+
+
+APPLICATION = Quantity("application", "own work", "s", "lower")
+MPI = Quantity("mpi", "time in MPI", "s", "lower")
+INIT = Quantity("init", "start, init, end", "s", "lower", clock="external")
+MPI_PART = Quantity("mpi_part", "mpi part", "1")
 
 
 def read_times(text: str, ranks: int) -> tuple[float, float]:
@@ -45,8 +57,8 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     """
     require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}\n")
     both = r" +([0-9.]+ +[0-9.]+)"
-    mean = found(rf"^Mean{both}$", text, "mean of the ranks").split()
-    everything = found(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
+    mean = search_text(rf"^Mean{both}$", text, "mean of the ranks").split()
+    everything = search_text(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
     program, mpi = positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
     # The report does not say of how many ranks it is; both are rounded to microseconds.
     if abs(positive(everything[0], "AppTime") - ranks * program) > 1e-6 * (ranks + 1):
@@ -59,19 +71,36 @@ class MpiTime(Benchmark):
 
     name = "mpip"
     title = "Time in MPI"
-    specs = ("mpip@3.5", *npb.SPECS)
+    # Call sites are not asked for, so nothing has to unwind a stack or name an address.
+    spack_packages = (
+        spack.SpackPackage("mpip", "3.5", "~bfd ~demangling ~libunwind +setjmp"),
+        *npb.PACKAGES,
+    )
     binaries = npb.BINARIES
     factors: ClassVar = npb.FACTORS
     parameters: ClassVar = npb.PARAMETERS
     allocations = "required"
     starts_ranks_inside = True
-    primary = ("application", "mpi", "init")
-    differences = ("mpi", "init")
+    metrics = (APPLICATION, MPI, INIT, MPI_PART)
+    primary = (APPLICATION.metric, MPI.metric, INIT.metric)
+    differences = (MPI.metric, INIT.metric)
+    figures = (
+        FigureSpec(
+            "mpi-time",
+            (APPLICATION, MPI, INIT),
+            "Where the time of an MPI program goes",
+            "Time of an NPB kernel in its own code, in MPI, and before and after both, means of "
+            "all ranks by mpiP, which costs time itself: these runs are compared with nothing but "
+            "each other.",
+            finding="Time in MPI",
+            order=170,
+        ),
+    )
     note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."
 
     def probe(self) -> Presence:
         """Whether mpiP and the kernels are built."""
-        return spack.built((LIBRARY, *self.binaries), self.specs)
+        return spack.built((library(self.toolchain), *self.binaries), self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case; mpiP is preloaded into it and into nothing before it.
@@ -79,11 +108,12 @@ class MpiTime(Benchmark):
         Raises:
             UserError: as of the kernel without mpiP.
         """
-        preload = ("/usr/bin/env", f"LD_PRELOAD={LIBRARY}", f"MPIP={_OPTIONS}")
-        argv = (*preload, *npb.kernel_words(parameters))
+        preloaded = f"LD_PRELOAD={library(self.toolchain)}"
+        preload = ("/usr/bin/env", preloaded, f"MPIP={_OPTIONS}")
+        argv = (*preload, *npb.kernel_words(parameters, self.toolchain))
         return openmpi.program(argv, parameters, node, self.name, {}, (_REPORT,))
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """The three parts of the outer clock; valid if kernel and report are."""
         lines = outputs.stdout.splitlines(keepends=True)
@@ -97,10 +127,10 @@ class MpiTime(Benchmark):
         return Parsed(
             valid=True,
             metrics=(
-                Metric("application", program - mpi, "s", "lower"),
-                Metric("mpi", mpi, "s", "lower"),
-                Metric("init", wall - program, "s", "lower", clock="external"),
-                Metric("mpi_part", mpi / program, "1", "neither"),
+                APPLICATION.measured(program - mpi),
+                MPI.measured(mpi),
+                INIT.measured(wall - program),
+                MPI_PART.measured(mpi / program),
             ),
         )
 

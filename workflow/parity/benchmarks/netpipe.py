@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
 from parity.benchmarks.debian import installed
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, positive, require_equal, total
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
 from parity.benchmarks.sizing import cpus_for_ranks
 from parity.core.availability import Presence
 from parity.core.errors import UserError
+from parity.core.spack_paths import DISTRIBUTION
 
 # Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
 # there yet, so it is started again until rank 1 does, for half a minute at the most.
@@ -31,7 +34,13 @@ while :; do
 done
 """
 
-_STATED_SIZES = (1024, 65_536, 1_048_576)
+LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
+BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
+# The time of messages of these sizes.
+_STATED = {
+    size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
+    for size in (1024, 65_536, 1_048_576)
+}
 
 # NetPIPE's "Mbps" are of 2^20 bits.
 _BITS = 1024 * 1024
@@ -85,13 +94,9 @@ def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
     times = dict(points)
     bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
     return (
-        Metric("latency", points[0][1], "s", "lower"),
-        Metric("bandwidth", bandwidth, "Gbit/s", "higher"),
-        *(
-            Metric(f"time_{size}", times[size], "s", "lower")
-            for size in _STATED_SIZES
-            if size in times
-        ),
+        LATENCY.measured(points[0][1]),
+        BANDWIDTH.measured(bandwidth),
+        *(stated.measured(times[size]) for size, stated in _STATED.items() if size in times),
     )
 
 
@@ -107,7 +112,7 @@ class NetPipe(Benchmark):
     title = "NetPIPE"
     # NPtcp looks up the number of its protocol, which netbase knows.
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
-    binaries = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
+    binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
     parameters: ClassVar = {
         "upper_bound": {
@@ -133,11 +138,35 @@ class NetPipe(Benchmark):
         },
     }
     allocations = "required"
-    primary = ("latency", "bandwidth")
+    metrics = (LATENCY, BANDWIDTH, *_STATED.values())
+    primary = (LATENCY.metric, BANDWIDTH.metric)
+    spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
+    figures = (
+        FigureSpec(
+            "network-latency",
+            (LATENCY,),
+            "Latency of a message",
+            "Time that NetPIPE's smallest message takes one way, between two ranks on one node "
+            "and on two, over TCP and over MPI.",
+            finding="Latency",
+            order=40,
+            placed=True,
+        ),
+        FigureSpec(
+            "network-bandwidth",
+            (BANDWIDTH,),
+            "Bandwidth of messages",
+            "Highest bandwidth over all sizes of NetPIPE's messages, between two ranks on one "
+            "node and on two, over TCP and over MPI.",
+            finding="Bandwidth between ranks",
+            order=50,
+            placed=True,
+        ),
+    )
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return BY_SPACK if provider == spack.PROVIDER else self
+        return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
     def probe(self) -> Presence:
         """Whether both programs are installed."""
@@ -167,7 +196,7 @@ class NetPipe(Benchmark):
             nodes=nodes,
         )
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Latency and bandwidth; valid if all sizes were measured, by one world of MPI."""
         asked = outputs.parameters
@@ -210,12 +239,15 @@ def _receiver(node: NodeFacts, nodes: int) -> str:
 class BySpack(NetPipe):
     """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
 
-    specs = ("netpipe@3.7.2",)
-    binaries = tuple(spack.program_path("netpipe", name) for name in ("NPtcp", "NPopenmpi"))
+    spack_packages = (spack.SpackPackage("netpipe", "3.7.2"),)
+    binaries = (
+        spack.program_path("netpipe", "NPtcp"),
+        spack.program_path("netpipe", "NPopenmpi"),
+    )
 
     def probe(self) -> Presence:
         """Whether both programs are in the view."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = NetPipe()

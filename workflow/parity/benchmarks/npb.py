@@ -6,23 +6,37 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,
     finite,
-    found,
+    never_raises,
     positive,
     require_complete,
     require_equal,
-    total,
+    search_text,
 )
 from parity.core.availability import Presence
 from parity.core.errors import UserError
+from parity.core.spack_paths import TOOLCHAIN
 
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
 CLASSES = ("S", "W", "A", "B", "C")
 
-SPECS = ("npb@3.4",)
+# Its Fortran calls one MPI function with several types, which gcc 10 and later refuse.
+PACKAGES = (
+    spack.SpackPackage(
+        "npb",
+        "3.4.1",
+        f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
+        " fflags=-fallow-argument-mismatch",
+    ),
+)
+
+RATE = Quantity("rate", "rate", "Mop/s", "higher")
+TIME = Quantity("time", "computing time", "s", "lower")
 
 FACTORS: Mapping[str, tuple[str, ...]] = {"kernel": KERNELS}
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -36,15 +50,15 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def kernel_path(kernel: str, size: str) -> str:
+def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
     """The program of one kernel and class."""
-    return spack.program_path("npb", f"{kernel}.{size}.x")
+    return spack.program_path("npb", f"{kernel}.{size}.x", toolchain)
 
 
 BINARIES = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
 
 
-def kernel_words(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
     """The command of one rank.
 
     Raises:
@@ -57,7 +71,7 @@ def kernel_words(parameters: Mapping[str, Any]) -> tuple[str, ...]:
             where="npb: allocations",
             allowed="1, 2, 4, 8, … ranks",
         )
-    return (kernel_path(parameters["kernel"], parameters["class"]),)
+    return (kernel_path(parameters["kernel"], parameters["class"], toolchain),)
 
 
 def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
@@ -86,7 +100,7 @@ def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
         require_equal(_value(text, key), expected, key)
     rate = positive(_value(text, "Mop/s total"), "Mop/s total")
     time = finite(_value(text, "Time in seconds"), "time")
-    return (Metric("rate", rate, "Mop/s", "higher"), Metric("time", time, "s", "lower"))
+    return (RATE.measured(rate), TIME.measured(time))
 
 
 def _require_line(text: str, line: str) -> None:
@@ -95,7 +109,7 @@ def _require_line(text: str, line: str) -> None:
 
 
 def _value(text: str, key: str) -> str:
-    return found(rf"^ {key} += +(\S+) *$", text, key)
+    return search_text(rf"^ {key} += +(\S+) *$", text, key)
 
 
 class Npb(Benchmark):
@@ -106,18 +120,28 @@ class Npb(Benchmark):
 
     name = "npb"
     title = "NPB"
-    specs = SPECS
+    spack_packages = PACKAGES
     binaries = BINARIES
     factors: ClassVar = FACTORS
     parameters: ClassVar = PARAMETERS
     allocations = "required"
     starts_ranks_inside = True
-    primary = ("rate",)
+    metrics = (RATE, TIME)
+    primary = (RATE.metric,)
+    figures = (
+        FigureSpec(
+            "npb",
+            (RATE,),
+            "NAS Parallel Benchmarks",
+            "Rate that each kernel of NPB 3.4 reports for a solution that it has verified.",
+            order=150,
+        ),
+    )
     note = "Version 3.4, MPI. Class S takes a fraction of a second and is for tests only."
 
     def probe(self) -> Presence:
         """Whether all kernels are built, in all classes."""
-        return spack.built(self.binaries, self.specs)
+        return spack.built(self.binaries, self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case.
@@ -126,9 +150,10 @@ class Npb(Benchmark):
             UserError: ranks that are no power of two, more of them on a node than CPUs, or
                 several nodes without a launcher.
         """
-        return openmpi.program(kernel_words(parameters), parameters, node, self.name, {})
+        words = kernel_words(parameters, self.toolchain)
+        return openmpi.program(words, parameters, node, self.name, {})
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Rate and time; valid if the kernel verified its result."""
         return Parsed(valid=True, metrics=kernel_metrics(outputs))

@@ -130,7 +130,7 @@ def program(
             action="name the launcher in the system's file, or ask for one node",
         )
     cpus = first_cpus(node, ranks, where)
-    return Program(launch_words(argv, cpus), cpus, variables | INSIDE, {}, collect)
+    return Program(launch_words(argv, cpus), cpus, {**variables, **INSIDE}, {}, collect)
 
 
 def read_world(stderr: str) -> World:

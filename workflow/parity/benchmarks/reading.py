@@ -20,8 +20,8 @@ class Refused(Exception):
         self.reason, self.detail = reason, detail
 
 
-def total(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
-    """Make a parser total: a refusal becomes an invalid `Parsed` without metrics."""
+def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
+    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics."""
 
     @wraps(parse)
     def parse_or_refuse(self: Any, outputs: Outputs) -> Parsed:
@@ -65,7 +65,7 @@ def finite(text: str, what: str) -> float:
     return value
 
 
-def found(pattern: str, text: str, what: str) -> str:
+def search_text(pattern: str, text: str, what: str) -> str:
     """The first group of `pattern`, whose ^ and $ are ends of lines, in `text`."""
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:

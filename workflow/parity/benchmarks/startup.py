@@ -8,9 +8,20 @@ from statistics import median
 from typing import Any, ClassVar
 
 from parity.benchmarks.debian import installed
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, total
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises
 from parity.core.availability import Presence
+
+START, SHORTEST, LONGEST = (
+    Quantity(metric, label, "s", "lower", "external", shown, factor)
+    for metric, label, shown, factor in (
+        ("start_seconds", "start-up time", "ms", 1e3),
+        ("start_seconds_min", "start seconds min", "", 1.0),
+        ("start_seconds_max", "start seconds max", "", 1.0),
+    )
+)
 
 
 class StartUp(Benchmark):
@@ -34,8 +45,21 @@ class StartUp(Benchmark):
             "description": "Timed starts in one run, after one that is not timed.",
         }
     }
-    primary = ("start_seconds",)
-    differences = ("start_seconds",)
+    metrics = (START, SHORTEST, LONGEST)
+    primary = differences = (START.metric,)
+    figures = (
+        FigureSpec(
+            "startup",
+            (START,),
+            "Start-up",
+            "Time from starting the runtime's command until it has ended, around a program that "
+            "does nothing: creation, start and take-down. One value is the median of the starts "
+            "in one run; cold: caches dropped before each start; warm: not. The axis of "
+            "differences is linear below 1 ms and logarithmic above.",
+            order=90,
+            logarithmic=True,
+        ),
+    )
 
     def probe(self) -> Presence:
         """Whether there is a program that does nothing."""
@@ -50,7 +74,7 @@ class StartUp(Benchmark):
             drop_caches=parameters["cache"] == "cold",
         )
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Median, shortest and longest start; valid if every start was timed."""
         seconds, asked = outputs.wall_seconds, outputs.parameters["repetitions"]
@@ -58,12 +82,12 @@ class StartUp(Benchmark):
             raise Refused("wrong-size", f"asked for {asked} starts, timed {len(seconds)}")
         if not all(math.isfinite(start) and start > 0 for start in seconds):
             raise Refused("unparsable", "a start has no time above zero")
-        named = {"": median(seconds), "_min": min(seconds), "_max": max(seconds)}
         return Parsed(
             valid=True,
-            metrics=tuple(
-                Metric(f"start_seconds{suffix}", value, "s", "lower", clock="external")
-                for suffix, value in named.items()
+            metrics=(
+                START.measured(median(seconds)),
+                SHORTEST.measured(min(seconds)),
+                LONGEST.measured(max(seconds)),
             ),
         )
 

@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks.debian import installed
-from parity.benchmarks.model import Benchmark, Metric, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
-    found,
+    never_raises,
     positive,
     require_complete,
     require_equal,
-    total,
+    search_text,
 )
 from parity.benchmarks.sizing import first_cpus
 from parity.core.availability import Presence
 
 _DECIMAL = r"([0-9]+\.[0-9]+)"
+
+TIME = Quantity("time", "computing time", "s", "lower")
+EVENTS = Quantity("events_per_second", "events per second", "1/s", "higher")
 
 
 class SysbenchCpu(Benchmark):
@@ -29,8 +34,8 @@ class SysbenchCpu(Benchmark):
 
     name = "sysbench"
     title = "SysBench cpu"
-    packages = ("sysbench",)
-    binaries = ("/usr/bin/sysbench",)
+    packages: ClassVar[tuple[str, ...]] = ("sysbench",)
+    binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
     parameters: ClassVar = {
         "prime": {
             "type": "integer",
@@ -54,7 +59,19 @@ class SysbenchCpu(Benchmark):
             "description": "Threads; the program is bound to as many logical CPUs.",
         },
     }
-    primary = ("time",)
+    metrics = (TIME, EVENTS)
+    primary = (TIME.metric,)
+    figures: ClassVar[tuple[FigureSpec, ...]] = (
+        FigureSpec(
+            "sysbench",
+            (TIME,),
+            "Computing time",
+            "Time that SysBench reports for a fixed number of prime searches, after Fig. 1 of "
+            "Torrez et al. (2019). Left: deviation from the median of the reference.",
+            order=10,
+            relative=True,
+        ),
+    )
 
     def probe(self) -> Presence:
         """Whether sysbench is installed."""
@@ -76,7 +93,7 @@ class SysbenchCpu(Benchmark):
         )
         return Program(argv=argv, cpus=first_cpus(node, parameters["threads"], "sysbench: threads"))
 
-    @total
+    @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Total time and rate; valid if it did every event asked for, and counted latencies."""
         text = outputs.stdout
@@ -87,16 +104,16 @@ class SysbenchCpu(Benchmark):
             (r"^Prime numbers limit: ([0-9]+)$", "prime"),
             (r"^ +total number of events: +([0-9]+)$", "events"),
         ):
-            require_equal(found(pattern, text, key), outputs.parameters[key], key)
+            require_equal(search_text(pattern, text, key), outputs.parameters[key], key)
         for name in ("min", "avg", "max", "95th percentile", "sum"):
-            found(rf"^ +{name}: +([0-9]+\.[0-9]+)$", text, f"latency ({name})")
-        time = found(rf"^ +total time: +{_DECIMAL}s$", text, "total time")
-        rate = found(rf"^ +events per second: +{_DECIMAL}$", text, "rate")
+            search_text(rf"^ +{name}: +([0-9]+\.[0-9]+)$", text, f"latency ({name})")
+        time = search_text(rf"^ +total time: +{_DECIMAL}s$", text, "total time")
+        rate = search_text(rf"^ +events per second: +{_DECIMAL}$", text, "rate")
         return Parsed(
             valid=True,
             metrics=(
-                Metric("time", positive(time, "total time"), "s", "lower"),
-                Metric("events_per_second", positive(rate, "rate"), "1/s", "higher"),
+                TIME.measured(positive(time, "total time")),
+                EVENTS.measured(positive(rate, "rate")),
             ),
         )
 

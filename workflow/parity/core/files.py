@@ -24,3 +24,8 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON document that `write_json` wrote."""
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files of a folder, sorted; what Python leaves beside its sources does not count."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")

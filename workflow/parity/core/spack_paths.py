@@ -1,13 +1,30 @@
-"""Where the benchmarks that Spack builds lie: the same paths natively and in every image."""
+"""Who provides the programs, and where those that Spack builds lie, natively and in images."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# The defaults of config/config.yaml, which binaries carry in them.
-PREFIX = Path("/opt/parity")
+# The distribution's packages, or Spack with the toolchain of that name below.
+DISTRIBUTION = "system"
+SPACK = "spack"
 TOOLCHAIN = "debian12"
 
-# Every package in a folder of its own, and the toolchain's view of them.
-TREE = PREFIX / "tree"
-VIEW = PREFIX / TOOLCHAIN / "view"
+# Binaries carry it. Each toolchain has a folder in it, with its installations and its view.
+PREFIX = Path("/opt/parity")
+
+
+def view_of(toolchain: str) -> Path:
+    """The folder that has, for each build, a folder with its bin and lib."""
+    return PREFIX / toolchain / "view"
+
+
+def provider_of(toolchain: str) -> str:
+    """How plans call Spack with a toolchain: `spack`, or `spack-<toolchain>` for another one."""
+    return SPACK if toolchain == TOOLCHAIN else f"{SPACK}-{toolchain}"
+
+
+def toolchain_of(provider: str) -> str:
+    """The toolchain of a provider; empty for the distribution."""
+    if provider == DISTRIBUTION:
+        return ""
+    return TOOLCHAIN if provider == SPACK else provider.removeprefix(f"{SPACK}-")

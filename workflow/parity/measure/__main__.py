@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
 from parity.measure.block import run_block
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
-from parity.software.binaries import programs_expected
+from parity.software.images import read_images
+from parity.software.native import read_native
 
 
 def main() -> None:
@@ -31,8 +31,8 @@ def main() -> None:
         run_block(
             read_plan(words.plan),
             words.block,
-            read_json(words.images),
-            programs_expected(read_json(words.native)) if words.native else {},
+            read_images(words.images),
+            read_native(words.native).programs if words.native else {},
             load_system(words.system),
             words.folder,
         )

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
@@ -24,12 +23,13 @@ from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
+from parity.software.images import ImageRecord
 
 
 def run_block(
     plan: Plan,
     block_name: str,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     folder: Path,

@@ -16,6 +16,7 @@ from parity.benchmarks.model import NodeFacts
 from parity.core.documents import Document
 from parity.plan.plan import Run
 from parity.runtimes.model import Image
+from parity.software.images import ImageRecord
 
 BLOCK_VERSION = 3
 RECORD_VERSION = 3
@@ -187,7 +188,7 @@ class Question(Document, frozen=True, kw_only=True):
     version: int = 1
     arms: tuple[str, ...]
     benchmarks: tuple[str, ...]
-    images: Mapping[str, Mapping[str, Any]]
+    images: Mapping[str, ImageRecord]
     provider: str
     expected: Mapping[str, str]
     nodes: int

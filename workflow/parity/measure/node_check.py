@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -29,6 +28,7 @@ from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import WORK
 from parity.runtimes import every_arm
 from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
+from parity.software.images import ImageRecord
 
 PATIENCE_SECONDS = 120
 Binaries = tuple[Binary, ...]
@@ -83,7 +83,7 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 
 def check_arm(
     name: str,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     binaries: Mapping[str, Sequence[str]],
     judge: Callable[[Binaries], Gate],
     ours: Mapping[str, str],
@@ -106,7 +106,7 @@ def check_arm(
     return state, binaries_of_arm
 
 
-def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
+def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
     """Whether an arm can be used on this node, its image checked by content."""
     presence = arm.probe()
     usable = ArmState(
@@ -122,16 +122,16 @@ def arm_state(arm: Arm, images: Mapping[str, Mapping[str, Any]]) -> ArmState:
     if arm.image_format is None:
         return usable
     record = images[arm.image_format]
-    if record["reason"]:
-        again = f"{record['reason']} (then; now: snakemake images --forcerun convert_image)"
+    if record.reason:
+        again = f"{record.reason} (then; now: snakemake images --forcerun convert_image)"
         return replace(usable, reason="not-tested", detail=again)
-    image = Image(arm.image_format, record["location"], record["digest"])
+    image = Image(arm.image_format, record.location, record.digest)
     try:
         digest = arm.digest(image.location)
     except OSError as error:
         digest = f"unreadable: {error.strerror}"
     gate = gates.image_gate(image.location, image.digest, digest or "nothing, or no answer")
-    return replace(usable, image=image, recipe=record["recipe"], gate=gate)
+    return replace(usable, image=image, recipe=record.recipe, gate=gate)
 
 
 def audit(

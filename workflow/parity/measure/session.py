@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -46,6 +45,7 @@ from parity.measure.node import facts
 from parity.measure.node_check import check_node
 from parity.plan.plan import Plan
 from parity.plan.system import System
+from parity.software.images import ImageRecord
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Session:
 
 def begin_session(
     plan: Plan,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     expected: Mapping[str, str],
     system: System,
     allocation: Allocation,

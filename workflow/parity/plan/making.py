@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import random
+from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
+from parity.core.spack_paths import DISTRIBUTION, SPACK
 from parity.plan.plan import PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
 from parity.plan.study import Study
 from parity.runtimes import every_arm
@@ -90,7 +92,7 @@ def _block(study: Study, nodes: int, number: int) -> Block:
 
 def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:
     """The end of a block's name: what it does, and nothing of what is concluded from it."""
-    does = {
+    does: dict[str, Any] = {
         "study": study.name,
         "number": number,
         "attempts": study.attempts,
@@ -100,4 +102,7 @@ def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int)
             for case in cases
         ],
     }
+    # The programs of the first toolchain keep the names that blocks had before there were others.
+    if study.provider not in (DISTRIBUTION, SPACK):
+        does["provider"] = study.provider
     return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]

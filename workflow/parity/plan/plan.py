@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from parity.core.documents import (
     Content,
     Document,
@@ -25,36 +23,15 @@ from parity.core.documents import (
     write_document,
 )
 from parity.core.errors import UserError
+from parity.core.spack_paths import DISTRIBUTION
 
 PLAN = "plan.json"
 PLAN_VERSION = 4
 # Checking the nodes, waiting until they are idle, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
-# Who provides the benchmarks if a study does not say: the distribution.
-DISTRIBUTION = "system"
 
 
-class _Part(Document, frozen=True):
-    """A part of a plan."""
-
-    # For the time of the regrouping: the keys of the JSON text.
-    def __getitem__(self, key: str) -> Any:
-        for field in msgspec.structs.fields(type(self)):
-            if field.encode_name == key:
-                return getattr(self, field.name)
-        raise KeyError(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key] or default
-        except KeyError:
-            return default
-
-    def __contains__(self, key: str) -> bool:
-        return bool(self.get(key))
-
-
-class Run(_Part, frozen=True, rename={"name": "run"}):
+class Run(Document, frozen=True, rename={"name": "run"}):
     """One run of a block: a case in an arm. Its name is unique in the block."""
 
     name: str
@@ -62,7 +39,7 @@ class Run(_Part, frozen=True, rename={"name": "run"}):
     arm: str
 
 
-class Block(_Part, frozen=True, rename={"name": "block"}):
+class Block(Document, frozen=True, rename={"name": "block"}):
     """One block: the runs of one allocation, in their order.
 
     Attributes:
@@ -77,7 +54,7 @@ class Block(_Part, frozen=True, rename={"name": "block"}):
     runs: tuple[Run, ...]
 
 
-class Case(_Part, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
+class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "timeout"}):
     """A benchmark at one level of each of its factors.
 
     Attributes:
@@ -110,7 +87,7 @@ class Case(_Part, frozen=True, rename={"name": "case", "timeout_seconds": "timeo
         return "nodes" in self.parameters
 
 
-class PlannedComparison(_Part, frozen=True):
+class PlannedComparison(Document, frozen=True):
     """What the study compares by. Without a margin, no equivalence is sought."""
 
     case: str
@@ -120,7 +97,7 @@ class PlannedComparison(_Part, frozen=True):
     margin: float | None
 
 
-class NotTested(_Part, frozen=True, omit_defaults=True):
+class NotTested(Document, frozen=True, omit_defaults=True):
     """What the study declares as not tested: an arm, a benchmark, or an arm in one."""
 
     reason: str
@@ -128,7 +105,7 @@ class NotTested(_Part, frozen=True, omit_defaults=True):
     benchmark: str = ""
 
 
-class Plan(_Part, frozen=True):
+class Plan(Document, frozen=True):
     """What a campaign measures.
 
     Attributes:
@@ -136,7 +113,8 @@ class Plan(_Part, frozen=True):
         reproduces: the published study that it is after, or `none`.
         attempts: how many failed attempts a run may have.
         aa_pair: the reference and its double, the same thing twice.
-        provider: who provides the programs: `system` (the distribution) or `spack`.
+        provider: who provides the programs: `system` (the distribution), `spack`, or
+            `spack-<toolchain>`.
         arm_titles, arm_runtimes, benchmark_titles, benchmark_notes: by name, so that a
             dataset can be shown where these are not installed.
     """

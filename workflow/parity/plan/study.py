@@ -12,7 +12,8 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked
-from parity.plan.plan import DISTRIBUTION, Case, NotTested
+from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
+from parity.plan.plan import Case, NotTested
 from parity.runtimes import every_arm as known_arms
 
 DEFAULT_TIMEOUT_SECONDS = 300
@@ -53,8 +54,11 @@ class Study:
         return any(case.is_placed for case in self.cases)
 
 
-def load_study(path: Path | str, scale: str) -> Study:
+def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Study:
     """The study file at `path`, at one of its scales.
+
+    Args:
+        toolchain: what Spack builds with, where it provides the programs.
 
     Raises:
         UserError: a misspelt key, an unknown arm, benchmark, factor, level or
@@ -70,6 +74,7 @@ def load_study(path: Path | str, scale: str) -> Study:
             action="set `scale` in config/config.yaml or with --config scale=…",
         )
     size = document["scales"][scale]
+    provider = document.get("provider", DISTRIBUTION)
     _known(document["arms"], known_arms(), f"{where}: arms", "arm")
     arms = size.get("arms", document["arms"])
     _known(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
@@ -101,7 +106,7 @@ def load_study(path: Path | str, scale: str) -> Study:
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=tuple(NotTested(**entry) for entry in document.get("not_tested", ())),
-        provider=document.get("provider", DISTRIBUTION),
+        provider=provider_of(toolchain) if provider == SPACK else provider,
     )
 
 

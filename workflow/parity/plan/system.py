@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class System:
         modules: environment modules that are loaded before a block.
         image_folder: where images go; None for the folder of their records.
         images_on_node: whether images are made in a job of their own.
+        toolchains: what Spack may build with, by name, as the file has it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class System:
     modules: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
+    toolchains: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_system(path: Path | str) -> System:
@@ -79,6 +81,7 @@ def load_system(path: Path | str) -> System:
         modules=tuple(document.get("modules", ())),
         image_folder=images.get("folder"),
         images_on_node=images.get("made_on", "login") == "node",
+        toolchains=document.get("toolchains", {}),
     )
 
 

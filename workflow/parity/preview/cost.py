@@ -6,21 +6,20 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
-from parity.core.files import read_json
 from parity.measure.block_folder import BLOCK
 from parity.plan.plan import Block, Case, Plan, cases_of, jobs_of
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
-from parity.preview.probe import Probe, probes
 from parity.preview.progress import BLOCK_FOLDERS, LIVE
 from parity.preview.terminal import duration
 from parity.runtimes import every_arm
+from parity.software.images import ImageRecord, read_images
+from parity.software.probe import Probe, probes
 
 RUNS = Path("records/runs.parquet")
 # Blocks that are looked at to see how much a run leaves on disk.
@@ -54,7 +53,7 @@ class Surroundings:
     before: Mapping[str, MeasuredBefore]
     done: Collection[str]
     run_bytes: float | None
-    images: Mapping[str, Mapping[str, Any]] | None
+    images: Mapping[str, ImageRecord] | None
     probes: Sequence[Probe]
 
     @property
@@ -87,7 +86,7 @@ def surroundings_of(
         before=seconds_before(plan, [table for table in tables if table.exists()]),
         done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
-        images=read_json(images) if images.exists() else None,
+        images=read_images(images) if images.exists() else None,
         probes=probes(used, plan.provider),
     )
 
@@ -243,7 +242,7 @@ def _disk_line(plan: Plan, here: Surroundings) -> str:
     images = (
         "not known before they are made"
         if here.images is None
-        else f"{sum(image['bytes'] or 0 for image in here.images.values()) / 1e9:.2g} GB (made)"
+        else f"{sum(image.bytes or 0 for image in here.images.values()) / 1e9:.2g} GB (made)"
     )
     return f"  disk: records of all blocks {records}; images {images}"
 
@@ -258,8 +257,8 @@ def not_tested(plan: Plan, here: Surroundings) -> list[str]:
     gaps += [f"{probe.name}: {probe.presence.reason}{elsewhere}" for probe in missing]
     for name in sorted(set(plan.arms) - {probe.name for probe in missing}):
         image = (here.images or {}).get(every_arm()[name].image_format or "")
-        if image and image["reason"]:
-            gaps.append(f"{name}: its image could not be made: {image['reason']}")
+        if image and image.reason:
+            gaps.append(f"{name}: its image could not be made: {image.reason}")
     placed = [case.name for case in plan.cases if _needs_launcher(case)]
     if placed and not here.system.launcher:
         gaps.append(f"{', '.join(placed)}: the system's file names no MPI launcher")

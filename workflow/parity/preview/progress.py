@@ -266,7 +266,8 @@ def _plan_at_work() -> Plan:
     if reports:
         return read_plan(max(reports, key=lambda path: path.stat().st_mtime).with_name(PLAN))
     config = load_checked("config/config.yaml", "config")
-    return make_plan(load_study(config["study"], config["scale"]))
+    toolchain = Path(config["spack"]["toolchain"]).name
+    return make_plan(load_study(config["study"], config["scale"], toolchain))
 
 
 def main() -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from parity.core.documents import Document, Format, canonical, unchanged, write_document
 from parity.core.errors import UserError
-from parity.core.files import read_json
 from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity, SessionRecord
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import parse_all
-from parity.software.images import IMAGES
+from parity.software.images import IMAGES, read_images
 from parity.software.native import NATIVE
+from parity.software.toolchain import LOCKED
 
 VERBATIM = ("raw", "blocks")
 PARSED = ("runs", "metrics", "samples", "nodes", "binaries", "images")
@@ -30,7 +30,7 @@ FILES = sorted(
 )
 # What it may hold beside them: the noise audit of the system that it was measured on, and
 # the record of what Spack built for it.
-OPTIONAL = (NOISE_AUDIT, NATIVE)
+OPTIONAL = (NOISE_AUDIT, NATIVE, *LOCKED)
 
 
 class Provenance(Document, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
         read_plan(dataset / PLAN),
         schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
         schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
-        read_json(dataset / IMAGES),
+        read_images(dataset / IMAGES),
     )
     for name, rows in tables.items():
         schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")

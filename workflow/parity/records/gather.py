@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +50,6 @@ def gather_raw(folders: Iterable[Path]) -> list[Row]:
     for folder in folders:
         rows.extend(_attempts(folder, BLOCK.read_in(folder)))
     return rows
-
-
-def gather_images(images: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
-    """The records of the image formats without their place on this machine."""
-    return {
-        name: {key: value for key, value in record.items() if key != "location"}
-        for name, record in images.items()
-    }
 
 
 def _key(block: BlockRecord) -> Row:

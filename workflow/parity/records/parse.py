@@ -30,6 +30,7 @@ from parity.records.surroundings import (
     node_rows,
     node_sizes,
 )
+from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
@@ -86,7 +87,7 @@ def parse_all(
     plan: Plan,
     raw: Iterable[Mapping[str, Any]],
     blocks: Iterable[Mapping[str, Any]],
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
 ) -> dict[str, list[Row]]:
     """Every parsed table by name, from the RAW and BLOCKS rows.
 

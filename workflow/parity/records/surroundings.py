@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from parity.measure.documents import Binary, BlockRecord
+from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
 # The executables by session, arm and benchmark, in the benchmark's order.
@@ -80,10 +81,10 @@ def binary_rows(block: BlockRecord) -> Iterable[Row]:
             yield shared | to_builtins(binary)
 
 
-def image_rows(campaign: str, images: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
     """Rows of the IMAGES table: the digest chain."""
     columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
     return [
-        {"campaign": campaign, "format": name} | {column: record[column] for column in columns}
+        {"campaign": campaign, "format": name} | {key: getattr(record, key) for key in columns}
         for name, record in images.items()
     ]

@@ -13,9 +13,9 @@ import pandas as pd
 
 from parity.analysis import analysis, dataset, outcomes
 from parity.analysis.analysis import Analysed
+from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.plan.plan import Plan, cases_of
 from parity.report import origin
-from parity.report.figures.figure_spec import FigureSpec, Form
 from parity.report.origin import Origin
 from parity.report.text.formatting import DecidedRow
 
@@ -29,7 +29,6 @@ class ComparedRow(DecidedRow, Protocol):
         planned: whether the study compares by it.
     """
 
-    case: str
     reference: str
     better: str
     control: bool
@@ -72,12 +71,13 @@ class View(Analysed):
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        return [case.name for case in self.plan.cases if spec.shows(case)]
+        return [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
-        node_counts = {case.nodes for case in self.plan.cases if spec.shows(case)}
-        return Form.PANELS if spec.form is Form.NODES and len(node_counts) == 1 else spec.form
+        shown = (c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed))
+        counts = {case.nodes for case in shown}
+        return Form.PANELS if spec.form is Form.NODES and len(counts) == 1 else spec.form
 
     @property
     def arms(self) -> list[str]:

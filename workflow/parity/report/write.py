@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parity.report.figures import figures, forest, style
+from parity.report.figures import figures, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import provenance_tables, published, result_tables, table
 from parity.report.tables.published import PublishedValue
@@ -35,7 +35,7 @@ def write(view: View, published_values: Sequence[PublishedValue], folder: Path) 
     """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder."""
     style.use()
     figures.draw_all(view, FIGURES, folder / "figures")
-    style.save(forest.draw(view), folder / "figures", OVERVIEW)
+    style.save(figures.overview(view), folder / "figures", OVERVIEW)
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     numbers.write(view, folder / "numbers.tex")

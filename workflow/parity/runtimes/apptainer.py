@@ -12,7 +12,7 @@ from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.apptainer_install import PREFIX, install
 from parity.runtimes.charliecloud import no_fuse
-from parity.runtimes.model import HOSTS, Arm, Launch
+from parity.runtimes.model import HOSTS, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -31,13 +31,14 @@ class Apptainer(Arm):
 
     name: str = "apptainer"
     runtime: str = "apptainer"
+    look = Look("#009E73", "D")
     title: str = "Apptainer"
     image_format: str = "sif"
     isolates: tuple[str, ...] = ("mnt", "user")
     packages = ("ca-certificates", "patchelf", "squashfs-tools", "squashfuse", "uidmap")
 
     @property
-    def converter(self) -> tuple[str, ...]:
+    def converter(self) -> tuple[str, ...]:  # type: ignore[override]
         return (program(), "--version")
 
     def probe(self) -> Presence:
@@ -63,7 +64,7 @@ class Apptainer(Arm):
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
             environment = {"APPTAINER_TMPDIR": folder, "APPTAINER_CACHEDIR": folder}
-            argv = [program(), "build", "--force", destination, f"oci:{oci}"]
+            argv = [program(), "build", "--force", str(destination), f"oci:{oci}"]
             output_of(argv, environment=environment)
         return str(destination)
 

@@ -101,8 +101,8 @@ def _relink(tree: Path) -> None:
     """Point the two programs at the private loader and libraries."""
     private = PREFIX / "usr/lib/private"
     for program in ("usr/bin/apptainer", _STARTER):
-        interpreter = ["--set-interpreter", private / "ld-linux-x86-64.so.2"]
-        search = ["--force-rpath", "--set-rpath", private]
+        interpreter = ["--set-interpreter", str(private / "ld-linux-x86-64.so.2")]
+        search = ["--force-rpath", "--set-rpath", str(private)]
         output_of(["patchelf", *interpreter, *search, tree / program])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -38,6 +38,7 @@ class Charliecloud(Arm):
     image_format: str
     root_filesystem: str = ""
     runtime: str = "charliecloud"
+    look = Look("#56B4E9", "s")
     isolates: tuple[str, ...] = ("mnt", "user")
     packages = ("charliecloud-runtime", "squashfs-tools", "umoci")
     made_from = "directory"

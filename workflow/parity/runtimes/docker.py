@@ -14,7 +14,7 @@ from pathlib import Path
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import Arm, Launch, Look
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
 # firewall alone (it would otherwise drop what other bridges forward).
@@ -35,6 +35,7 @@ class Docker(Arm):
 
     name: str = "docker"
     runtime: str = "docker"
+    look = Look("#0072B2", "X")
     title: str = "Docker"
     image_format: str = "docker"
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")

@@ -26,7 +26,7 @@ from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
-from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch
+from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -133,15 +133,16 @@ class Step(Arm):
     image_format: str | None = None
     root_filesystem: str = ""
     runtime: str = "ladder"
+    look = Look("#882255", ">")
     made_from = "directory"
     converter = ("mksquashfs", "-version")
 
     @property
-    def isolates(self) -> tuple[str, ...]:
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(MECHANISMS[each] for each in self.mechanisms if MECHANISMS[each])
 
     @property
-    def packages(self) -> tuple[str, ...]:
+    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
         wanted = {
             "mount": ("bubblewrap",),
             "seccomp": ("golang-github-containers-common", "libseccomp2"),

@@ -63,7 +63,7 @@ def _action(entry: Mapping[str, Any], name: str, number: str) -> int:
     if entry[name] == "SCMP_ACT_ALLOW":
         return _ALLOW
     if entry[name] == "SCMP_ACT_ERRNO":
-        return _ERRNO | entry.get(number, errno.EPERM)
+        return _ERRNO | int(entry.get(number, errno.EPERM))
     raise UserError(f"unknown action {entry[name]}", where=str(PROFILE))
 
 
@@ -165,7 +165,7 @@ def _add(library: ctypes.CDLL, context: ctypes.c_void_p, rule: Rule) -> None:
     if number == _UNKNOWN_CALL:
         return  # Younger than this libseccomp: the default refuses it, as it does for runc.
     count = len(rule.comparisons)
-    comparisons = (_Comparison * count)(*rule.comparisons)
+    comparisons = (_Comparison * count)(*(_Comparison(*each) for each in rule.comparisons))
     failure = library.seccomp_rule_add_array(
         context, ctypes.c_uint32(rule.action), number, count, comparisons
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity.core.availability import Presence
-from parity.core.spack_paths import TREE, VIEW
+from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch
 
 _LIBRARIES = Path("/usr/lib") / f"{platform.machine()}-linux-gnu"
@@ -28,8 +28,8 @@ _SUFFIXES = {SHARED: ("shared-tree", "native tree"), HOST_MPI: ("host-mpi", "hos
 
 
 def native_tree() -> tuple[Path, ...]:
-    """What Spack installed on the host, and the view of it."""
-    return tuple(path for path in (TREE, VIEW.parent) if path.is_dir())
+    """What Spack installed on the host: the prefix, with every toolchain's tree and view."""
+    return (PREFIX,) if any(PREFIX.glob("*/view")) else ()
 
 
 def host_mpi() -> tuple[Path, ...]:

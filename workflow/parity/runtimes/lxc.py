@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed
-from parity.runtimes.model import HOSTS, Arm, Launch
+from parity.runtimes.model import HOSTS, Arm, Launch, Look
 
 
 def _fstab_word(path: Path) -> str:
@@ -43,6 +43,7 @@ class Lxc(Arm):
 
     name: str = "lxc"
     runtime: str = "lxc"
+    look = Look("#D55E00", "v")
     title: str = "LXC"
     image_format: str = "directory"
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from parity.core import digests
 from parity.core.availability import Presence
@@ -69,6 +69,13 @@ class Launch:
     binds: tuple[Path, ...] = ()
 
 
+class Look(NamedTuple):
+    """How a runtime is drawn in every figure: its colour, and matplotlib's sign of its marker."""
+
+    colour: str
+    marker: str
+
+
 class Arm(ABC):
     """One runtime in one variant.
 
@@ -79,6 +86,8 @@ class Arm(ABC):
         name: the arm's name in studies, `[a-z0-9-]+`.
         runtime: the runtime's name; arms of one runtime share it (and a colour family).
         title: how figures and tables call it.
+        look: how figures draw its runtime; one without is given a colour and a marker by its
+            name.
         image_format: the format it runs from; None outside of any container.
         packages: Debian packages that provide it.
         made_from: what `convert` reads: `oci` (the image layout) or `directory`.
@@ -95,6 +104,7 @@ class Arm(ABC):
     name: str
     runtime: str
     title: str
+    look: ClassVar[Look | None] = None
     image_format: str | None = None
     packages: ClassVar[tuple[str, ...]] = ()
     made_from: ClassVar[str] = "oci"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import Arm, Launch, Look
 
 # Assembles the root file system inside the new namespaces; its words come as arguments,
 # never as part of the script. /dev and /sys are the host's, /proc is that of the new
@@ -50,6 +50,7 @@ class Namespaces(Arm):
 
     name: str = "namespaces"
     runtime: str = "namespaces"
+    look = Look("#E69F00", "^")
     title: str = "Namespaces"
     image_format: str = "directory"
     isolates: tuple[str, ...] = ("mnt", "pid", "user")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from parity.core.availability import Presence
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import Arm, Launch, Look
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Native(Arm):
     name: str
     title: str
     runtime: str = "native"
+    look = Look("#3a3a3a", "o")
     is_native: ClassVar[bool] = True
 
     def probe(self) -> Presence:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed, output_of
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 TAG = "localhost/parity:study"
@@ -44,12 +44,13 @@ class Podman(Arm):
     title: str = "Podman"
     shared: tuple[str, ...] = ()
     runtime: str = "podman"
+    look = Look("#CC79A7", "P")
     image_format: str = "podman"
     packages = ("podman", "runc", "skopeo", "uidmap")
     converter = ("skopeo", "--version")
 
     @property
-    def isolates(self) -> tuple[str, ...]:
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(name for name in ("ipc", "mnt", "pid", "uts") if name not in self.shared)
 
     def probe(self) -> Presence:

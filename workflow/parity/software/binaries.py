@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # Prints for each executable: its name, its hash, its first page in hexadecimal (which
@@ -85,11 +85,6 @@ def closure_digest(closure: Iterable[dict[str, str]]) -> str:
     """SHA-256 over the lines `library sha256`, sorted by library."""
     lines = sorted(f"{library['library']} {library['sha256']}\n" for library in closure)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def programs_expected(native: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 by absolute path of all programs in the record of a native build."""
-    return {f"{native['view']}/{row['path']}": row["sha256"] for row in native["binaries"]}
 
 
 def _first_word(text: str) -> str:

@@ -7,22 +7,22 @@ which docker, podman and buildah share.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity.core.files import read_json
+from parity.core.documents import canonical
+from parity.core.files import files_below
 from parity.software.spack import Spack, write_scope
-from parity.software.toolchain import Toolchain, installed_packages
+from parity.software.toolchain import Toolchain, installed_packages, read_origin
 
-# The files in the folder of the Dockerfile that every image is made from.
-COMMON = ("Dockerfile", "hosts")
-# The parts of Spack that it runs from; the others are its history, tests and caches.
+# The parts of Spack that it runs from; the others are its history, tests and caches. Its
+# packages are part of it before 1.0 only.
 SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
-# Where the build stage has the source mirror.
+# Where the build stage has the source mirror, and Spack's packages from 1.0 on.
 _SOURCES = "file:///sources"
+_PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
 
 
 @dataclass(frozen=True)
@@ -82,25 +82,29 @@ def spack_context(
     """
     # Natively the same versions compile, so the same bytes can come out.
     debian = installed_packages(toolchain)
-    for name in COMMON:
-        shutil.copy(containers / name, folder / name)
-    _copy_spack(spack.program.parents[1], folder / "spack")
-    place = spack.site.prefix / toolchain.name
+    for path in files_below(containers):
+        copy = folder / path.relative_to(containers)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    _copy_spack(spack, folder / "spack")
+    home = spack.site.prefix / toolchain.name
     _copy_toolchain(toolchain, folder / "toolchain")
     shutil.copytree(sources, folder / "sources", symlinks=True)
-    write_scope(replace(spack.site, sources=_SOURCES), place / "recipes", folder / "scope")
-    origin = read_json(toolchain.origin)
+    site = replace(spack.site, sources=_SOURCES)
+    packages_there = _PACKAGES if spack.packages else None
+    write_scope(site, home, home / "recipes", packages_there, folder / "scope")
+    origin = read_origin(toolchain)
     arguments = {
-        "PACKAGES": " ".join(sorted({*packages, *debian["run"]})),
-        "BUILD_PACKAGES": " ".join(debian["build"]),
+        "PACKAGES": " ".join(sorted({*packages, *debian.run})),
+        "BUILD_PACKAGES": " ".join(debian.build),
         "PREFIX": str(spack.site.prefix),
         "TOOLCHAIN": toolchain.name,
-        "LOCK": origin["spack.lock"],
-        "RECIPES": origin["recipes"],
+        "LOCK": origin.lock,
+        "RECIPES": origin.recipes,
     }
     made_from = [
         _texts(containers),
-        json.dumps(origin, sort_keys=True),
+        canonical(origin),
         spack.version,
         spack.commit,
     ]
@@ -108,14 +112,23 @@ def spack_context(
 
 
 def _texts(containers: Path) -> str:
-    return "\0".join(f"{name}\0{(containers / name).read_text()}" for name in COMMON)
+    """Names and contents of all files that a Dockerfile may copy."""
+    return "\0".join(
+        f"{path.relative_to(containers)}\0{path.read_text(encoding='latin-1')}"
+        for path in files_below(containers)
+    )
 
 
-def _copy_spack(checkout: Path, destination: Path) -> None:
+def _copy_spack(spack: Spack, destination: Path) -> None:
     """Spack as it is used natively, without what it compiled of itself."""
     without = shutil.ignore_patterns("__pycache__", "*.pyc")
+    checkout = spack.program.parents[1]
     for part in SPACK_PARTS:
-        shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=without)
+        if (checkout / part).is_dir():
+            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=without)
+    if spack.packages:
+        builtin = destination / _PACKAGES.relative_to("/spack")
+        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=without)
 
 
 def _copy_toolchain(toolchain: Toolchain, destination: Path) -> None:

@@ -1,4 +1,7 @@
-"""The digest chain: what each format of the one image is, and what it was made from."""
+"""The digest chain: what each format of the one image is, and what it was made from.
+
+Owns images.json, the records of all formats, and the file of each format's own record.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,30 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from parity.core.documents import (
+    Document,
+    as_document,
+    parse_json,
+    read_document,
+    read_text,
+    write_document,
+)
 from parity.core.errors import UserError
-from parity.core.files import read_json, write_json
 
 TAG = "parity"
 # The records of all formats, by format.
 IMAGES = "images.json"
+IMAGES_VERSION = 2
 
 
-@dataclass(frozen=True)
-class ImageRecord:
+class ImageRecord(Document, frozen=True, kw_only=False):
     """One format of the image: the columns of the images table, and where it is.
 
     Attributes:
@@ -32,7 +45,8 @@ class ImageRecord:
         seconds: time that making it took.
         tool: program and version that made it.
         reason: why it could not be made here; empty otherwise.
-        location: absolute path, or id in an image store; empty if it could not be made.
+        location: absolute path, or id in an image store; empty if it could not be made, and
+            in a dataset, which is of no machine.
         recipe: SHA-256 of Dockerfile, base and packages, as in the image's marker file.
     """
 
@@ -48,14 +62,54 @@ class ImageRecord:
     recipe: str = ""
 
 
+class Images(Document, frozen=True):
+    """The records of all formats, by format."""
+
+    version: int
+    formats: dict[str, ImageRecord]
+
+
 def read_record(path: Path | str) -> ImageRecord:
-    """The record that `write_record` wrote."""
-    return ImageRecord(**read_json(Path(path)))
+    """The record of one format; raises UserError."""
+    return read_document(Path(path), ImageRecord)
 
 
 def write_record(record: ImageRecord, path: Path | str) -> None:
     """Write a record as JSON, whole or not at all."""
-    write_json(Path(path), asdict(record))
+    write_document(Path(path), record)
+
+
+def read_images(path: Path | str) -> dict[str, ImageRecord]:
+    """The records of all formats by format, from images.json of this or of the older shape.
+
+    1, which said no version, was the records alone; 2 has them under `formats`.
+
+    Raises:
+        UserError: it is neither, or a record stands under another format's name.
+    """
+    content: Any = parse_json(read_text(Path(path)), str(path))
+    if isinstance(content, dict) and "version" not in content:
+        content = {"version": IMAGES_VERSION, "formats": content}
+    images = as_document(content, Images, str(path))
+    misnamed = [name for name, record in images.formats.items() if record.format != name]
+    if images.version != IMAGES_VERSION or misnamed:
+        said = f"the record of {misnamed[0]} is another one" if misnamed else "an unknown version"
+        raise UserError(
+            f"these are no records of images: {said}",
+            where=str(path),
+            action="restore the file, or let the workflow make it anew",
+        )
+    return images.formats
+
+
+def write_images(path: Path | str, formats: Mapping[str, ImageRecord]) -> None:
+    """Write images.json, whole or not at all."""
+    write_document(Path(path), Images(version=IMAGES_VERSION, formats=dict(formats)))
+
+
+def without_location(formats: Mapping[str, ImageRecord]) -> dict[str, ImageRecord]:
+    """The records without their place on this machine, as a dataset has them."""
+    return {name: msgspec.structs.replace(record, location="") for name, record in formats.items()}
 
 
 def publish(part: Path, final: Path) -> None:
@@ -153,7 +207,9 @@ def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Pat
         with log.open("a") as file:
             file.write(f"{error}\n")
         print(f"parity: {empty.format} could not be made: {error}", file=sys.stderr)
-        return replace(empty, reason=f"making it failed: {error.what.splitlines()[0]}")
+        return msgspec.structs.replace(
+            empty, reason=f"making it failed: {error.what.splitlines()[0]}"
+        )
 
 
 def place_of(record: str, folder: str | None, name: str) -> Path:
@@ -184,18 +240,18 @@ def forget_failures(folder: Path) -> list[str]:
 def manifest_digest(oci: Path) -> str:
     """Digest of the one manifest of an OCI image layout: the head of the chain."""
     (entry,) = json.loads((oci / "index.json").read_text())["manifests"]
-    return entry["digest"]
+    return str(entry["digest"])
 
 
 def config_digest(oci: Path) -> str:
     """Digest of the image's configuration, which image stores use as its id."""
-    return _blob(oci, manifest_digest(oci))["config"]["digest"]
+    return str(_blob(oci, manifest_digest(oci))["config"]["digest"])
 
 
 def layer_digests(oci: Path) -> list[str]:
     """Digests of the uncompressed layers, lowest first."""
-    return _blob(oci, config_digest(oci))["rootfs"]["diff_ids"]
+    return [str(layer) for layer in _blob(oci, config_digest(oci))["rootfs"]["diff_ids"]]
 
 
-def _blob(oci: Path, digest: str) -> dict:
+def _blob(oci: Path, digest: str) -> Any:
     return json.loads((oci / "blobs" / digest.replace(":", os.sep)).read_text())

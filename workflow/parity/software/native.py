@@ -1,23 +1,32 @@
-"""Builds a toolchain's benchmarks natively with Spack, and records what came of it."""
+"""Locks a toolchain and builds its benchmarks natively with Spack; owns native.json."""
 
 from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from parity.core import digests
 from parity.core.commands import answer_of, output_of
+from parity.core.documents import (
+    Document,
+    as_document,
+    parse_json,
+    read_text,
+    write_document,
+)
 from parity.core.errors import UserError
-from parity.core.files import write_json
 from parity.software.binaries import audit_script, parse_audit
+from parity.software.environment import read_builds
 from parity.software.sources import fetch_sources
 from parity.software.spack import Spack
 from parity.software.toolchain import (
     Toolchain,
     check_compilers,
     check_lock,
+    check_only_grown,
     compilers_of,
     packages_of,
     read_lock,
@@ -28,52 +37,193 @@ from parity.software.toolchain import (
 # The record of a build.
 NATIVE = "native.json"
 _ELF = b"\x7fELF"
+NATIVE_VERSION = 2
 
 
-def make_lock(spack: Spack, toolchain: Toolchain, log: Path) -> None:
-    """Let Spack decide what spack.yaml means, and keep it as spack.lock and lock.json.
+class UsedSpack(Document, frozen=True):
+    """The Spack that built; its commit is empty if it was no checkout."""
+
+    version: str
+    commit: str
+
+
+class UsedCompiler(Document, frozen=True):
+    """Where a compiler lay, and what it said of its version."""
+
+    path: str
+    version: str
+
+
+class BuiltPackage(Document, frozen=True):
+    """A package of the lock.
+
+    Attributes:
+        flags: those of the compilers that are set, by kind.
+        external: prefix of a package that Spack did not build, or empty.
+        root: whether it was asked for.
+    """
+
+    name: str
+    version: str
+    hash: str
+    target: str
+    flags: dict[str, str]
+    external: str
+    root: bool
+
+
+class Library(Document, frozen=True):
+    """A library of a program's closure."""
+
+    library: str
+    sha256: str
+
+
+class BuiltBinary(Document, frozen=True):
+    """The identity of a program or library; its path is within the view."""
+
+    path: str
+    sha256: str
+    build_id: str
+    closure: tuple[Library, ...]
+    closure_sha256: str
+
+
+class NativeBuild(Document, frozen=True):
+    """What Spack built natively: by which Spack, lock and compilers, and each binary's identity.
+
+    Attributes:
+        lock: `sha256:…` of spack.lock.
+        compilers: by language.
+        seconds: that installing took.
+    """
+
+    version: int
+    toolchain: str
+    spack: UsedSpack
+    lock: str
+    compilers: dict[str, UsedCompiler]
+    specs: tuple[BuiltPackage, ...]
+    view: str
+    binaries: tuple[BuiltBinary, ...]
+    seconds: float
+
+    @property
+    def programs(self) -> Mapping[str, str]:
+        """SHA-256 of each program by its absolute path."""
+        return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
+
+
+def read_native(path: Path) -> NativeBuild:
+    """The record of a native build, of this or of the older shape; raises UserError.
+
+    1, which said no version, to 2: nothing else.
+    """
+    content = parse_json(read_text(path), str(path))
+    if isinstance(content, dict) and "version" not in content:
+        content = {**content, "version": NATIVE_VERSION}
+    native = as_document(content, NativeBuild, str(path))
+    if native.version != NATIVE_VERSION:
+        raise UserError(
+            f"version {native.version} of such a record is not known here",
+            where=f"{path}: version",
+            allowed=f"none (the first), or {NATIVE_VERSION}",
+            action="use the state of this repository that wrote it",
+        )
+    return native
+
+
+def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
+    """Let Spack decide anew what spack.yaml means, and keep it as spack.lock and lock.json.
+
+    Args:
+        manifest: the composed spack.yaml; empty for a site's own folder, which has one.
 
     Raises:
         UserError: a compiler is missing, or Spack finds no solution.
     """
-    check_compilers(toolchain)
     workplace = _workplace(spack, toolchain)
-    shutil.copyfile(toolchain.manifest, workplace / "spack.yaml")
-    spack.run("--env-dir", workplace, "concretize", "--force", log=log)
-    shutil.copyfile(workplace / "spack.lock", toolchain.lock)
-    write_origin(toolchain, spack.version)
+    if toolchain.entry is None:
+        manifest = toolchain.manifest.read_text(encoding="utf-8")
+    _concretize(spack, toolchain, manifest, log, "--force")
+    _keep(spack, toolchain, workplace)
 
 
-def build_native(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
+def build_native(
+    spack: Spack, toolchain: Toolchain, manifest: str, destination: Path, log: Path
+) -> None:
     """Install what the lock says, and record it as JSON at `destination`.
 
-    Everything that can be refused is refused before the first compiler starts.
+    A composed toolchain is locked at its first use, and where the study has packages that
+    the lock does not have yet they are added; else the lock is checked. It is kept when all
+    is built: a study that cannot be built leaves the toolchain as it was to the others.
+
+    Args:
+        manifest: the composed spack.yaml; empty for a site's own folder, which has one.
 
     Raises:
-        UserError: the lock does not match, a compiler is missing, a source cannot be
-            fetched, or a build fails.
+        UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
+            source cannot be fetched, or a build fails.
     """
-    check_lock(toolchain)
-    check_compilers(toolchain)
     workplace = _workplace(spack, toolchain)
-    for path in (toolchain.manifest, toolchain.lock):
-        shutil.copyfile(path, workplace / path.name)
+    if toolchain.entry is None or toolchain.lock.exists():
+        check_lock(toolchain)
+        for path in (toolchain.manifest, toolchain.lock):
+            shutil.copyfile(path, workplace / path.name)
+    if toolchain.entry is not None:
+        if not toolchain.lock.exists():
+            _concretize(spack, toolchain, manifest, log, "--force")
+        elif not _is_kept(toolchain, manifest):
+            check_only_grown(toolchain, spack.release)
+            _concretize(spack, toolchain, manifest, log)
+    check_compilers(compilers_of(workplace / "spack.yaml"), toolchain)
+    lock = workplace / "spack.lock"
+    decided = packages_of(lock)
     # Asked for sources of nothing, Spack fails.
-    if not_installed(spack, toolchain):
-        fetch_sources(spack, toolchain, workplace, log)
+    if not_installed(spack.tree, lock):
+        fetch_sources(spack, workplace, log)
     destination.unlink(missing_ok=True)
     start = time.monotonic()
     spack.run("--env-dir", workplace, "install", "--only-concrete", "--no-cache", log=log)
     seconds = round(time.monotonic() - start, 3)
     # Another release of Spack writes its own version into the lock; the packages are the same.
-    if packages_of(workplace / "spack.lock") != packages_of(toolchain.lock):
+    if packages_of(lock) != decided:
         raise UserError(
             "Spack changed the lock while it installed it",
             where=str(toolchain.lock),
-            action="snakemake lock with this Spack, and commit what it makes",
+            action="snakemake lock with this Spack",
         )
-    view = workplace.parent / "view"
-    write_json(destination, _record(spack, toolchain, view) | {"seconds": seconds})
+    if toolchain.entry is not None and not _is_kept(toolchain, manifest):
+        _keep(spack, toolchain, workplace)
+    write_document(destination, _record(spack, toolchain, workplace.parent / "view", seconds))
+
+
+def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
+    """Have Spack decide in its own folder."""
+    workplace = _workplace(spack, toolchain)
+    composed = workplace / "spack.yaml"
+    composed.write_text(manifest, encoding="utf-8")
+    if toolchain.entry is not None and not read_builds(composed):
+        raise UserError(
+            "Spack builds no benchmark of this study",
+            where="config/config.yaml: study",
+            action="choose a study with `provider: spack`",
+        )
+    check_compilers(compilers_of(composed), toolchain)
+    spack.run("--env-dir", workplace, "concretize", *words, log=log)
+
+
+def _is_kept(toolchain: Toolchain, manifest: str) -> bool:
+    """Whether that environment is the one that the toolchain's lock was made from."""
+    return toolchain.lock.exists() and toolchain.manifest.read_text(encoding="utf-8") == manifest
+
+
+def _keep(spack: Spack, toolchain: Toolchain, workplace: Path) -> None:
+    """Keep the environment and its lock with the results, or in the site's own folder."""
+    toolchain.folder.mkdir(parents=True, exist_ok=True)
+    for path in (toolchain.manifest, toolchain.lock):
+        shutil.copyfile(workplace / path.name, path)
+    write_origin(toolchain, spack.version)
 
 
 def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
@@ -83,35 +233,39 @@ def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
     return folder
 
 
-def not_installed(spack: Spack, toolchain: Toolchain) -> list[str]:
-    """Folders of the lock's packages that are not in the installation tree yet."""
+def not_installed(tree: Path, lock: Path) -> list[str]:
+    """Folders of a lock's packages that are not in the installation tree yet."""
     names = [
-        f"{spec['name']}-{spec['version']}-{spec['hash'][:7]}"
-        for spec in specs_of(read_lock(toolchain))
-        if not spec["external"]
+        f"{row['name']}-{row['version'].replace('=', '_')}-{row['hash'][:7]}"
+        for row in specs_of(read_lock(lock))
+        if not row["external"]
     ]
-    return [name for name in names if not (spack.site.prefix / "tree" / name).is_dir()]
+    return [name for name in names if not (tree / name).is_dir()]
 
 
-def _record(spack: Spack, toolchain: Toolchain, view: Path) -> dict[str, Any]:
+def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
     """What was built: by which Spack, lock and compilers, and the identity of each binary."""
     programs = programs_of(view)
     audit = output_of(audit_script([str(path) for path in programs]))
-    return {
+    rows: list[dict[str, Any]] = [
+        row | {"path": str(path.relative_to(view))}
+        for row, path in zip(parse_audit(audit), programs, strict=True)
+    ]
+    content = {
+        "version": NATIVE_VERSION,
         "toolchain": toolchain.name,
         "spack": {"version": spack.version, "commit": spack.commit},
         "lock": digests.digest(toolchain.lock),
         "compilers": {
             language: {"path": path, "version": answer_of([path, "--version"])[1]}
-            for language, path in compilers_of(toolchain).items()
+            for language, path in compilers_of(toolchain.manifest).items()
         },
-        "specs": specs_of(read_lock(toolchain)),
+        "specs": specs_of(read_lock(toolchain.lock)),
         "view": str(view),
-        "binaries": [
-            row | {"path": str(path.relative_to(view))}
-            for row, path in zip(parse_audit(audit), programs, strict=True)
-        ],
+        "binaries": rows,
+        "seconds": seconds,
     }
+    return as_document(content, NativeBuild, "native.json")
 
 
 def programs_of(view: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from parity.software.spack import Spack
 from parity.software.toolchain import Toolchain, read_lock, specs_of
 
 
-def fetch_sources(spack: Spack, toolchain: Toolchain, environment: Path, log: Path) -> None:
+def fetch_sources(spack: Spack, environment: Path, log: Path) -> None:
     """Fetch all sources that are not installed yet; raises UserError.
 
     Args:
@@ -22,7 +22,7 @@ def fetch_sources(spack: Spack, toolchain: Toolchain, environment: Path, log: Pa
     try:
         spack.run("--env-dir", environment, "fetch", "--missing", log=log)
     except UserError as error:
-        raise _unfetchable(error, toolchain, log) from None
+        raise _unfetchable(error, environment / "spack.lock", log) from None
 
 
 def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
@@ -42,12 +42,12 @@ def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: P
         try:
             spack.run("--env-dir", environment, *words, log=log)
         except UserError as error:
-            raise _unfetchable(error, toolchain, log) from None
+            raise _unfetchable(error, toolchain.lock, log) from None
     publish(part, destination)
 
 
-def _unfetchable(error: UserError, toolchain: Toolchain, log: Path) -> UserError:
-    names = sorted({row["name"] for row in specs_of(read_lock(toolchain)) if row["root"]})
+def _unfetchable(error: UserError, lock: Path, log: Path) -> UserError:
+    names = sorted({row["name"] for row in specs_of(read_lock(lock)) if row["root"]})
     return UserError(
         f"a source cannot be fetched: {unfetched(error.what)}",
         where=f"config/config.yaml: spack.sources; {log}",

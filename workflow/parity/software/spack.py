@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
+from parity.software.toolchain import Toolchain
 
 # The oldest and the newest Spack that the recipes and locks were tried with.
 TRIED = ("0.22.1", "0.23.0.dev0")
+# Where a checkout of Spack says its version, and one of its packages has them.
+_VERSION_FILE = "lib/spack/spack/__init__.py"
+_BUILTIN = "repos/spack_repo/builtin"
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class SpackSite:
     Attributes:
         repository: address of its git repository, or a folder that holds a checkout.
         release: tag that is cloned; of no effect where `repository` is a folder.
+        packages: the same for its packages, which are a repository apart from Spack 1.0 on.
+        packages_release: tag of that one.
         python: Python that runs Spack; empty for the first on PATH. Where the network
             does not let Spack fetch its solver, one that has clingo installed.
         sources: folder or address of a Spack source mirror that is asked first; empty for
@@ -32,6 +39,8 @@ class SpackSite:
 
     repository: str
     release: str
+    packages: str
+    packages_release: str
     python: str
     sources: str
     prefix: Path
@@ -40,9 +49,29 @@ class SpackSite:
 
 def spack_site(section: Mapping[str, str], jobs: int) -> SpackSite:
     """The `spack` section of config/config.yaml, checked by its schema before."""
-    prefix = Path(section["prefix"]).expanduser().resolve()
-    words = {key: value for key, value in section.items() if key != "toolchain"}
-    return SpackSite(**{**words, "prefix": prefix}, jobs=jobs)
+    return SpackSite(
+        repository=section["repository"],
+        release=section["release"],
+        packages=section["packages"],
+        packages_release=section["packages_release"],
+        python=section["python"],
+        sources=section["sources"],
+        prefix=Path(section["prefix"]).expanduser().resolve(),
+        jobs=jobs,
+    )
+
+
+def release_of(version: str) -> tuple[int, ...]:
+    """Major and minor number of a version or tag; a branch without numbers is the newest."""
+    numbers = re.match(r"v?(\d+)\.(\d+)", version)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (1, 0)
+
+
+def expected_release(section: Mapping[str, str]) -> tuple[int, ...]:
+    """Which Spack the `spack` section of config/config.yaml names, without running it."""
+    file = Path(section["repository"]).expanduser() / _VERSION_FILE
+    said = re.search(r'__version__ = "([^"]+)"', file.read_text()) if file.is_file() else None
+    return release_of(said[1] if said else section["release"])
 
 
 @dataclass(frozen=True)
@@ -54,13 +83,22 @@ class Spack:
         version: what it says of itself.
         commit: commit of its checkout; empty if it is none.
         scope: folder of the configuration that it is given in every call.
+        tree: folder of the toolchain's installations.
+        packages: its own packages from 1.0 on; None where they are part of its checkout.
     """
 
     program: Path
     version: str
     commit: str
     scope: Path
+    tree: Path
+    packages: Path | None
     site: SpackSite
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """Major and minor number of its version."""
+        return release_of(self.version)
 
     def run(self, *words: str | Path, log: Path | None = None) -> str:
         """Run it to its end and return its standard output; raises UserError."""
@@ -68,20 +106,13 @@ class Spack:
         return output_of(argv, environment=_environment(self.site), log=log)
 
 
-def find_spack(site: SpackSite, recipes: Path, log: Path) -> Spack:
-    """The Spack of this site; it is cloned first where there is none yet.
-
-    Args:
-        recipes: our own repository of recipes, which goes before Spack's.
+def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
+    """The Spack of this site, set up for a toolchain; it is cloned first where there is none yet.
 
     Raises:
         UserError: it cannot be cloned, or does not run.
     """
-    folder = Path(site.repository).expanduser().resolve()
-    if not folder.is_dir():
-        folder = site.prefix / f"spack-{site.release}"
-        if not (folder / "bin/spack").exists():
-            _clone(site, folder, log)
+    folder = _checkout(site, "spack", site.repository, site.release, log)
     program = folder / "bin/spack"
     if not program.exists():
         raise _no_spack(site, f"{folder} holds no bin/spack")
@@ -90,28 +121,51 @@ def find_spack(site: SpackSite, recipes: Path, log: Path) -> Spack:
     if not answers:
         raise _no_spack(site, f"{program} does not run: {said}")
     _, commit = answer_of(["git", "-C", str(folder), "rev-parse", "HEAD"])
-    _make_prefix(site.prefix)
-    scope = site.prefix / "scope"
-    write_scope(site, recipes.resolve(), scope)
-    is_checkout = (folder / ".git").exists()
-    return Spack(program, said.split(" ")[0], commit if is_checkout else "", scope, site)
+    version = said.split(" ")[0]
+    packages = None
+    if release_of(version) >= (1,):
+        checkout = _checkout(site, "packages", site.packages, site.packages_release, log)
+        packages = checkout / _BUILTIN
+        if not packages.is_dir():
+            raise _no_spack(site, f"{packages}, Spack's own packages, is not there", "packages")
+    home = site.prefix / toolchain.name
+    _make_prefix(home)
+    write_scope(site, home, toolchain.recipes.resolve(), packages, home / "scope")
+    return Spack(
+        program=program,
+        version=version,
+        commit=commit if (folder / ".git").exists() else "",
+        scope=home / "scope",
+        tree=home / "tree",
+        packages=packages,
+        site=site,
+    )
 
 
-def _clone(site: SpackSite, folder: Path, log: Path) -> None:
+def _checkout(site: SpackSite, what: str, repository: str, release: str, log: Path) -> Path:
+    """The folder that is named, or a clone of the address, which is made once."""
+    folder = Path(repository).expanduser().resolve()
+    if folder.is_dir():
+        return folder
+    folder = site.prefix / f"{what}-{release}"
+    if folder.exists():
+        return folder
     _make_prefix(site.prefix)
-    words = ["--quiet", "--depth=1", "--branch", site.release, site.repository, str(folder)]
+    words = ["--quiet", "--depth=1", "--branch", release, repository, str(folder)]
     try:
         # Without a terminal git would wait for a password for ever.
         output_of(["git", "clone", *words], environment={"GIT_TERMINAL_PROMPT": "0"}, log=log)
     except UserError as error:
+        key = "repository" if what == "spack" else what
         last = error.what.splitlines()[-1]
-        raise _no_spack(site, f"{site.repository} cannot be cloned: {last}") from None
+        raise _no_spack(site, f"{repository} cannot be cloned: {last}", key) from None
+    return folder
 
 
-def _no_spack(site: SpackSite, why: str) -> UserError:
+def _no_spack(site: SpackSite, why: str, key: str = "repository") -> UserError:
     return UserError(
         f"there is no Spack here: {why}",
-        where="config/config.yaml: spack.repository",
+        where=f"config/config.yaml: spack.{key}",
         allowed="the address of a git repository, or a folder with a checkout",
         action=f"where the network allows it, git clone --depth=1 --branch {site.release}"
         " https://github.com/spack/spack.git, then `snakemake native --config"
@@ -141,25 +195,31 @@ def _environment(site: SpackSite) -> dict[str, str]:
     }
 
 
-def write_scope(site: SpackSite, recipes: Path, scope: Path) -> None:
+def write_scope(
+    site: SpackSite, home: Path, recipes: Path, packages: Path | None, scope: Path
+) -> None:
     """The site's own words as a scope of Spack's configuration; JSON is YAML, too.
 
     Args:
-        recipes: absolute path of our own recipes, where Spack runs.
+        home: the toolchain's folder under the prefix.
+        recipes: absolute path of our own recipes, where Spack runs; they go before Spack's.
+        packages: Spack's own, from 1.0 on, when repositories have names.
         scope: folder of the scope.
     """
     scope.mkdir(exist_ok=True)
     documents: dict[str, object] = {
         "config": {
             "install_tree": {
-                "root": str(site.prefix / "tree"),
+                "root": str(home / "tree"),
                 "projections": {"all": "{name}-{version}-{hash:7}"},
             },
             "build_stage": [str(site.prefix / "stage")],
             "source_cache": str(site.prefix / "cache/sources"),
             "build_jobs": site.jobs,
         },
-        "repos": [str(recipes)],
+        "repos": (
+            {"parity": str(recipes), "builtin": str(packages)} if packages else [str(recipes)]
+        ),
         "mirrors": {"sources": _address(site.sources)} if site.sources else {},
     }
     for name, document in documents.items():

@@ -10,22 +10,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity.core import digests
-from parity.core.errors import UserError
-from parity.core.files import read_json, write_json
-from parity.core.settings import load_checked, load_yaml
-from parity.core.spack_paths import PREFIX, TOOLCHAIN, VIEW
-from parity.software.debian_packages import check_installed, installed_versions
+import msgspec
 
-# The project's own toolchains.
-TOOLCHAINS = Path("envs/spack")
+from parity.core import digests
+from parity.core.documents import Document, as_document, parse_json, read_text, write_document
+from parity.core.errors import UserError
+from parity.core.files import files_below
+from parity.core.settings import load_checked, load_yaml
+from parity.core.spack_paths import PREFIX
+from parity.software.debian_packages import check_installed, installed_versions
+from parity.software.environment import (
+    DebianPackages,
+    ToolchainEntry,
+    compilers_in,
+    compose,
+    read_builds,
+)
+
+# Our own recipes.
+RECIPES = Path("envs/spack/repo")
+# Where composed toolchains are kept, with their locks.
+COMPOSED = Path("results/spack")
+ORIGIN_VERSION = 2
+# A composed environment, the lock that Spack made of it, and what that was made from.
+LOCKED = ("spack.yaml", "spack.lock", "lock.json")
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A folder of envs/spack, or a site's own elsewhere, and the recipes beside it."""
+    """A folder with what Spack is given and what it decided: composed here, or a site's own.
+
+    Attributes:
+        recipes: our own recipes, or the site's, which the lock depends on as well.
+        entry: what it is composed from; None for a site's own folder.
+    """
 
     folder: Path
+    recipes: Path
+    entry: ToolchainEntry | None = None
 
     @property
     def name(self) -> str:
@@ -35,7 +57,12 @@ class Toolchain:
     @property
     def named(self) -> str:
         """What config/config.yaml calls it."""
-        return self.name if self.folder.parent == TOOLCHAINS else str(self.folder)
+        return self.name if self.folder.parent == COMPOSED else str(self.folder)
+
+    @property
+    def source(self) -> str:
+        """Where a person has to look: the site's spack.yaml, or the entry."""
+        return f"the system's file: {self.name}" if self.entry else str(self.manifest)
 
     @property
     def manifest(self) -> Path:
@@ -54,60 +81,133 @@ class Toolchain:
 
     @property
     def debian(self) -> Path:
-        """The Debian packages that building and running take."""
+        """A site's list of the Debian packages that building and running take."""
         return self.folder / "debian.yaml"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that the folder holds."""
-        return (self.manifest, self.lock, self.origin, self.debian)
-
-    @property
-    def recipes(self) -> Path:
-        """Our own recipes, which the lock depends on as well."""
-        return self.folder.parent / "repo"
+        """What Spack is given, what it decided, and what from."""
+        return tuple(self.folder / name for name in LOCKED)
 
 
-def toolchain_folder(named: str) -> Path:
-    """Where the toolchain of config/config.yaml lies: a bare name is a folder of envs/spack."""
-    return Path(named).expanduser() if "/" in named else TOOLCHAINS / named
+class LockOrigin(Document, frozen=True):
+    """What a lock was made from: `lock.json`, beside it."""
+
+    version: int
+    spack: str
+    recipes: str
+    manifest: str = msgspec.field(name="spack.yaml")
+    lock: str = msgspec.field(name="spack.lock")
 
 
-def load_toolchain(named: str) -> Toolchain:
-    """The toolchain that config/config.yaml names; raises UserError if there is none."""
-    toolchain = Toolchain(toolchain_folder(named))
-    if not toolchain.manifest.exists():
-        known = sorted(path.parent.name for path in TOOLCHAINS.glob("*/spack.yaml"))
-        raise UserError(
-            f"unknown toolchain: {toolchain.manifest} is not there",
-            where="config/config.yaml: spack.toolchain",
-            allowed=f"{', '.join(known)}, or the path of a folder that holds a spack.yaml",
-        )
-    return toolchain
+def choose_toolchain(
+    named: str,
+    entries: Mapping[str, Any],
+    where: str,
+    recipes: Path = RECIPES,
+    *,
+    needed: bool = True,
+) -> Toolchain:
+    """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
+
+    Args:
+        entries: `toolchains` of the system's file.
+        where: that file.
+        recipes: our own.
+        needed: whether it is refused if it is not there; else it has its name and no more.
+
+    Raises:
+        UserError: there is none of that name.
+    """
+    if "/" in named:
+        folder = Path(named).expanduser()
+        if needed and not (folder / "spack.yaml").exists():
+            raise _unknown(f"{folder}/spack.yaml is not there", entries, where)
+        return Toolchain(folder, folder.parent / "repo")
+    if needed and named not in entries:
+        raise _unknown(f"{named} is not in {where}", entries, where)
+    entry = (
+        as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
+        if named in entries
+        else None
+    )
+    return Toolchain(COMPOSED / named, recipes, entry)
 
 
-def check_place(section: Mapping[str, str]) -> None:
+def _unknown(what: str, entries: Mapping[str, Any], where: str) -> UserError:
+    return UserError(
+        f"unknown toolchain: {what}",
+        where="config/config.yaml: spack.toolchain",
+        allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
+        " that holds a spack.yaml",
+    )
+
+
+def check_prefix(section: Mapping[str, str]) -> None:
     """Refuse to measure what would be installed where no benchmark looks for it.
 
     Args:
         section: the key `spack` of config/config.yaml.
 
     Raises:
-        UserError: its prefix, or the name of its toolchain's folder, is another one.
+        UserError: its prefix is another one.
     """
-    place = Path(section["prefix"]).expanduser() / toolchain_folder(section["toolchain"]).name
-    if place != VIEW.parent:
+    if Path(section["prefix"]).expanduser() != PREFIX:
         raise UserError(
-            f"benchmarks are looked for in {VIEW.parent}, and this toolchain goes to {place}",
-            where="config/config.yaml: spack.prefix, spack.toolchain",
-            allowed=f"prefix {PREFIX}, and a toolchain in a folder called {TOOLCHAIN}",
-            action="give them these names: binaries carry their path, natively and in the image",
+            f"benchmarks are looked for in {PREFIX}, and Spack would install in"
+            f" {section['prefix']}",
+            where="config/config.yaml: spack.prefix",
+            allowed=str(PREFIX),
+            action="make it a link to where there is room: binaries carry their path, natively"
+            " and in the image",
+        )
+
+
+def composed_manifest(
+    toolchain: Toolchain, builds: Mapping[str, str], release: tuple[int, ...]
+) -> str:
+    """The spack.yaml of a composed toolchain: these builds, and those it has already.
+
+    So a study takes nothing from a view that another one measures in. Empty for a site's
+    own folder.
+    """
+    if toolchain.entry is None:
+        return ""
+    return compose(toolchain.entry, read_builds(toolchain.manifest) | dict(builds), release)
+
+
+def check_only_grown(toolchain: Toolchain, release: tuple[int, ...]) -> None:
+    """Refuse to add to a lock that was made from another entry, or for another layout of Spack.
+
+    Raises:
+        UserError: composing the same packages gives another spack.yaml than the locked one.
+    """
+    assert toolchain.entry is not None
+    locked = toolchain.manifest.read_text(encoding="utf-8")
+    if compose(toolchain.entry, read_builds(toolchain.manifest), release) != locked:
+        raise UserError(
+            "the lock was made with another compiler, target, library or layout of Spack",
+            where=str(toolchain.manifest),
+            allowed="the same entry of `toolchains` in the system's file as when it was made",
+            action="undo the change, give the changed entry another name, or let Spack decide"
+            " anew: snakemake lock",
         )
 
 
 def write_origin(toolchain: Toolchain, spack_version: str) -> None:
     """Note what the lock was made from, for `check_lock`."""
-    write_json(toolchain.origin, {"spack": spack_version, **_state(toolchain)})
+    write_document(toolchain.origin, _state(toolchain, spack_version))
+
+
+def read_origin(toolchain: Toolchain) -> LockOrigin:
+    """What the lock was made from; raises UserError.
+
+    1, which said no version, to 2: nothing else.
+    """
+    content = parse_json(read_text(toolchain.origin), str(toolchain.origin))
+    if isinstance(content, dict) and "version" not in content:
+        content = {**content, "version": ORIGIN_VERSION}
+    return as_document(content, LockOrigin, str(toolchain.origin))
 
 
 def check_lock(toolchain: Toolchain) -> None:
@@ -118,56 +218,54 @@ def check_lock(toolchain: Toolchain) -> None:
     Raises:
         UserError: the lock is missing, or does not match; with both hashes.
     """
-    action = "snakemake lock, and commit what it makes"
     missing = [path for path in (toolchain.lock, toolchain.origin) if not path.exists()]
     if missing:
-        raise UserError("the toolchain has no lock", where=str(missing[0]), action=action)
-    noted, found = read_json(toolchain.origin), _state(toolchain)
-    for name, digest in found.items():
-        if noted.get(name) != digest:
+        raise UserError("the toolchain has no lock", where=str(missing[0]), action="snakemake lock")
+    noted = read_origin(toolchain)
+    now = _state(toolchain, noted.spack)
+    for name, before, after in (
+        ("spack.yaml", noted.manifest, now.manifest),
+        ("recipes", noted.recipes, now.recipes),
+        ("spack.lock", noted.lock, now.lock),
+    ):
+        if before != after:
             raise UserError(
-                f"the lock does not match {name}: it was made with {noted.get(name)},"
-                f" and there is {digest}",
+                f"the lock does not match {name}: it was made with {before}, and there is {after}",
                 where=str(toolchain.lock),
-                action=f"undo the change of {name}, or {action}",
+                action=f"undo the change of {name}, or let Spack decide anew: snakemake lock",
             )
 
 
-def _state(toolchain: Toolchain) -> dict[str, str]:
-    return {
-        "spack.yaml": digests.digest(toolchain.manifest),
-        "recipes": _recipes_digest(toolchain.recipes),
-        "spack.lock": digests.digest(toolchain.lock),
-    }
+def _state(toolchain: Toolchain, spack_version: str) -> LockOrigin:
+    return LockOrigin(
+        version=ORIGIN_VERSION,
+        spack=spack_version,
+        recipes=_recipes_digest(toolchain.recipes),
+        manifest=digests.digest(toolchain.manifest),
+        lock=digests.digest(toolchain.lock),
+    )
 
 
 def _recipes_digest(folder: Path) -> str:
     """`sha256:…` over names and texts; what Python leaves beside a recipe does not count."""
     state = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    for path in files_below(folder):
+        state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
     return f"sha256:{state.hexdigest()}"
 
 
-def compilers_of(toolchain: Toolchain) -> dict[str, str]:
-    """Paths of the toolchain's compilers by language (cc, cxx, f77, fc)."""
-    entries = load_yaml(toolchain.manifest)["spack"].get("compilers", [])
-    return {
-        language: path
-        for entry in entries
-        for language, path in entry["compiler"]["paths"].items()
-        if path
-    }
+def compilers_of(manifest: Path) -> dict[str, str]:
+    """Paths of the compilers of a spack.yaml by language."""
+    return compilers_in(load_yaml(manifest)["spack"])
 
 
-def check_compilers(toolchain: Toolchain) -> None:
+def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
     """Refuse a toolchain whose compilers are not here; raises UserError."""
-    missing = {p for p in compilers_of(toolchain).values() if not os.access(p, os.X_OK)}
+    missing = {path for path in compilers.values() if not os.access(path, os.X_OK)}
     if missing:
         raise UserError(
             f"no such compiler: {', '.join(sorted(missing))}",
-            where=f"{toolchain.manifest}: compilers",
+            where=f"{toolchain.source}: compilers",
             action=f"{install_command(toolchain)} (Debian), or install it, or choose"
             " another toolchain in config/config.yaml: spack.toolchain",
         )
@@ -175,19 +273,22 @@ def check_compilers(toolchain: Toolchain) -> None:
 
 def install_command(toolchain: Toolchain) -> str:
     """What installs the Debian packages of a toolchain."""
-    return f"python -m parity.preview.install --toolchain {toolchain.named}"
+    return f"python -m parity.software.install --toolchain {toolchain.named}"
 
 
-def debian_packages(toolchain: Toolchain) -> dict[str, list[str]]:
+def debian_packages(toolchain: Toolchain) -> DebianPackages:
     """Names of the Debian packages that the toolchain takes for `build` and for `run`.
 
     Raises:
         UserError: there is no such list, or a key or name in it is wrong.
     """
-    return load_checked(toolchain.debian, "debian")
+    if toolchain.entry is not None:
+        return toolchain.entry.debian
+    where = str(toolchain.debian)
+    return as_document(load_checked(toolchain.debian, "debian"), DebianPackages, where)
 
 
-def installed_packages(toolchain: Toolchain) -> dict[str, list[str]]:
+def installed_packages(toolchain: Toolchain) -> DebianPackages:
     """The same with the versions that are installed natively (`name=version`).
 
     Raises:
@@ -195,8 +296,9 @@ def installed_packages(toolchain: Toolchain) -> dict[str, list[str]]:
     """
     wanted = debian_packages(toolchain)
     action = install_command(toolchain)
-    check_installed([*wanted["build"], *wanted["run"]], str(toolchain.debian), action)
-    return {purpose: installed_versions(names) for purpose, names in wanted.items()}
+    check_installed([*wanted.build, *wanted.run], f"{toolchain.source}: Debian packages", action)
+    build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
+    return DebianPackages(build=build, run=run)
 
 
 def packages_now(toolchain: Toolchain) -> list[str]:
@@ -205,12 +307,12 @@ def packages_now(toolchain: Toolchain) -> list[str]:
         wanted = debian_packages(toolchain)
     except UserError:
         return []
-    return installed_versions([*wanted["build"], *wanted["run"]])
+    return installed_versions([*wanted.build, *wanted.run])
 
 
 def packages_of(lock: Path) -> list[str]:
     """The hashes of all packages of a lock file; each covers its dependencies, too."""
-    return sorted(json.loads(lock.read_text(encoding="utf-8"))["concrete_specs"])
+    return sorted(read_lock(lock)["concrete_specs"])
 
 
 def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -246,6 +348,7 @@ def _target(spec: Mapping[str, Any]) -> str:
     return target if isinstance(target, str) else target["name"]
 
 
-def read_lock(toolchain: Toolchain) -> dict[str, Any]:
-    """The lock as Spack wrote it."""
-    return json.loads(toolchain.lock.read_text(encoding="utf-8"))
+def read_lock(path: Path) -> dict[str, Any]:
+    """A lock as Spack wrote it."""
+    lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return lock

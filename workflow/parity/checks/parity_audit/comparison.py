@@ -9,7 +9,7 @@ from parity.analysis.identity import CONFOUNDED, identity
 from parity.checks.parity_audit.side import Programs, Side
 from parity.core.documents import Document
 from parity.core.errors import UserError
-from parity.core.spack_paths import VIEW
+from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import SHARED
 
 
@@ -179,7 +179,7 @@ def mismatches(
             (path, side, base.program(path).sha256, side.program(path).sha256, f"as in {base.arm}")
             for side, path in asked
             # What else a benchmark runs comes from the image, even where the build is shared.
-            if side.link_set == SHARED and Path(path).is_relative_to(VIEW)
+            if side.link_set == SHARED and Path(path).is_relative_to(PREFIX)
         ),
     ]
     return [

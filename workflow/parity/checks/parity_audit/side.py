@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
 from parity.software.binaries import parse_audit
+from parity.software.images import ImageRecord
 
 # Paths of programs by benchmark.
 Programs = Mapping[str, Sequence[str]]
@@ -78,7 +78,7 @@ def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
     return tuple(sorted({case.benchmark for case in plan.cases if case.name in cases}))
 
 
-def ask_all(plan: Plan, images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
+def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     """Ask every arm of a plan on this node, while nothing is measured on it.
 
     Args:
@@ -100,7 +100,7 @@ def ask_all(plan: Plan, images: Mapping[str, Mapping[str, Any]]) -> list[Side]:
 def _ask(
     name: str,
     plan: Plan,
-    images: Mapping[str, Mapping[str, Any]],
+    images: Mapping[str, ImageRecord],
     cpu: int,
     ours: Mapping[str, str],
 ) -> Side:

@@ -21,6 +21,7 @@ from parity.plan.plan import Case, Plan
 from parity.plan.study import Study
 from parity.runtimes import arms
 from parity.runtimes.model import Image
+from parity.software.images import ImageRecord
 
 ATTEMPTS = 2
 SCALE = "planted"
@@ -123,21 +124,20 @@ def sha256(text: str) -> str:
 RECIPE = sha256("recipe")
 
 
-def image_records() -> dict[str, Mapping[str, Any]]:
+def image_records() -> dict[str, ImageRecord]:
     """The records of the image formats, as images.json holds them."""
     return {
-        name: {
-            "format": name,
-            "location": f"/images/{name}",
-            "digest": f"sha256:{sha256(name)}",
-            "parent": parent,
-            "parent_digest": f"sha256:{sha256(parent)}" if parent else "",
-            "bytes": 100_000_000,
-            "seconds": 1.0,
-            "tool": "planted 1.0",
-            "recipe": RECIPE,
-            "reason": "",
-        }
+        name: ImageRecord(
+            name,
+            digest=f"sha256:{sha256(name)}",
+            parent=parent,
+            parent_digest=f"sha256:{sha256(parent)}" if parent else "",
+            bytes=100_000_000,
+            seconds=1.0,
+            tool="planted 1.0",
+            location=f"/images/{name}",
+            recipe=RECIPE,
+        )
         for name, parent in zip(_FORMATS, ("", "oci", "directory", "oci"), strict=True)
     }
 
@@ -148,7 +148,7 @@ def image_of(arm: str) -> Image | None:
     if image_format is None:
         return None
     record = image_records()[image_format]
-    return Image(image_format, str(record["location"]), str(record["digest"]))
+    return Image(image_format, record.location, record.digest)
 
 
 @dataclass(frozen=True)

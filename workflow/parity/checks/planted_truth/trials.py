@@ -27,12 +27,11 @@ from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.checks.planted_truth.scenarios import Scenario
 from parity.claims.verdicts import judge
-from parity.core.files import write_json
 from parity.plan.plan import PLAN, write_plan
 from parity.records import schema
 from parity.records.dataset import parse_dataset
-from parity.records.gather import gather_blocks, gather_images, gather_raw
-from parity.software.images import IMAGES
+from parity.records.gather import gather_blocks, gather_raw
+from parity.software.images import IMAGES, without_location, write_images
 
 YES, NO, TOO_FEW = "yes", "NO", "too few"
 
@@ -163,7 +162,7 @@ def collect(planted: Planted, folder: Path) -> None:
     records = folder / "records"
     records.mkdir(parents=True)
     write_plan(folder / PLAN, planted.plan)
-    write_json(folder / IMAGES, gather_images(image_records()))
+    write_images(folder / IMAGES, without_location(image_records()))
     schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
     blocks = gather_blocks(planted.folders, SYSTEM)
     schema.write(schema.BLOCKS, blocks, records / "blocks.parquet")

@@ -11,7 +11,7 @@ from parity.core.documents import Document
 from parity.plan.system_kind import kind_of
 from parity.report.dashboard import runs
 from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run
-from parity.report.figures.specs import MACHINE_FACTS
+from parity.report.figures.specs import MACHINE_FACTS, quantity
 from parity.report.text import formatting
 from parity.report.view import View
 
@@ -171,7 +171,7 @@ def _quantities(view: View) -> dict[str, Quantity]:
     measured = view.dataset.metrics[columns].drop_duplicates()
     quantities = {}
     for benchmark, metric, unit, better in measured.itertuples(index=False, name=None):
-        known = formatting.quantity(metric, unit)
+        known = quantity(benchmark, metric, unit)
         quantities[f"{benchmark}/{metric}"] = Quantity(
             label=known.label, unit=known.unit, factor=known.factor, recorded=unit, better=better
         )

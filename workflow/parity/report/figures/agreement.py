@@ -21,9 +21,10 @@ from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE
 from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
-from parity.report.figures.forest import AXIS, DENSE, PAGE, WIDE, Grid
+from parity.report.figures.figures import AXIS, DENSE, PAGE, WIDE, Grid
 from parity.report.figures.page_layout import LABELS, place
 from parity.report.figures.panels import beside, rows, tick_steps
+from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 from parity.report.text.summary import came_true
@@ -49,13 +50,13 @@ class Panel:
         """Two lines above it: what is compared; margin and numbers of blocks."""
         plan, case = self.plan, self.case
         mark = "*" if any(row.reason and row.reason != NO_SPREAD for row in self.found) else ""
-        quantity = formatting.quantity(self.metric, "").label if self.several else ""
+        label = quantity(case, self.metric, "").label if self.several else ""
         facts = f"{formatting.margin(self.found[0].margin)}, n {self._blocks}"
         if wide:
-            title = ", ".join(filter(None, (formatting.case_title(plan, case), quantity)))
+            title = ", ".join(filter(None, (formatting.case_title(plan, case), label)))
             return f"{title}{mark}", f"margin {facts}"
-        benchmark = {entry["case"]: entry["benchmark"] for entry in plan.cases}[case]
-        title = " ".join(filter(None, (formatting.benchmark_title(plan, benchmark), quantity)))
+        benchmark = formatting.benchmark_title(plan, plan.case(case).benchmark)
+        title = f"{benchmark} {label}".rstrip()
         levels = formatting.case_levels(plan, case)
         return f"{title}{mark}", ", ".join(filter(None, (levels, facts)))
 
@@ -73,15 +74,15 @@ class Panel:
 def panels(found: Agreement, plan: Plan) -> list[Panel]:
     """One panel per case and metric that is compared, in the order of the fresh plan."""
     table = found.table[found.table["outcome"] != NOT_COMPARED]
-    order = {arm: number for number, arm in enumerate(plan.arms)}
+    place_of: dict[str, int] = {arm: number for number, arm in enumerate(plan.arms)}
     made = []
-    for case in (entry["case"] for entry in plan.cases):
+    for case in (case.name for case in plan.cases):
         of_case = table[table["case"] == case]
         for metric, group in of_case.groupby("metric", sort=True):
             compared = list(group.itertuples(index=False))
-            compared.sort(key=lambda row: (not row.control, order[row.arm]))
+            compared.sort(key=lambda row: (not row.control, place_of[str(row.arm)]))
             several = of_case["metric"].nunique() > 1
-            made.append(Panel(plan, case, metric, compared, several))
+            made.append(Panel(plan, case, str(metric), compared, several))
     return made
 
 
@@ -145,7 +146,7 @@ def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid)
         _verdict(axes, number, row, grid)
     title, facts = panel.head(grid.numbers)
     axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
-    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
     axes.annotate(facts, (0, 1), (0, 4), fontsize=grid.title - 0.9, color=style.GREY, **place)
     if grid.numbers:
         beside(axes, -1, "fresh/archived [95 %]")
@@ -193,7 +194,7 @@ def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
     """Right of a row: the ratio of ratios with its interval, and whether it lies inside."""
     word, weight = MARKS.get(row.outcome, ("in", "normal"))
     mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
-    place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     offset = 2
     if grid.numbers:
         text = [formatting.number(value) for value in (row.ratio_of_ratios, row.low95, row.high95)]

@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import style
-from parity.report.figures.figure_spec import FigureSpec
 from parity.report.text import formatting
 from parity.report.view import View
 
@@ -58,7 +58,7 @@ def blocks_that_count(view: View, cases: Sequence[str]) -> str:
 def nothing(view: View, spec: FigureSpec) -> Figure:
     """A figure of a benchmark that the study does not run."""
     figure = new_figure(0.8)
-    declared = [e["reason"] for e in view.plan.not_tested if e.get("benchmark") == spec.benchmark]
+    declared = [e.reason for e in view.plan.not_tested if e.benchmark == spec.benchmark]
     reason = declared[0] if declared else missing(view, spec)
     figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
     foot(figure, view, [], [])

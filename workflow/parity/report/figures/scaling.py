@@ -10,6 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,10 +19,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import Transform
 
+from parity.analysis import outcomes
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.core.wording import counted
 from parity.report.figures import page_layout, style
-from parity.report.figures.curves import Point, Series, control, curve, ends, margin, series
-from parity.report.figures.figure_spec import FigureSpec
 from parity.report.figures.panels import LETTER, inches
+from parity.report.figures.specs import spelt
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 from parity.report.view import View
@@ -31,7 +35,114 @@ HEAD, MEDIANS, NOTES, FOOT = 0.56, 1.35, 0.2, 0.9  # inches
 TALLEST, PAGE = 0.6, 7.6  # inches of an arm's panel and of the whole figure, at most
 DODGE = 0.06  # octaves between two arms in the panel of medians
 BAND = "#ebebeb"  # lighter than in other figures, because shades lie on it
-DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9, "zorder": 1}
+DOTTED: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9, "zorder": 1}
+
+
+@dataclass(frozen=True)
+class Series:
+    """Cases that differ in their number of nodes alone, ascending.
+
+    Attributes:
+        title: what they have in common.
+        cases: number of nodes to case.
+    """
+
+    title: str
+    cases: dict[int, str]
+
+
+@dataclass(frozen=True)
+class Point:
+    """An arm at one number of nodes.
+
+    Attributes:
+        nodes: number of nodes.
+        values: performance in % of the reference's median, one value for each block.
+        symbol: outcome of the comparison, with the mark of a confounded one.
+        absence: why there is no value; empty if there is one.
+    """
+
+    nodes: int
+    values: np.ndarray
+    symbol: str
+    absence: str
+
+    @property
+    def summary(self) -> tuple[float, float, float]:
+        """Smallest value, median and largest value; not numbers if there is none."""
+        if not len(self.values):
+            return np.nan, np.nan, np.nan
+        return float(self.values.min()), float(np.median(self.values)), float(self.values.max())
+
+
+def series(view: View, spec: FigureSpec) -> list[Series]:
+    """The figure's cases by ranks per node and the levels of their factors."""
+    alike: dict[tuple[int, tuple[str, ...]], dict[int, str]] = {}
+    for case in view.shown(spec):
+        parameters = view.plan.case(case).parameters
+        nodes, ranks = parameters["nodes"], parameters["ranks"]
+        levels = tuple(case.removeprefix(f"{spec.benchmark}-").split("-")[1:])
+        alike.setdefault((ranks // nodes, levels), {})[nodes] = case
+    return [
+        Series(
+            ", ".join(
+                [
+                    f"{counted(each, 'rank')} per node",
+                    *(spelt(spec.benchmark, level) for level in levels),
+                ]
+            ),
+            dict(sorted(cases.items())),
+        )
+        for (each, levels), cases in sorted(alike.items())
+    ]
+
+
+def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> list[Point]:
+    """One point for each number of nodes."""
+    return [_point(view, nodes, case, quantity, arm) for nodes, case in cases.cases.items()]
+
+
+def control(view: View, cases: Series, quantity: Quantity) -> list[Point]:
+    """The values of both arms of the A/A pair together."""
+    both = [curve(view, cases, quantity, arm) for arm in view.plan.aa_pair]
+    return [
+        Point(one.nodes, np.concatenate([one.values, two.values]), "", one.absence or two.absence)
+        for one, two in zip(*both, strict=True)
+    ]
+
+
+def margin(view: View, cases: Series, quantity: Quantity) -> float | None:
+    """The margin of the comparisons, which all cases of a benchmark share."""
+    for case in cases.cases.values():
+        for row in view.comparisons(case, quantity.metric).values():
+            if row.kind == "ratio":
+                return float(row.margin)
+    return None
+
+
+def _point(view: View, nodes: int, case: str, quantity: Quantity, arm: str) -> Point:
+    values = view.values(case, quantity.metric).get(arm, [])
+    base = view.median(case, quantity.metric, view.plan.reference)
+    if not values or base is None:
+        absence = view.absence(case, arm if base is not None else view.plan.reference)
+        return Point(nodes, np.array([]), "", absence)
+    compared = view.comparisons(case, quantity.metric)
+    measured = np.asarray(values)
+    lower = any(row.better == "lower" for row in compared.values())
+    relative = 100 * (base / measured if lower else measured / base)
+    return Point(nodes, relative, _symbol(compared.get(arm)), "")
+
+
+def _symbol(row: Any | None) -> str:
+    """The sign of an outcome; nothing for the reference, which is compared with nothing."""
+    if row is None or row.outcome == outcomes.NOT_TESTED:
+        return ""
+    return style.SYMBOLS[row.outcome] + (style.CONFOUNDED if formatting.is_confounded(row) else "")
+
+
+def ends(points: Sequence[Point]) -> list[float]:
+    """Smallest and largest values of all points that have any."""
+    return [end for point in points if len(point.values) for end in point.summary[::2]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +184,8 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     bottom = FOOT + len(arms) * (body + NOTES)
     figure = page_layout.new_figure(bottom + MEDIANS + HEAD)
     width = (style.TWO_COLUMNS - LEFT - RIGHT + GAP) / len(found) - GAP
-    styles, limits, drawn = style.arm_styles(view.plan), _limits(found), {}
+    styles, limits = style.arm_styles(view.plan), _limits(found)
+    drawn: dict[str, Line2D] = {}
     for number, column in enumerate(found):
         left = LEFT + number * (width + GAP)
         top = page_layout.place(figure, left, bottom, width, MEDIANS)

@@ -16,14 +16,18 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import seaborn as sns
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from parity.analysis import outcomes
 from parity.plan.plan import Plan
-from parity.report.figures.specs import LOOKS, OTHER_LOOKS
+from parity.runtimes import arms
+from parity.runtimes.model import Look
 
-ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches
+# A runtime that brings no look of its own takes one of these by its name, always the same.
+OTHER_LOOKS = (Look("#B8A500", "<"), Look("#44AA99", "h"), Look("#999933", "d"))
+TWO_COLUMNS = 7.0  # inches
 ROW = 0.175  # inches that one arm takes
 BAND = "#dadada"
 EDGE = "#8a8a8a"
@@ -60,6 +64,9 @@ _SETTINGS = {
     "xtick.minor.width": 0.4,
     "xtick.color": GREY,
     "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
+    "text.color": "black",
+    "axes.labelcolor": "black",
     "ytick.major.size": 0,
     "axes.axisbelow": True,
     "hatch.linewidth": 0.5,
@@ -112,7 +119,7 @@ def use() -> None:
     The machine's own fonts could be another version, and then bytes would differ.
     """
     plt.rcdefaults()
-    plt.rcParams.update(_SETTINGS)
+    sns.set_theme(context="paper", style="ticks", rc=_SETTINGS)
     bundled = matplotlib.get_data_path()
     fonts = font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
@@ -124,12 +131,18 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
     styles = {}
     for arm in plan.arms:
         runtime = plan.arm_runtimes[arm]
-        other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
-        colour, marker = LOOKS.get(runtime, other)
+        look = _look(runtime)
         pairs, second = divmod(seen.get(runtime, 0), 2)
-        styles[arm] = ArmStyle(_lighter(colour, pairs), marker, hollow=second == 1)
+        styles[arm] = ArmStyle(_lighter(look.colour, pairs), look.marker, hollow=second == 1)
         seen[runtime] = seen.get(runtime, 0) + 1
     return styles
+
+
+def _look(runtime: str) -> Look:
+    """The look that a runtime brings, or one by its name."""
+    brought = (arm.look for arm in arms().values() if arm.runtime == runtime and arm.look)
+    other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
+    return next(brought, other)
 
 
 def _lighter(colour: str, times: int) -> str:
@@ -137,8 +150,8 @@ def _lighter(colour: str, times: int) -> str:
     if not times:
         return colour
     left = 0.75**times
-    parts = matplotlib.colors.to_rgb(colour)
-    return matplotlib.colors.to_hex([1 - left * (1 - part) for part in parts])
+    red, green, blue = (1 - left * (1 - part) for part in matplotlib.colors.to_rgb(colour))
+    return matplotlib.colors.to_hex((red, green, blue))
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
 from parity.core.wording import counted
-from parity.report.figures.specs import QUANTITIES
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
 
-METRICS = tuple(dict.fromkeys(quantity.metric for quantity in QUANTITIES))
+METRICS = tuple(dict.fromkeys(q.metric for known in benchmarks().values() for q in known.metrics))
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def dispersion(view: View) -> Table:
     for row in _in_order(view, view.analysis.dispersion):
         if (row.case, row.metric) not in planned:
             continue
-        quantity = formatting.quantity(row.metric, row.unit)
+        quantity = formatting.quantity_of(row)
         numbers = [quantity.factor * value for value in (row.median, row.minimum, row.maximum)]
         cells = [str(row.runs), *(formatting.significant(number, 4) for number in numbers)]
         cells += [quantity.unit, formatting.percent(row.cv)]
@@ -123,7 +123,7 @@ def _compared(view: View, kind: str) -> list[ComparedRow]:
 
 def _quantity_and_arm(view: View, row: Any) -> tuple[str, str]:
     """Case and quantity of a row in one, and its arm."""
-    label = formatting.quantity(row.metric, row.unit).label
+    label = formatting.quantity_of(row).label
     subject = formatting.subject(view.plan, row.case, label)
     return subject, formatting.arm_title(view.plan, row.arm)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from parity.report.figures.figure_spec import FigureSpec, Form
+from collections.abc import Sequence
+from typing import Any
+
+from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures.specs import FEW
 from parity.report.text import formatting
 from parity.report.view import View
@@ -20,9 +23,9 @@ _CURVES = (
     "within blocks, and so not to be read off the range of values."
 )
 _CROSSED = (
-    "First row: cost with the library over that without, in each arm, and the interaction, which "
-    "is that ratio over the one in the reference; second row: the arm over the reference at each "
-    "level; third row: the same effects, each averaged over both levels of the other."
+    "First row: cost with {contrast}, in each arm, and the interaction, which is that ratio over "
+    "the one in the reference; second row: the arm over the reference at each level; third row: "
+    "the same effects, each averaged over both levels of the other."
 )
 _LADDER = (
     "Left: cost over the bare program; right: over the step before, and for full runtimes over "
@@ -36,43 +39,36 @@ _DECIDING = (
 _DESCRIBING = "Thick: 90 % interval; thin: 95 % interval; no margin was set."
 
 
-_SPECIAL = {Form.CROSSED: _CROSSED, Form.LADDER: _LADDER}
-
-
-def _tested(view: View, spec: FigureSpec) -> str:
-    """Unit, margin and blocks of the comparisons of a figure of cost ratios."""
-    rows = [
-        row
-        for case in view.shown(spec)
-        for row in view.comparisons(case, spec.quantities[0].metric).values()
-        if row.kind == "ratio"
-    ]
-    margins = sorted({row.margin for row in rows})
-    counts = sorted({row.blocks for row in rows if row.blocks}) or [0]
-    blocks = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    return (
-        f"All numbers are ratios of {spec.quantities[0].label}, as costs, over {blocks} blocks; "
-        f"margin {', '.join(formatting.margin(margin) for margin in margins)}."
-    )
-
-
 def of_figure(view: View, spec: FigureSpec) -> str:
     """The caption of a figure; without a case of its benchmark, what it would have shown."""
-    kinds = {
-        row.kind
+    compared = [
+        row
         for case in view.shown(spec)
         for quantity in spec.quantities
         for row in view.comparisons(case, quantity.metric).values()
-    }
-    if not kinds:
+    ]
+    if not compared:
         return spec.caption
-    form = view.form(spec)
+    ratios = [row for row in compared if row.kind == "ratio"]
+    form, tested = view.form(spec), _tested(ratios)
     if form is Form.NODES:
         return f"{spec.caption} {_CURVES}"
-    if form in _SPECIAL:
-        return f"{spec.caption} {_SPECIAL[form]} {_tested(view, spec)} {_DECIDING}"
-    marks = _BARS if spec.from_zero else _POINTS
-    return f"{spec.caption} {marks} {_DECIDING if 'ratio' in kinds else _DESCRIBING}"
+    if form in (Form.CROSSED, Form.LADDER):
+        said = _LADDER if form is Form.LADDER else _CROSSED.format(contrast=spec.contrast)
+        what = f"All numbers are ratios of {spec.quantities[0].label}, as costs, {tested}."
+        return f"{spec.caption} {said} {what} {_DECIDING}"
+    decided = _DECIDING if ratios else _DESCRIBING
+    if spec.in_rows and ratios:
+        decided = f"Ratios are costs, {tested}. {decided}"
+    return f"{spec.caption} {_BARS if spec.from_zero else _POINTS} {decided}"
+
+
+def _tested(ratios: Sequence[Any]) -> str:
+    """Blocks and margins of comparisons by ratios."""
+    counts = sorted({row.blocks for row in ratios if row.blocks}) or [0]
+    blocks = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    margins = ", ".join(formatting.margin(m) for m in sorted({row.margin for row in ratios}))
+    return f"over {blocks} blocks; margin {margins}"
 
 
 def of_overview(view: View) -> str:

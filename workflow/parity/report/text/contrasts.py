@@ -13,10 +13,11 @@ import pandas as pd
 
 from parity.analysis import ladder, outcomes
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
-from parity.report.figures.figure_spec import FigureSpec, Form
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.report.figures.specs import spelt
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import View
+from parity.report.view import View, rows_of
 
 Rows = Sequence[Any]
 # Outcomes in the order in which they are said, and what they are called here.
@@ -30,9 +31,9 @@ _ENDED = {
 def of_crossed(view: View, spec: FigureSpec) -> str:
     """What the factor does in each arm, and whether the container has a part in it."""
     said = []
-    for _, found in view.crossed(spec).groupby("cases", sort=False):
-        first = next(found.itertuples(index=False))
-        by_effect = {effect: _measured(rows) for effect, rows in found.groupby("effect")}
+    for _, pair in view.crossed(spec).groupby("cases", sort=False):
+        first = rows_of(pair)[0]
+        by_effect = {effect: _measured(rows) for effect, rows in pair.groupby("effect")}
         over = f"the cost with {first.factor} {first.high} over that with {first.low}"
         reference, double = view.plan.reference, view.dataset.double
         said += [
@@ -84,8 +85,8 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
 
 def _measured(rows: pd.DataFrame | Rows) -> list[Any]:
     """Rows that have an interval, as named tuples."""
-    found = rows.itertuples(index=False) if isinstance(rows, pd.DataFrame) else rows
-    return [row for row in found if row.blocks > 1]
+    listed = rows_of(rows) if isinstance(rows, pd.DataFrame) else rows
+    return [row for row in listed if row.blocks > 1]
 
 
 def _one(view: View, row: Any, what: str, spec: FigureSpec) -> str:
@@ -138,8 +139,8 @@ def _named(view: View, row: Any) -> str:
 
 def _published(view: View, case: str, spec: FigureSpec) -> str:
     """Whose 95 % interval reaches what a publication reports."""
-    found = view.comparisons(case, spec.quantities[0].metric).values()
-    rows = _measured([row for row in found if not row.control])
+    compared = view.comparisons(case, spec.quantities[0].metric).values()
+    rows = _measured([row for row in compared if not row.control])
     if not rows or not spec.published:
         return ""
     low, high = min(spec.published), max(spec.published)
@@ -149,7 +150,7 @@ def _published(view: View, case: str, spec: FigureSpec) -> str:
         most = max(rows, key=lambda row: row.high95)
         return (
             f"No arm reaches the {span}: the highest end of a 95\u2009% interval over "
-            f"{formatting.arm_title(view.plan, view.plan['reference'])} is "
+            f"{formatting.arm_title(view.plan, view.plan.reference)} is "
             f"{formatting.number(most.high95)}, of {formatting.arm_title(view.plan, most.arm)}."
         )
     names = ", ".join(formatting.arm_title(view.plan, row.arm) for row in reached)
@@ -170,7 +171,7 @@ _EFFECTS = {
 def factorial(view: View) -> Table:
     """The effects of factors of two levels that are crossed with the arms."""
     arms = {arm: number for number, arm in enumerate(view.arms)}
-    found = view.analysis.factorial.assign(kind="ratio")
+    effects = rows_of(view.analysis.factorial.assign(kind="ratio"))
     rows = [
         (
             f"{_what(view, row)}: {row.high} over {row.low}",
@@ -179,7 +180,7 @@ def factorial(view: View) -> Table:
             *_cells(row),
         )
         for row in sorted(
-            found.itertuples(index=False),
+            effects,
             key=lambda row: (
                 row.cases,
                 row.metric,
@@ -196,7 +197,7 @@ def factorial(view: View) -> Table:
 def _what(view: View, row: Any) -> str:
     """The factor, with all other levels of the case."""
     levels = formatting.case_levels(view.plan, row.cases.split()[0]).split(", ")
-    others = [level for level in levels if level != formatting.SPELT.get(row.low, row.low)]
+    others = [level for level in levels if level != spelt(row.benchmark, row.low)]
     title = formatting.benchmark_title(view.plan, row.benchmark)
     factor = "" if row.factor in title else row.factor
     return ", ".join(filter(None, (title, *others, factor)))
@@ -205,7 +206,7 @@ def _what(view: View, row: Any) -> str:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = {arm: number for number, arm in enumerate(ladder.order(view.plan, view.arms))}
-    found = view.analysis.steps.assign(kind="ratio")
+    added = rows_of(view.analysis.steps.assign(kind="ratio"))
     rows = [
         (
             formatting.case_title(view.plan, row.case),
@@ -213,9 +214,7 @@ def steps(view: View) -> Table:
             formatting.arm_title(view.plan, row.before),
             *_cells(row),
         )
-        for row in sorted(
-            found.itertuples(index=False), key=lambda row: (row.case, row.metric, arms[row.arm])
-        )
+        for row in sorted(added, key=lambda row: (row.case, row.metric, arms[row.arm]))
     ]
     head = ("case", "arm", "over", "n", "ratio [95 % interval]", "margin", "outcome")
     return Table("steps", r"L{3.4cm}llrllL{4cm}", head, rows, "the study has no ladder")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Protocol
+from typing import Any, Protocol
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.benchmarks.metrics import Quantity
 from parity.core.wording import counted
 from parity.plan.plan import Case, Plan
-from parity.report.figures.specs import QUANTITIES, SPELT, Quantity
+from parity.report.figures.specs import quantity, spelt
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -38,10 +39,11 @@ class DecidedRow(Protocol):
     """A row of the analysis with an estimate, and what was decided of it.
 
     Attributes:
-        kind: ratio or difference; only of a difference `unit` is asked.
+        kind: ratio or difference; only of a difference `case` and `unit` are asked.
         identity: a word of `parity.analysis.identity`.
     """
 
+    case: str
     arm: str
     metric: str
     kind: str
@@ -80,7 +82,7 @@ def case_levels(plan: Plan, case: str) -> str:
     levels = [level for level in case.removeprefix(planned.benchmark).split("-") if level]
     if planned.is_placed:
         levels[:1] = _allocation(plan, planned)
-    return ", ".join(SPELT.get(level, level) for level in levels)
+    return ", ".join(spelt(planned.benchmark, level) for level in levels)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
@@ -114,15 +116,9 @@ def subject(plan: Plan, case: str, label: str) -> str:
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
 
-def quantity(metric: str, unit: str) -> Quantity:
-    """How a metric is called; one without an entry keeps its own name and unit.
-
-    Args:
-        unit: the recorded unit, because two benchmarks may call different things alike;
-            empty where no value was measured.
-    """
-    known = [q for q in QUANTITIES if q.metric == metric and unit in (q.recorded or q.unit, "")]
-    return known[0] if known else Quantity(metric, metric.replace("_", " "), unit)
+def quantity_of(row: Any) -> Quantity:
+    """How the metric of a row is called."""
+    return quantity(row.case, row.metric, row.unit)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -184,7 +180,7 @@ def estimate(row: DecidedRow) -> str:
     if row.kind == "ratio":
         figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
     else:
-        factor = quantity(row.metric, row.unit).factor
+        factor = quantity_of(row).factor
         scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
         # As many decimals as the uncertainty deserves: two digits of its half width.
         width = (scaled[2] - scaled[1]) / 2
@@ -196,7 +192,7 @@ def estimate(row: DecidedRow) -> str:
 
 def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
-    return "" if row.kind == "ratio" else quantity(row.metric, row.unit).unit
+    return "" if row.kind == "ratio" else quantity_of(row).unit
 
 
 def outcome(row: DecidedRow) -> str:

@@ -6,8 +6,10 @@ error, so a number can neither be typed nor go missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
@@ -65,23 +67,42 @@ def _course(view: View) -> dict[str, str]:
 
 
 def _findings(view: View) -> dict[str, str]:
-    """Sentences on the outcomes, and for each figure whether it shows anything, and its caption."""
+    """Sentences on the outcomes, and for each figure that shows anything its caption and text."""
+    shown = [spec for spec in FIGURES if view.shown(spec)]
     return {
         "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
         "few-blocks": sentences.few_blocks(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
-        **{f"shows-{spec.name}": str(int(bool(view.shown(spec)))) for spec in FIGURES},
-        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in FIGURES},
-        **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in FIGURES},
+        "shows-factorial": _shows(view, Form.CROSSED),
+        "shows-steps": _shows(view, Form.LADDER),
+        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in shown},
+        **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in shown},
     }
 
 
-def to_latex(known: dict[str, str]) -> str:
-    r"""The definitions, one line each, and the command that looks them up."""
+def _shows(view: View, form: Form) -> str:
+    """1 if a figure of this form shows anything, and else 0."""
+    return str(int(any(spec.form is form and view.shown(spec) for spec in FIGURES)))
+
+
+def to_latex(known: dict[str, str], shown: Sequence[FigureSpec] = ()) -> str:
+    r"""The definitions, one line each, and the commands that look them up and set the figures.
+
+    Args:
+        shown: the figures that show anything, in the order of the paper.
+    """
     lines = [rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in known.items()]
+    figures = "".join(rf"\fullfigure{{{spec.name}}}" for spec in shown)
+    findings = "".join(
+        rf"\finding{{{formatting.latex(spec.finding or spec.title)}}}{{{spec.name}}}"
+        for spec in shown
+    )
+    lines += [rf"\newcommand{{\parityfigures}}{{{figures}}}"]
+    lines += [rf"\newcommand{{\parityfindings}}{{{findings}}}"]
     return HEAD + "\n".join(lines) + "\n"
 
 
 def write(view: View, path: Path) -> None:
     """Write numbers.tex."""
-    path.write_text(to_latex(values(view)), encoding="utf-8")
+    shown = [spec for spec in FIGURES if view.shown(spec)]
+    path.write_text(to_latex(values(view), shown), encoding="utf-8")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
-from parity.report.figures.figure_spec import FigureSpec
 from parity.report.figures.specs import FIGURES
 from parity.report.text import captions, formatting, sentences
 from parity.report.view import View
@@ -37,7 +37,7 @@ def of_dataset(view: View) -> str:
         view.origin.note,
     ]
     parts = [
-        rf"\subsection{{{formatting.latex(view.plan['title'])}}}",
+        rf"\subsection{{{formatting.latex(view.plan.title)}}}",
         formatting.latex(" ".join(filter(None, said))),
         *(_figure(view, spec, name) for spec in shown),
         *(_finding(view, spec, name) for spec in shown),

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parity.analysis import outcomes
+from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
-from parity.report.figures.figure_spec import FigureSpec
+from parity.report.figures.specs import quantity
 from parity.report.text import contrasts, formatting
 from parity.report.view import ComparedRow, View, rows_of
 
@@ -41,7 +42,7 @@ def of_comparison(view: View, case: str, metric: str) -> str:
     others = [row for row in rows if not row.control]
     first = next(iter(by_arm.values()))
     ratio = first.kind == "ratio"
-    label = formatting.quantity(metric, first.unit).label
+    label = quantity(case, metric, first.unit).label
     margin = f"margin {formatting.margin(first.margin)}" if ratio else "no margin was set"
     said = [
         f"{formatting.subject(view.plan, case, label)} ({margin}).",

@@ -2,6 +2,14 @@
 
 from spack.package import *
 
+try:
+    # From Spack 1.0 on build systems lie with its packages, and compilers are depended on.
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
+    languages = ("c",)
+except ImportError:
+    languages = ()
+
 
 class Hpcc(MakefilePackage):
     """HPC Challenge: HPL, STREAM and all that hpcc runs beside them."""
@@ -13,6 +21,8 @@ class Hpcc(MakefilePackage):
 
     version("1.5.0", sha256="0a6fef7ab9f3347e549fed65ebb98234feea9ee18aea0c8f59baefbe3cf7ffb8")
 
+    for language in languages:
+        depends_on(language, type="build")
     depends_on("gmake", type="build")
     depends_on("mpi")
     depends_on("blas")

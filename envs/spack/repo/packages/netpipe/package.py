@@ -2,6 +2,14 @@
 
 from spack.package import *
 
+try:
+    # From Spack 1.0 on build systems lie with its packages, and compilers are depended on.
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
+    languages = ("c",)
+except ImportError:
+    languages = ()
+
 
 class Netpipe(MakefilePackage):
     """NetPIPE of Ames Laboratory: latency and bandwidth over bare TCP and over MPI."""
@@ -15,6 +23,8 @@ class Netpipe(MakefilePackage):
 
     version("3.7.2", sha256="13dac884ff52951636f651c421f5ff4a853218a95aa28a4a852402ee385a2ab8")
 
+    for language in languages:
+        depends_on(language, type="build")
     depends_on("gmake", type="build")
     depends_on("mpi")
 

@@ -1,4 +1,4 @@
-"""Installs what the study can use on this machine: `python -m parity.preview.install`.
+"""Installs what the study can use on this machine: `python -m parity.software.install`.
 
 As root on Debian it installs packages, Apptainer, and starts Docker's daemon where none
 answers. As an ordinary user it changes nothing and says in one list what is missing.
@@ -8,7 +8,8 @@ The image has every library at the mirror's version. Where the host's own are ol
 two sides differ by more than the container; so root brings the packages that the
 benchmarks depend on up to the mirror, unless told to `--keep-libraries`.
 
-The compilers of a toolchain are installed only when asked for: `--toolchain debian12`.
+The compilers of a toolchain are installed only when asked for: `--toolchain debian12`, an
+entry of the system's file.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from pathlib import Path
 from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
-from parity.preview.probe import probe_lines
+from parity.core.settings import load_checked
 from parity.runtimes import arms
 from parity.software import build
 from parity.software.images import forget_failures
-from parity.software.toolchain import debian_packages, load_toolchain
+from parity.software.probe import probe_lines
+from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
 PAPER_PACKAGES = (
     "latexmk",
@@ -40,16 +42,24 @@ PAPER_PACKAGES = (
 # reader of programs against.
 TEST_PACKAGES = ("binutils", "chromium-headless-shell")
 IMAGES = Path("results/images")
-SPACK_IMAGES = Path("results/spack-images")
+SYSTEM = Path("config/systems/machine.yaml")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
-def wanted_packages(toolchain: str | None = None) -> dict[str, tuple[str, ...]]:
+def image_folders() -> list[Path]:
+    """Where records of images are: the distribution's, and those of each toolchain."""
+    return [IMAGES, *sorted(COMPOSED.glob("*/images"))]
+
+
+def wanted_packages(
+    toolchain: str | None = None, system: Path = SYSTEM
+) -> dict[str, tuple[str, ...]]:
     """The Debian packages of everything that may be used, by what wants them.
 
     Args:
         toolchain: one whose compilers are wanted as well, as config/config.yaml names it.
+        system: the file that has its entry.
 
     Raises:
         UserError: there is no such toolchain, or it does not say what it takes.
@@ -61,8 +71,9 @@ def wanted_packages(toolchain: str | None = None) -> dict[str, tuple[str, ...]]:
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
     wanted |= {"tests": TEST_PACKAGES}
     if toolchain:
-        named = debian_packages(load_toolchain(toolchain))
-        wanted[f"toolchain {toolchain}"] = (*named["build"], *named["run"])
+        entries = load_checked(system, "system").get("toolchains", {})
+        named = debian_packages(choose_toolchain(toolchain, entries, str(system)))
+        wanted[f"toolchain {toolchain}"] = (*named.build, *named.run)
     return wanted
 
 
@@ -152,7 +163,7 @@ def level_libraries(upgrade: bool) -> None:
         _say("upgrading them")
         output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
         # The images' bases have to come from the same day.
-        for folder in (IMAGES, SPACK_IMAGES):
+        for folder in image_folders():
             (folder / "base.json").unlink(missing_ok=True)
     else:
         _say("comparisons that load them are marked as confounded; to level both sides:")
@@ -188,14 +199,16 @@ def main(words: Sequence[str] | None = None) -> int:
     Returns:
         0, or 1 if the toolchain that was asked for is not there.
     """
-    parser = argparse.ArgumentParser(prog="python -m parity.preview.install")
+    parser = argparse.ArgumentParser(prog="python -m parity.software.install")
     said = "as root, leave the libraries of the benchmarks as old as they are"
     parser.add_argument("--keep-libraries", action="store_true", help=said)
-    said = "also what building with this toolchain takes: a folder of envs/spack, or a path"
+    said = "also what building with this toolchain takes: one of the system's file, or a path"
     parser.add_argument("--toolchain", metavar="NAME", help=said)
+    said = f"the system's file, {SYSTEM} if not given"
+    parser.add_argument("--system", metavar="FILE", type=Path, default=SYSTEM, help=said)
     chosen = parser.parse_args(words)
     try:
-        wanted = wanted_packages(chosen.toolchain)
+        wanted = wanted_packages(chosen.toolchain, chosen.system)
     except UserError as error:
         _say(f"parity: {error}")
         return 1
@@ -209,7 +222,7 @@ def main(words: Sequence[str] | None = None) -> int:
         level_libraries(upgrade=root and not chosen.keep_libraries)
     except UserError as error:
         failures["libraries"] = str(error)
-    for folder in (IMAGES, SPACK_IMAGES):
+    for folder in image_folders():
         if again := forget_failures(folder):
             _say(f"images of {folder} to be tried again: {', '.join(again)}")
     _say("\n".join(probe_lines()))

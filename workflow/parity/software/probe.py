@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parity.benchmarks import benchmarks
 from parity.core.availability import Presence
-from parity.plan.plan import DISTRIBUTION
+from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import arms, every_arm
 
 

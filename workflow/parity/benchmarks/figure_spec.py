@@ -1,80 +1,81 @@
-"""What describes a figure: which cases and numbers it shows, and in which form."""
+"""What describes a figure: which cases and numbers it shows, and in which form.
+
+Nothing here draws, so that rules can list the figures at no cost.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from parity.plan.plan import Case
+from parity.benchmarks.metrics import Quantity
+
+LAST = 1000
 
 
 class Form(Enum):
     """The kinds of figures."""
 
-    PANELS = auto()  # how values lie, above how they compare with the reference
+    PANELS = auto()  # how values lie, and how they compare with the reference
     NODES = auto()  # the same against the number of nodes, where a study has several
     CROSSED = auto()  # a factor of two levels crossed with the container
     LADDER = auto()  # arms that add one thing after the other
 
 
 @dataclass(frozen=True)
-class Quantity:
-    """One metric as figures and tables call it.
-
-    Attributes:
-        metric: its name in the records.
-        label: what it is, in words.
-        unit: unit on the axis.
-        factor: what turns the recorded unit into that unit.
-        recorded: the recorded unit, if it is another one.
-    """
-
-    metric: str
-    label: str
-    unit: str
-    factor: float = 1.0
-    recorded: str = ""
-
-
-@dataclass(frozen=True)
 class FigureSpec:
-    """One figure of distributions and comparisons.
+    """One figure of a benchmark.
 
     Attributes:
         name: file name without its ending.
-        benchmark: whose cases it shows.
         quantities: metrics it shows for each case.
         title: what stands above its panels.
         caption: what is measured, and how it compares with the publication's figure; what
             its marks mean is added by parity.report.text.captions.
+        finding: head of the paragraph about it in the paper, if not the title.
+        order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic: whether the axis of values is logarithmic.
         from_zero: whether values are drawn as bars from zero.
+        in_rows: whether cases stand below each other, each with its values left and its
+            comparison right, rather than beside each other.
         placed: whether it shows only cases that are placed on an allocation (True), or only
             those that are not (False).
+        levels: what stands above the panels of a factor's level, if not the level.
         form: what kind of figure it is.
         factor: the factor of two levels that it crosses with the container.
+        contrast: what the factor's higher level has over the lower one, in words.
         runtime: the runtime whose arms it is about; without any it shows nothing.
         published: cost ratios of a publication to mark: one, or both ends of a range.
         source: that publication.
+        benchmark: whose cases it shows; filled in from the benchmark that brings it.
     """
 
     name: str
-    benchmark: str
     quantities: tuple[Quantity, ...]
     title: str
     caption: str
+    finding: str = ""
+    order: int = LAST
     relative: bool = False
     logarithmic: bool = False
     from_zero: bool = False
+    in_rows: bool = False
     placed: bool | None = None
+    levels: Mapping[str, str] = field(default_factory=dict)
     form: Form = Form.PANELS
     factor: str = ""
+    contrast: str = ""
     runtime: str = ""
     published: tuple[float, ...] = ()
     source: str = ""
+    benchmark: str = ""
 
-    def shows(self, case: Case) -> bool:
-        """Whether a case of a plan belongs into this figure."""
-        on_allocation = "nodes" in case["parameters"]
-        return case["benchmark"] == self.benchmark and self.placed in (None, on_allocation)
+    def shows(self, benchmark: str, placed: bool) -> bool:
+        """Whether a case belongs into this figure.
+
+        Args:
+            placed: whether the case is placed on an allocation.
+        """
+        return benchmark == self.benchmark and self.placed in (None, placed)

@@ -1,0 +1,25 @@
+"""Toolchains for tests: a site's own folder, as Spack locked it, and an entry to compose from."""
+
+import shutil
+from pathlib import Path
+
+from parity.core.settings import load_yaml
+from parity.software.toolchain import Toolchain, choose_toolchain, write_origin
+
+ROOT = Path(__file__).parents[2]
+RECIPES = ROOT / "envs/spack/repo"
+ENTRIES = load_yaml(ROOT / "config/systems/machine.yaml")["toolchains"]
+
+
+def site_toolchain(folder: Path) -> Toolchain:
+    """A site's own toolchain `debian12` with a lock of hpcc and netpipe, recipes beside it."""
+    shutil.copytree(ROOT / "tests/golden/spack-site", folder / "debian12")
+    shutil.copytree(RECIPES, folder / "repo")
+    toolchain = Toolchain(folder / "debian12", folder / "repo")
+    write_origin(toolchain, "0.22.1")
+    return toolchain
+
+
+def composed_toolchain(name: str = "debian12") -> Toolchain:
+    """The toolchain of that name in the committed system's file."""
+    return choose_toolchain(name, ENTRIES, "machine.yaml", RECIPES)

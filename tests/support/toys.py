@@ -1,0 +1,106 @@
+"""A runtime and a benchmark that nothing else knows, each one file, and a study of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RUNTIME = '''"""A toy: the unpacked image, entered as by namespaces, with its own IPC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parity.runtimes.model import Launch
+from parity.runtimes.namespaces import Namespaces
+
+
+@dataclass(frozen=True)
+class Toy(Namespaces):
+    """It brings no look of its own."""
+
+    name: str = "toy"
+    runtime: str = "toy"
+    title: str = "Toy runtime"
+    look = None
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "user")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        unshare, *words = super().command(launch, inner)
+        return [unshare, "--ipc", *words]
+
+
+ARMS = (Toy(),)
+'''
+
+BENCHMARK = '''"""A toy: dd from one device to another. It brings no figure of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks.debian import installed
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import never_raises, positive, search_text
+from parity.core.availability import Presence
+
+TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
+RATE = Quantity("rate", "copying rate", "GB/s", "higher")
+
+
+class ToyCopy(Benchmark):
+    """Zeros are copied to nowhere."""
+
+    name = "toy-copy"
+    title = "Toy copy"
+    packages = ("coreutils",)
+    binaries = ("/bin/dd",)
+    factors: ClassVar = {"piece": ("small", "large")}
+    parameters: ClassVar = {
+        "count": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "default": 4000,
+            "description": "How many pieces are copied.",
+        }
+    }
+    metrics = (TIME, RATE)
+    primary = (TIME.metric, RATE.metric)
+    spelt: ClassVar = {"small": "64 KiB", "large": "256 KiB"}
+
+    def probe(self) -> Presence:
+        """Whether dd is installed."""
+        return installed(self.binaries, self.packages)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """dd with pieces of one size."""
+        size = {"small": "64K", "large": "256K"}[parameters["piece"]]
+        pieces = (f"bs={size}", f"count={parameters['count']}")
+        return Program(("/bin/dd", "if=/dev/zero", "of=/dev/null", *pieces), node.cpus[:1])
+
+    @never_raises
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Its own time and rate."""
+        copied = search_text(r"^([0-9]+) bytes", outputs.stderr, "size")
+        seconds = positive(search_text(r"copied, ([0-9.e-]+) s", outputs.stderr, "time"), "time")
+        rate = positive(copied, "size") / seconds / 1e9
+        return Parsed(valid=True, metrics=(TIME.measured(seconds), RATE.measured(rate)))
+
+
+BENCHMARK = ToyCopy()
+'''
+
+STUDY: dict[str, Any] = {
+    "study": "toys",
+    "title": "A toy in a toy",
+    "reproduces": "none",
+    "seed": 7,
+    "reference": "native-a",
+    "aa_pair": ["native-a", "native-b"],
+    "arms": ["native-a", "native-b", "toy"],
+    "benchmarks": {"toy-copy": {"margin_percent": 25, "factors": {"piece": ["small", "large"]}}},
+    "scales": {"tiny": {"blocks": 4}},
+}

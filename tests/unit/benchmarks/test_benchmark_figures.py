@@ -1,0 +1,85 @@
+"""What every benchmark says of its metrics and figures, whichever benchmarks there are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.sysbench import SysbenchCpu
+from parity.core.errors import UserError
+from parity.report.figures import specs
+
+ROOT = Path(__file__).parents[3]
+each = pytest.mark.parametrize("benchmark", benchmarks().values(), ids=lambda known: known.name)
+
+
+class Plain(SysbenchCpu):
+    """A benchmark that brings no figure."""
+
+    name = "plain"
+    title = "Plain one"
+    figures = ()
+
+
+@each
+def test_what_is_compared_and_drawn_is_declared(benchmark) -> None:
+    names = [quantity.metric for quantity in benchmark.metrics]
+    assert len(set(names)) == len(names)
+    assert set(benchmark.primary) <= set(names)
+    for spec in benchmark.figures:
+        assert set(spec.quantities) <= set(benchmark.metrics)
+    for quantity in benchmark.metrics:
+        assert quantity.label and quantity.unit
+        assert quantity.better in ("lower", "higher", "neither")
+        assert bool(quantity.shown) == (quantity.factor != 1)
+
+
+@each
+def test_levels_that_are_spelt_or_explained_are_levels(benchmark) -> None:
+    levels = {level for known in benchmark.factors.values() for level in known}
+    explained = {level for spec in benchmark.figures for level in spec.levels}
+    assert set(benchmark.spelt) | explained <= levels
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("results/archive/*/records/metrics.parquet")), ids=str
+)
+def test_what_was_archived_is_declared(path: Path) -> None:
+    columns = ["benchmark", "metric", "unit", "better", "clock"]
+    found = pq.read_table(path, columns=columns).group_by(columns).aggregate([]).to_pylist()
+    for row in found:
+        known = {quantity.metric: quantity for quantity in benchmarks()[row["benchmark"]].metrics}
+        quantity = known[row["metric"]]
+        assert (quantity.recorded, quantity.better, quantity.clock) == (
+            row["unit"], row["better"], row["clock"],
+        )  # fmt: skip
+
+
+def test_a_benchmark_without_a_figure_gets_a_plain_one_after_all_others() -> None:
+    known = [Plain(), *benchmarks().values()]
+    made = specs.figures_of(known)
+    assert made[:-1] == specs.FIGURES
+    plain = made[-1]
+    assert (plain.name, plain.benchmark, plain.title) == ("plain", "plain", "Plain one")
+    assert [quantity.metric for quantity in plain.quantities] == ["time"] and plain.in_rows
+    assert "computing time (s)" in plain.caption
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    class Undeclared(Plain):
+        metrics = ()
+
+    with pytest.raises(UserError, match="none of its metrics"):
+        specs.figures_of([Undeclared()])
+    with pytest.raises(UserError, match="two figures are called sysbench"):
+        specs.figures_of([SysbenchCpu(), SysbenchCpu()])
+
+
+def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
+    quantity = Quantity("delay", "delay", "s", "lower", shown="ms", factor=1e3)
+    metric = quantity.measured(0.5)
+    assert (metric.name, metric.value, metric.unit, quantity.unit) == ("delay", 0.5, "s", "ms")
+    assert replace(quantity, shown="", factor=1.0).unit == "s"

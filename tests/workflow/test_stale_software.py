@@ -1,0 +1,59 @@
+"""Whatever an image or a native build is made from, a change of it makes them anew."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parity.software.images import ImageRecord, write_images, write_record
+
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+FORMATS = ("base", "oci", "directory", "docker", "podman", "sif", "squashfs")
+LOCK = ("spack.yaml", "spack.lock", "lock.json")
+
+
+def _dry_run(clone: Path, target: str, study: str) -> str:
+    words = ["--rerun-triggers", "mtime", "--config", f"study=config/studies/{study}.yaml"]
+    done = subprocess.run(
+        [SNAKEMAKE, "-n", target, *words], cwd=clone, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def made(clone: Path) -> Path:
+    """A clone in which all is made, by its records."""
+    folder = clone / "results/images"
+    folder.mkdir(parents=True, exist_ok=True)
+    records = {name: ImageRecord(name, reason="for a test") for name in FORMATS}
+    for name, record in records.items():
+        write_record(record, folder / f"{name}.json")
+    write_images(folder / "images.json", records)
+    (folder / "images.parquet").touch()
+    native = clone / "results/spack/debian12/native"
+    native.mkdir(parents=True, exist_ok=True)
+    for name in ("native.json", *LOCK):
+        (native / name).touch()
+    return clone
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "study", "rule"),
+    [
+        ("containers/hosts", "images", "torrez2019", "build_image"),
+        ("containers/etc/added.conf", "images", "torrez2019", "build_image"),
+        ("envs/spack/repo/repo.yaml", "native", "hpcg", "native"),
+        ("envs/spack/repo/packages/netpipe/added.patch", "native", "hpcg", "native"),
+    ],
+)
+def test_a_changed_or_added_file_is_seen(
+    made: Path, path: str, target: str, study: str, rule: str
+) -> None:
+    assert "Nothing to be done" in _dry_run(made, target, study)
+    (made / path).parent.mkdir(parents=True, exist_ok=True)
+    with (made / path).open("a") as file:
+        file.write("# changed\n")
+    said = _dry_run(made, target, study)
+    assert f"rule {rule}:" in said and path in said
