@@ -27,11 +27,9 @@ ATTEMPTS = 2
 SCALE = "planted"
 SYSTEM = "planted"
 _FORMATS = ("oci", "directory", "squashfs", "sif")
-_NATIVE = tuple(name for name, arm in arms().items() if arm.is_native)
-_CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
-REFERENCE, DOUBLE = _NATIVE[:2]
+REFERENCE, DOUBLE = [name for name, arm in arms().items() if arm.is_native][:2]
 # The arms that stand for containers: which ones plays no part, only their cost does.
-FIRST, SECOND, THIRD, FOURTH = _CONTAINERS[:4]
+CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 
 from parity.analysis.statistics.power import gated_blocks_needed
 from parity.checks.planted_truth import acceptance, measures
-from parity.checks.planted_truth.campaign import (
-    DOUBLE,
-    FIRST,
-    FOURTH,
-    MORE,
-    SAME,
-    SECOND,
-    THIRD,
-    Campaign,
-    Claimed,
-)
+from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, MORE, SAME, Campaign, Claimed
 from parity.checks.planted_truth.measures import LEVEL, Measure, cost
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
@@ -28,7 +18,7 @@ MARGIN = 0.01
 QUIET = Noise(run=0.006)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
-EQUAL, UPPER, FAR, LOWER = FIRST, SECOND, THIRD, FOURTH
+EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
 COSTLY, AT_UPPER, AT_LOWER = 1.05, 1 + MARGIN, 1 / (1 + MARGIN)
 
 

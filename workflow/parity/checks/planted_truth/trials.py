@@ -10,7 +10,6 @@ import math
 import multiprocessing
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -79,32 +78,23 @@ def make_trials(
         for number in range(studies)
     ]
     one = partial(_one, scenario.campaign, claims_of(scenario.campaign), golden)
-    with _cheap_collection():
+    # statsmodels collects garbage at every adjustment for several tests, and each time would
+    # walk through all modules: 20 ms for every claim.
+    gc.freeze()
+    try:
         if workers == 1:
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
             with multiprocessing.get_context("fork").Pool(workers) as pool:
                 parts = pool.starmap(one, enumerate(seeds), chunksize=1)
+    finally:
+        gc.unfreeze()
     return Trials(
         comparisons=pd.concat([part.comparisons for part in parts], ignore_index=True),
         verdicts=pd.concat([part.verdicts for part in parts], ignore_index=True),
         runs=sum(part.runs for part in parts),
         miscounted=sum(part.miscounted for part in parts),
     )
-
-
-@contextmanager
-def _cheap_collection() -> Iterator[None]:
-    """Keep all that exists now out of garbage collection.
-
-    statsmodels collects at every adjustment for several tests, and each time would walk
-    through all modules: 20 ms for every claim.
-    """
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
