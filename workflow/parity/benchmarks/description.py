@@ -34,6 +34,6 @@ def described(module: str, *shown: Quantity) -> Description:
     """
     content = msgspec.yaml.decode(Path(module).with_suffix(".yaml").read_bytes())
     by_metric = {quantity.metric: quantity for quantity in shown}
-    for figure in content["figures"]:
+    for figure in content.get("figures", ()):
         figure["quantities"] = [by_metric[metric] for metric in figure["quantities"]]
     return msgspec.convert(content, Description)
