@@ -8,6 +8,7 @@ by the digest of the file as it is, never of an upgraded one (`plan_digest`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,8 @@ def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:
             "minutes": BESIDE_PROGRAMS_MINUTES + math.ceil(longest / 60),
         }
     return jobs
+
+
+def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The cases that runs are of, each once, in their order."""
+    return tuple(dict.fromkeys(run.case for run in runs))

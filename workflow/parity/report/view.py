@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,13 +11,15 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from parity.analysis import analysis, dataset, outcomes
+from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.plan.plan import Plan
+from parity.plan.plan import Plan, cases_of
 from parity.report import origin
 from parity.report.origin import Origin
 from parity.report.text.formatting import DecidedRow
+
+STAGES = (*ledger.STAGES, "attempts")  # columns of the ledger that are counts
 
 
 class ComparedRow(DecidedRow, Protocol):
@@ -55,8 +56,7 @@ class View(Analysed):
     @cached_property
     def blocks_of(self) -> dict[str, int]:
         """Number of planned blocks by case: those of its number of nodes."""
-        cases = [{run.case for run in block.runs} for block in self.plan.blocks]
-        return Counter(itertools.chain.from_iterable(cases))
+        return Counter(case for block in self.plan.blocks for case in cases_of(block.runs))
 
     @property
     def repetitions(self) -> int:
