@@ -93,7 +93,7 @@ def spack_context(
     site = replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
     write_scope(site, home, home / "recipes", packages_there, folder / "scope")
-    origin = read_origin(toolchain)
+    origin = read_origin(toolchain.origin)
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),
         "BUILD_PACKAGES": " ".join(debian.build),

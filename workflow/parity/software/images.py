@@ -17,14 +17,7 @@ from typing import Any
 
 import msgspec
 
-from parity.core.documents import (
-    Document,
-    as_document,
-    parse_json,
-    read_document,
-    read_text,
-    write_document,
-)
+from parity.core.documents import Document, Format, read_document, write_document
 from parity.core.errors import UserError
 
 TAG = "parity"
@@ -79,27 +72,30 @@ def write_record(record: ImageRecord, path: Path | str) -> None:
     write_document(Path(path), record)
 
 
+# 1, which said no version, was the records alone.
+_FORMAT = Format(
+    Images,
+    IMAGES_VERSION,
+    {1: lambda content: {"formats": content}},
+    lambda content: content.get("version", 1),
+)
+
+
 def read_images(path: Path | str) -> dict[str, ImageRecord]:
     """The records of all formats by format, from images.json of this or of the older shape.
-
-    1, which said no version, was the records alone; 2 has them under `formats`.
 
     Raises:
         UserError: it is neither, or a record stands under another format's name.
     """
-    content: Any = parse_json(read_text(Path(path)), str(path))
-    if isinstance(content, dict) and "version" not in content:
-        content = {"version": IMAGES_VERSION, "formats": content}
-    images = as_document(content, Images, str(path))
-    misnamed = [name for name, record in images.formats.items() if record.format != name]
-    if images.version != IMAGES_VERSION or misnamed:
-        said = f"the record of {misnamed[0]} is another one" if misnamed else "an unknown version"
-        raise UserError(
-            f"these are no records of images: {said}",
-            where=str(path),
-            action="restore the file, or let the workflow make it anew",
-        )
-    return images.formats
+    formats = _FORMAT.read(Path(path)).formats
+    for name, record in formats.items():
+        if record.format != name:
+            raise UserError(
+                f"these are no records of images: the record of {name} is another one",
+                where=str(path),
+                action="restore the file, or let the workflow make it anew",
+            )
+    return formats
 
 
 def write_images(path: Path | str, formats: Mapping[str, ImageRecord]) -> None:

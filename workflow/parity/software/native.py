@@ -6,37 +6,31 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from parity.core import digests
 from parity.core.commands import answer_of, output_of
-from parity.core.documents import (
-    Document,
-    as_document,
-    parse_json,
-    read_text,
-    write_document,
-)
+from parity.core.documents import Document, Format, unchanged, write_document
 from parity.core.errors import UserError
-from parity.software.binaries import audit_script, parse_audit
+from parity.software.binaries import ProgramFile, audit_script, parse_audit
 from parity.software.environment import read_builds
 from parity.software.sources import fetch_sources
 from parity.software.spack import Spack
 from parity.software.toolchain import (
+    BuiltPackage,
     Toolchain,
     check_compilers,
     check_lock,
     check_only_grown,
     compilers_of,
     packages_of,
-    read_lock,
     specs_of,
     write_origin,
 )
 
 # The record of a build.
 NATIVE = "native.json"
-_ELF = b"\x7fELF"
 NATIVE_VERSION = 2
 
 
@@ -54,47 +48,13 @@ class UsedCompiler(Document, frozen=True):
     version: str
 
 
-class BuiltPackage(Document, frozen=True):
-    """A package of the lock.
-
-    Attributes:
-        flags: those of the compilers that are set, by kind.
-        external: prefix of a package that Spack did not build, or empty.
-        root: whether it was asked for.
-    """
-
-    name: str
-    version: str
-    hash: str
-    target: str
-    flags: dict[str, str]
-    external: str
-    root: bool
-
-
-class Library(Document, frozen=True):
-    """A library of a program's closure."""
-
-    library: str
-    sha256: str
-
-
-class BuiltBinary(Document, frozen=True):
-    """The identity of a program or library; its path is within the view."""
-
-    path: str
-    sha256: str
-    build_id: str
-    closure: tuple[Library, ...]
-    closure_sha256: str
-
-
 class NativeBuild(Document, frozen=True):
     """What Spack built natively: by which Spack, lock and compilers, and each binary's identity.
 
     Attributes:
         lock: `sha256:…` of spack.lock.
         compilers: by language.
+        binaries: programs and libraries, by their paths within the view.
         seconds: that installing took.
     """
 
@@ -105,7 +65,7 @@ class NativeBuild(Document, frozen=True):
     compilers: dict[str, UsedCompiler]
     specs: tuple[BuiltPackage, ...]
     view: str
-    binaries: tuple[BuiltBinary, ...]
+    binaries: tuple[ProgramFile, ...]
     seconds: float
 
     @property
@@ -114,23 +74,10 @@ class NativeBuild(Document, frozen=True):
         return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
 
 
-def read_native(path: Path) -> NativeBuild:
-    """The record of a native build, of this or of the older shape; raises UserError.
-
-    1, which said no version, to 2: nothing else.
-    """
-    content = parse_json(read_text(path), str(path))
-    if isinstance(content, dict) and "version" not in content:
-        content = {**content, "version": NATIVE_VERSION}
-    native = as_document(content, NativeBuild, str(path))
-    if native.version != NATIVE_VERSION:
-        raise UserError(
-            f"version {native.version} of such a record is not known here",
-            where=f"{path}: version",
-            allowed=f"none (the first), or {NATIVE_VERSION}",
-            action="use the state of this repository that wrote it",
-        )
-    return native
+# 1 said no version.
+read_native = Format(
+    NativeBuild, NATIVE_VERSION, {1: unchanged}, lambda content: content.get("version", 1)
+).read
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
@@ -236,36 +183,33 @@ def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
 def not_installed(tree: Path, lock: Path) -> list[str]:
     """Folders of a lock's packages that are not in the installation tree yet."""
     names = [
-        f"{row['name']}-{row['version'].replace('=', '_')}-{row['hash'][:7]}"
-        for row in specs_of(read_lock(lock))
-        if not row["external"]
+        f"{package.name}-{package.version.replace('=', '_')}-{package.hash[:7]}"
+        for package in specs_of(lock)
+        if not package.external
     ]
     return [name for name in names if not (tree / name).is_dir()]
 
 
 def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
     """What was built: by which Spack, lock and compilers, and the identity of each binary."""
-    programs = programs_of(view)
-    audit = output_of(audit_script([str(path) for path in programs]))
-    rows: list[dict[str, Any]] = [
-        row | {"path": str(path.relative_to(view))}
-        for row, path in zip(parse_audit(audit), programs, strict=True)
-    ]
-    content = {
-        "version": NATIVE_VERSION,
-        "toolchain": toolchain.name,
-        "spack": {"version": spack.version, "commit": spack.commit},
-        "lock": digests.digest(toolchain.lock),
-        "compilers": {
-            language: {"path": path, "version": answer_of([path, "--version"])[1]}
+    audit = output_of(audit_script([str(path) for path in programs_of(view)]))
+    return NativeBuild(
+        version=NATIVE_VERSION,
+        toolchain=toolchain.name,
+        spack=UsedSpack(version=spack.version, commit=spack.commit),
+        lock=digests.digest(toolchain.lock),
+        compilers={
+            language: UsedCompiler(path=path, version=answer_of([path, "--version"])[1])
             for language, path in compilers_of(toolchain.manifest).items()
         },
-        "specs": specs_of(read_lock(toolchain.lock)),
-        "view": str(view),
-        "binaries": rows,
-        "seconds": seconds,
-    }
-    return as_document(content, NativeBuild, "native.json")
+        specs=tuple(specs_of(toolchain.lock)),
+        view=str(view),
+        binaries=tuple(
+            msgspec.structs.replace(program, path=str(Path(program.path).relative_to(view)))
+            for program in parse_audit(audit)
+        ),
+        seconds=seconds,
+    )
 
 
 def programs_of(view: Path) -> list[Path]:
@@ -273,10 +217,5 @@ def programs_of(view: Path) -> list[Path]:
 
     Libraries count, because mpiP is one that is preloaded.
     """
-    found = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
-    return [path for path in found if path.is_file() and _is_elf(path)]
-
-
-def _is_elf(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_ELF)) == _ELF
+    files = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
+    return [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]

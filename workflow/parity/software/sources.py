@@ -10,7 +10,7 @@ from pathlib import Path
 from parity.core.errors import UserError
 from parity.software.images import publish, remove
 from parity.software.spack import Spack
-from parity.software.toolchain import Toolchain, read_lock, specs_of
+from parity.software.toolchain import Toolchain, specs_of
 
 
 def fetch_sources(spack: Spack, environment: Path, log: Path) -> None:
@@ -47,7 +47,7 @@ def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: P
 
 
 def _unfetchable(error: UserError, lock: Path, log: Path) -> UserError:
-    names = sorted({row["name"] for row in specs_of(read_lock(lock)) if row["root"]})
+    names = sorted({package.name for package in specs_of(lock) if package.root})
     return UserError(
         f"a source cannot be fetched: {unfetched(error.what)}",
         where=f"config/config.yaml: spack.sources; {log}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from typing import Any
 import msgspec
 
 from parity.core import digests
-from parity.core.documents import Document, as_document, parse_json, read_text, write_document
+from parity.core.documents import Document, Format, as_document, unchanged, write_document
 from parity.core.errors import UserError
-from parity.core.files import files_below
+from parity.core.files import files_below, read_json
 from parity.core.settings import load_checked, load_yaml
 from parity.core.spack_paths import PREFIX
 from parity.software.debian_packages import check_installed, installed_versions
@@ -98,6 +97,12 @@ class LockOrigin(Document, frozen=True):
     recipes: str
     manifest: str = msgspec.field(name="spack.yaml")
     lock: str = msgspec.field(name="spack.lock")
+
+
+# 1 said no version.
+read_origin = Format(
+    LockOrigin, ORIGIN_VERSION, {1: unchanged}, lambda content: content.get("version", 1)
+).read
 
 
 def choose_toolchain(
@@ -199,17 +204,6 @@ def write_origin(toolchain: Toolchain, spack_version: str) -> None:
     write_document(toolchain.origin, _state(toolchain, spack_version))
 
 
-def read_origin(toolchain: Toolchain) -> LockOrigin:
-    """What the lock was made from; raises UserError.
-
-    1, which said no version, to 2: nothing else.
-    """
-    content = parse_json(read_text(toolchain.origin), str(toolchain.origin))
-    if isinstance(content, dict) and "version" not in content:
-        content = {**content, "version": ORIGIN_VERSION}
-    return as_document(content, LockOrigin, str(toolchain.origin))
-
-
 def check_lock(toolchain: Toolchain) -> None:
     """Refuse a lock that was made from another spack.yaml or other recipes, or was edited.
 
@@ -221,7 +215,7 @@ def check_lock(toolchain: Toolchain) -> None:
     missing = [path for path in (toolchain.lock, toolchain.origin) if not path.exists()]
     if missing:
         raise UserError("the toolchain has no lock", where=str(missing[0]), action="snakemake lock")
-    noted = read_origin(toolchain)
+    noted = read_origin(toolchain.origin)
     now = _state(toolchain, noted.spack)
     for name, before, after in (
         ("spack.yaml", noted.manifest, now.manifest),
@@ -312,43 +306,50 @@ def packages_now(toolchain: Toolchain) -> list[str]:
 
 def packages_of(lock: Path) -> list[str]:
     """The hashes of all packages of a lock file; each covers its dependencies, too."""
-    return sorted(read_lock(lock)["concrete_specs"])
+    return sorted(read_json(lock)["concrete_specs"])
 
 
-def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The packages of a lock that were asked for, and those they need, as rows.
+class BuiltPackage(Document, frozen=True):
+    """A package of a lock.
 
-    Returns:
-        For each: name, version, hash, target, flags (those that are set), external
-        (prefix of a package that Spack did not build, or empty) and root (whether it was
-        asked for); sorted by name and hash.
+    Attributes:
+        flags: those of the compilers that are set, by kind.
+        external: prefix of a package that Spack did not build, or empty.
+        root: whether it was asked for.
     """
+
+    name: str
+    version: str
+    hash: str
+    target: str
+    flags: dict[str, str]
+    external: str
+    root: bool
+
+
+def specs_of(path: Path) -> list[BuiltPackage]:
+    """The packages of a lock file: those asked for and those they need, by name and hash."""
+    lock = read_json(path)
     roots = {root["hash"] for root in lock["roots"]}
-    rows = [
-        {
-            "name": spec["name"],
-            "version": spec["version"],
-            "hash": digest,
-            "target": _target(spec),
-            "flags": {
+    packages = [
+        BuiltPackage(
+            name=spec["name"],
+            version=spec["version"],
+            hash=digest,
+            target=_target(spec),
+            flags={
                 name: " ".join(words)
                 for name, words in spec.get("parameters", {}).items()
                 if name.endswith("flags") and words
             },
-            "external": (spec.get("external") or {}).get("path") or "",
-            "root": digest in roots,
-        }
+            external=(spec.get("external") or {}).get("path") or "",
+            root=digest in roots,
+        )
         for digest, spec in lock["concrete_specs"].items()
     ]
-    return sorted(rows, key=lambda row: (row["name"], row["hash"]))
+    return sorted(packages, key=lambda package: (package.name, package.hash))
 
 
 def _target(spec: Mapping[str, Any]) -> str:
-    target = spec["arch"]["target"]
+    target: str | dict[str, str] = spec["arch"]["target"]
     return target if isinstance(target, str) else target["name"]
-
-
-def read_lock(path: Path) -> dict[str, Any]:
-    """A lock as Spack wrote it."""
-    lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return lock

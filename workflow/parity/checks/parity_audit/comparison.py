@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parity.analysis.identity import CONFOUNDED, identity
-from parity.checks.parity_audit.side import ProgramFile, Programs, Side
+from parity.checks.parity_audit.side import Programs, Side
 from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import SHARED
+from parity.software.binaries import ProgramFile
 
 
 class Program(Document, frozen=True):

@@ -34,7 +34,6 @@ from parity.measure.documents import (
     Binary,
     BlockRecord,
     Gate,
-    Library,
     ProgramIdentity,
     SessionEnd,
     SessionStart,
@@ -45,6 +44,7 @@ from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Plan
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Launch
+from parity.software.binaries import Library
 
 MINUTES_PER_BLOCK = 24 * 60
 # Endings that leave only a part of the output.
