@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
-from parity.software.base import bootstrap_base, registry_base
+from parity.software.build import bootstrap_base, registry_base
 from parity.software.images import ImageRecord, made_or_reason, place_of, write_record
 
 if __name__ == "__main__":

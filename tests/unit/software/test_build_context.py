@@ -13,8 +13,8 @@ from parity.core import digests
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.software import sources
+from parity.software.build import BUILDERS, build_command, in_store
 from parity.software.build_context import Context, recipe_of, spack_context, system_context
-from parity.software.builders import BUILDERS, build_command, in_store
 from parity.software.native import programs_of
 from parity.software.spack import Spack, find_spack, spack_site
 from parity.software.toolchain import Toolchain

@@ -9,9 +9,7 @@ import json
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -120,75 +118,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True)
-class Converter:
-    """How one format is made and read; the functions are those of a runtime's arm.
-
-    Attributes:
-        format: the format.
-        made_from: `oci` or `directory`.
-        reason: why it cannot be made here; empty if it can.
-        tool: program and version.
-        convert: from OCI layout, unpacked image and destination to the location.
-        digest: from a location to `sha256:…` of what is there.
-        size: from a location to bytes.
-    """
-
-    format: str
-    made_from: str
-    reason: str
-    tool: str
-    convert: Callable[[Path, Path, Path], str]
-    digest: Callable[[str], str]
-    size: Callable[[str], int]
-
-
-def make_format(
-    converter: Converter, oci: ImageRecord, directory: ImageRecord, destination: Path
-) -> ImageRecord:
-    """Make one format from the image; where that is impossible the record says why.
-
-    Raises:
-        UserError: a program that is here failed, or the result is another image.
-    """
-    parent = directory if converter.made_from == "directory" else oci
-    if reason := parent.reason or converter.reason:
-        return ImageRecord(converter.format, parent=parent.format, reason=reason)
-    part = destination.with_name(f".{destination.name}.part")
-    remove(part)
-    start = time.monotonic()
-    location = converter.convert(Path(oci.location), Path(directory.location), part)
-    seconds = time.monotonic() - start
-    if location == str(part):
-        publish(part, destination)
-        location = str(destination)
-    record = ImageRecord(
-        format=converter.format,
-        digest=converter.digest(location),
-        parent=parent.format,
-        parent_digest=parent.digest,
-        bytes=converter.size(location),
-        seconds=round(seconds, 3),
-        tool=converter.tool,
-        location=location,
-        recipe=oci.recipe,
-    )
-    _check_store(record, oci)
-    return record
-
-
-def _check_store(record: ImageRecord, oci: ImageRecord) -> None:
-    """An image store's id is the digest of the image's configuration or of its manifest."""
-    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
-    in_store = record.location == record.digest
-    if in_store and record.digest not in expected:
-        raise UserError(
-            f"{record.format} holds another image than results/images/oci: "
-            f"its id is {record.digest}, expected {' or '.join(expected)}",
-            action="snakemake images --forcerun build_image",
-        )
 
 
 def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
