@@ -54,11 +54,10 @@ def mirror(tmp_path: Path) -> Path:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every package has version 1."""
-    for module in ("debian_packages", "toolchain"):
-        monkeypatch.setattr(
-            f"parity.software.{module}.installed_versions",
-            lambda names: sorted(f"{name}=1" for name in names),
-        )
+    monkeypatch.setattr(
+        "parity.software.toolchain.installed_versions",
+        lambda names: sorted(f"{name}=1" for name in names),
+    )
 
 
 @pytest.fixture

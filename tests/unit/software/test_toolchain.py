@@ -137,7 +137,7 @@ def test_packages_that_are_not_installed_are_named(
 ) -> None:
     known = {"gcc-12": "12.2.0-14"}
     monkeypatch.setattr(
-        "parity.software.debian_packages.installed_versions",
+        "parity.software.toolchain.installed_versions",
         lambda names: [f"{name}=1" for name in names if name in known],
     )
     toolchain.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")

@@ -23,6 +23,7 @@ SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
 # Where the build stage has the source mirror, and Spack's packages from 1.0 on.
 _SOURCES = "file:///sources"
 _PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
+_COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,10 @@ def spack_context(
         shutil.copy(path, copy)
     _copy_spack(spack, folder / "spack")
     home = spack.site.prefix / toolchain.name
-    _copy_toolchain(toolchain, folder / "toolchain")
+    # The toolchain's own files, and the recipes within: this is what the image shows of them.
+    shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_COMPILED)
+    for path in toolchain.files:
+        shutil.copy(path, folder / "toolchain")
     shutil.copytree(sources, folder / "sources", symlinks=True)
     site = replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
@@ -102,12 +106,7 @@ def spack_context(
         "LOCK": origin.lock,
         "RECIPES": origin.recipes,
     }
-    made_from = [
-        _texts(containers),
-        canonical(origin),
-        spack.version,
-        spack.commit,
-    ]
+    made_from = [_texts(containers), canonical(origin), spack.version, spack.commit]
     return Context(folder, "spack", arguments, "\0".join(made_from))
 
 
@@ -121,20 +120,10 @@ def _texts(containers: Path) -> str:
 
 def _copy_spack(spack: Spack, destination: Path) -> None:
     """Spack as it is used natively, without what it compiled of itself."""
-    without = shutil.ignore_patterns("__pycache__", "*.pyc")
     checkout = spack.program.parents[1]
     for part in SPACK_PARTS:
         if (checkout / part).is_dir():
-            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=without)
+            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=_COMPILED)
     if spack.packages:
         builtin = destination / _PACKAGES.relative_to("/spack")
-        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=without)
-
-
-def _copy_toolchain(toolchain: Toolchain, destination: Path) -> None:
-    """The toolchain's own files, and the recipes within: this is what the image shows of them."""
-    destination.mkdir()
-    for path in toolchain.files:
-        shutil.copy(path, destination / path.name)
-    without = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(toolchain.recipes, destination / "recipes", ignore=without)
+        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_COMPILED)

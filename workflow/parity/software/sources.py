@@ -14,15 +14,8 @@ from parity.software.toolchain import Toolchain, specs_of
 
 
 def fetch_sources(spack: Spack, environment: Path, log: Path) -> None:
-    """Fetch all sources that are not installed yet; raises UserError.
-
-    Args:
-        environment: folder of the Spack environment that is installed.
-    """
-    try:
-        spack.run("--env-dir", environment, "fetch", "--missing", log=log)
-    except UserError as error:
-        raise _unfetchable(error, environment / "spack.lock", log) from None
+    """Fetch all sources of a Spack environment that are not installed yet; raises UserError."""
+    _fetch(spack, environment, log, "fetch", "--missing")
 
 
 def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
@@ -33,28 +26,26 @@ def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: P
     """
     part = destination.with_name(f".{destination.name}.part")
     remove(part)
-    with tempfile.TemporaryDirectory() as name:
-        environment = Path(name) / "environment"
-        environment.mkdir()
+    with tempfile.TemporaryDirectory() as environment:
         for path in (toolchain.manifest, toolchain.lock):
-            shutil.copy(path, environment / path.name)
-        words = ("mirror", "create", "--all", "--directory", part)
-        try:
-            spack.run("--env-dir", environment, *words, log=log)
-        except UserError as error:
-            raise _unfetchable(error, toolchain.lock, log) from None
+            shutil.copy(path, environment)
+        _fetch(spack, Path(environment), log, "mirror", "create", "--all", "--directory", part)
     publish(part, destination)
 
 
-def _unfetchable(error: UserError, lock: Path, log: Path) -> UserError:
-    names = sorted({package.name for package in specs_of(lock) if package.root})
-    return UserError(
-        f"a source cannot be fetched: {unfetched(error.what)}",
-        where=f"config/config.yaml: spack.sources; {log}",
-        allowed="empty (the network), or the folder or address of a Spack source mirror",
-        action="where there is a network, `spack mirror create --directory <folder>"
-        f" {' '.join(names)}`, and name that folder",
-    )
+def _fetch(spack: Spack, environment: Path, log: Path, *words: str | Path) -> None:
+    try:
+        spack.run("--env-dir", environment, *words, log=log)
+    except UserError as error:
+        packages = specs_of(environment / "spack.lock")
+        names = sorted({package.name for package in packages if package.root})
+        raise UserError(
+            f"a source cannot be fetched: {unfetched(error.what)}",
+            where=f"config/config.yaml: spack.sources; {log}",
+            allowed="empty (the network), or the folder or address of a Spack source mirror",
+            action="where there is a network, `spack mirror create --directory <folder>"
+            f" {' '.join(names)}`, and name that folder",
+        ) from None
 
 
 def unfetched(said: str) -> str:

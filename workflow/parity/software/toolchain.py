@@ -17,7 +17,7 @@ from parity.core.errors import UserError
 from parity.core.files import files_below, read_json
 from parity.core.settings import load_checked, load_yaml
 from parity.core.spack_paths import PREFIX
-from parity.software.debian_packages import check_installed, installed_versions
+from parity.software.debian_packages import installed_versions
 from parity.software.environment import (
     DebianPackages,
     ToolchainEntry,
@@ -289,9 +289,15 @@ def installed_packages(toolchain: Toolchain) -> DebianPackages:
         UserError: some are not installed.
     """
     wanted = debian_packages(toolchain)
-    action = install_command(toolchain)
-    check_installed([*wanted.build, *wanted.run], f"{toolchain.source}: Debian packages", action)
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
+    there = {each.partition("=")[0] for each in (*build, *run)}
+    if absent := " ".join(sorted({*wanted.build, *wanted.run} - there)):
+        raise UserError(
+            f"Debian packages that are not installed: {absent}",
+            where=f"{toolchain.source}: Debian packages",
+            action=f"{install_command(toolchain)}, or"
+            f" sudo apt-get install --no-install-recommends {absent}",
+        )
     return DebianPackages(build=build, run=run)
 
 
