@@ -10,6 +10,7 @@ from toolchains import composed_toolchain, site_toolchain
 from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
+from parity.software.environment import compilers_of
 from parity.software.spack import SpackSite, find_spack, spack_site
 from parity.software.toolchain import (
     Toolchain,
@@ -17,7 +18,6 @@ from parity.software.toolchain import (
     check_lock,
     check_prefix,
     choose_toolchain,
-    compilers_of,
     installed_packages,
     packages_now,
     packages_of,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.documents import (
+    RESTORE,
     Content,
     Document,
     Format,
@@ -218,7 +219,7 @@ def _refuse_loose_ends(plan: Plan, where: str) -> None:
             raise UserError(
                 f"{case} in {arm} is not among the plan's cases and arms",
                 where=f"{where}: {key}",
-                action="restore the file, or let the workflow make it anew",
+                action=RESTORE,
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import Content, Document, Format
+from parity.core.documents import Content, Document, Format, said_from_2_on
 
 NOISE_AUDIT = "harness.json"
 NOISE_AUDIT_VERSION = 2
@@ -105,6 +105,6 @@ _FORMAT = Format(
     NoiseAudit,
     NOISE_AUDIT_VERSION,
     {1: _with_ratios},
-    shape=lambda content: content.get("version", 1),
+    shape=said_from_2_on,
     file=NOISE_AUDIT,
 )

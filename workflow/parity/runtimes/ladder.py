@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.availability import Presence
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import answer_of, is_installed
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
 from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
@@ -119,10 +119,6 @@ class Step(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return [*_words(self.mechanisms, launch), *inner]
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
-        return str(destination)
 
     def cleanup(self, launch: Launch) -> None:
         """End what is left in the run's control groups, and remove them."""

@@ -51,9 +51,5 @@ class Namespaces(Arm):
         enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
         return [*UNSHARE, *enter, *map(str, launch.binds), "--", *inner]
 
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        """Nothing but the unpacked image itself."""
-        return str(rootfs)
-
 
 ARMS = (Namespaces(),)

@@ -15,7 +15,7 @@ from pathlib import Path
 from parity.core.documents import canonical
 from parity.core.files import files_below
 from parity.software.spack import Spack, write_scope
-from parity.software.toolchain import Toolchain, installed_packages, read_origin
+from parity.software.toolchain import LOCKED, Toolchain, installed_packages, read_origin
 
 # The parts of Spack that it runs from; the others are its history, tests and caches. Its
 # packages are part of it before 1.0 only.
@@ -91,8 +91,8 @@ def spack_context(
     home = spack.site.prefix / toolchain.name
     # The toolchain's own files, and the recipes within: this is what the image shows of them.
     shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_COMPILED)
-    for path in toolchain.files:
-        shutil.copy(path, folder / "toolchain")
+    for name in LOCKED:
+        shutil.copy(toolchain.folder / name, folder / "toolchain")
     shutil.copytree(sources, folder / "sources", symlinks=True)
     site = replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None

@@ -15,7 +15,14 @@ from typing import Any
 
 import msgspec
 
-from parity.core.documents import Document, Format, read_document, write_document
+from parity.core.documents import (
+    RESTORE,
+    Document,
+    Format,
+    read_document,
+    said_from_2_on,
+    write_document,
+)
 from parity.core.errors import UserError
 
 TAG = "parity"
@@ -70,13 +77,8 @@ def write_record(record: ImageRecord, path: Path | str) -> None:
     write_document(Path(path), record)
 
 
-# 1, which said no version, was the records alone.
-_FORMAT = Format(
-    Images,
-    IMAGES_VERSION,
-    {1: lambda content: {"formats": content}},
-    lambda content: content.get("version", 1),
-)
+# The first was the records alone.
+_FORMAT = Format(Images, IMAGES_VERSION, {1: lambda content: {"formats": content}}, said_from_2_on)
 
 
 def read_images(path: Path | str) -> dict[str, ImageRecord]:
@@ -91,7 +93,7 @@ def read_images(path: Path | str) -> dict[str, ImageRecord]:
             raise UserError(
                 f"these are no records of images: the record of {name} is another one",
                 where=str(path),
-                action="restore the file, or let the workflow make it anew",
+                action=RESTORE,
             )
     return formats
 

@@ -11,10 +11,10 @@ import msgspec
 
 from parity.core import digests
 from parity.core.commands import answer_of, output_of
-from parity.core.documents import Document, Format, unchanged, write_document
+from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, parse_audit
-from parity.software.environment import read_builds
+from parity.software.environment import compilers_of, read_builds
 from parity.software.sources import fetch_sources
 from parity.software.spack import Spack
 from parity.software.toolchain import (
@@ -23,7 +23,6 @@ from parity.software.toolchain import (
     check_compilers,
     check_lock,
     check_only_grown,
-    compilers_of,
     packages_of,
     specs_of,
     write_origin,
@@ -74,10 +73,7 @@ class NativeBuild(Document, frozen=True):
         return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
 
 
-# 1 said no version.
-read_native = Format(
-    NativeBuild, NATIVE_VERSION, {1: unchanged}, lambda content: content.get("version", 1)
-).read
+read_native = Format(NativeBuild, NATIVE_VERSION, {1: unchanged}, said_from_2_on).read
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
@@ -89,11 +85,9 @@ def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> N
     Raises:
         UserError: a compiler is missing, or Spack finds no solution.
     """
-    workplace = _workplace(spack, toolchain)
-    if toolchain.entry is None:
-        manifest = toolchain.manifest.read_text(encoding="utf-8")
+    manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
-    _keep(spack, toolchain, workplace)
+    _keep(spack, toolchain, _workplace(spack, toolchain))
 
 
 def build_native(
@@ -117,12 +111,12 @@ def build_native(
         check_lock(toolchain)
         for path in (toolchain.manifest, toolchain.lock):
             shutil.copyfile(path, workplace / path.name)
-    if toolchain.entry is not None:
-        if not toolchain.lock.exists():
-            _concretize(spack, toolchain, manifest, log, "--force")
-        elif not _is_kept(toolchain, manifest):
+        manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
+        if not _is_kept(toolchain, manifest):
             check_only_grown(toolchain, spack.release)
             _concretize(spack, toolchain, manifest, log)
+    else:
+        _concretize(spack, toolchain, manifest, log, "--force")
     check_compilers(compilers_of(workplace / "spack.yaml"), toolchain)
     lock = workplace / "spack.lock"
     decided = packages_of(lock)
@@ -140,7 +134,7 @@ def build_native(
             where=str(toolchain.lock),
             action="snakemake lock with this Spack",
         )
-    if toolchain.entry is not None and not _is_kept(toolchain, manifest):
+    if not _is_kept(toolchain, manifest):
         _keep(spack, toolchain, workplace)
     write_document(destination, _record(spack, toolchain, workplace.parent / "view", seconds))
 

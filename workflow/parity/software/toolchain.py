@@ -12,16 +12,22 @@ from typing import Any
 import msgspec
 
 from parity.core import digests
-from parity.core.documents import Document, Format, as_document, unchanged, write_document
+from parity.core.documents import (
+    Document,
+    Format,
+    as_document,
+    said_from_2_on,
+    unchanged,
+    write_document,
+)
 from parity.core.errors import UserError
 from parity.core.files import files_below, read_json
-from parity.core.settings import load_checked, load_yaml
+from parity.core.settings import load_checked
 from parity.core.spack_paths import PREFIX
 from parity.software.debian_packages import installed_versions
 from parity.software.environment import (
     DebianPackages,
     ToolchainEntry,
-    compilers_in,
     compose,
     read_builds,
 )
@@ -83,11 +89,6 @@ class Toolchain:
         """A site's list of the Debian packages that building and running take."""
         return self.folder / "debian.yaml"
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """What Spack is given, what it decided, and what from."""
-        return tuple(self.folder / name for name in LOCKED)
-
 
 class LockOrigin(Document, frozen=True):
     """What a lock was made from: `lock.json`, beside it."""
@@ -99,10 +100,7 @@ class LockOrigin(Document, frozen=True):
     lock: str = msgspec.field(name="spack.lock")
 
 
-# 1 said no version.
-read_origin = Format(
-    LockOrigin, ORIGIN_VERSION, {1: unchanged}, lambda content: content.get("version", 1)
-).read
+read_origin = Format(LockOrigin, ORIGIN_VERSION, {1: unchanged}, said_from_2_on).read
 
 
 def choose_toolchain(
@@ -246,11 +244,6 @@ def _recipes_digest(folder: Path) -> str:
     for path in files_below(folder):
         state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
     return f"sha256:{state.hexdigest()}"
-
-
-def compilers_of(manifest: Path) -> dict[str, str]:
-    """Paths of the compilers of a spack.yaml by language."""
-    return compilers_in(load_yaml(manifest)["spack"])
 
 
 def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
