@@ -40,7 +40,7 @@ def spack(tmp_path: Path) -> Spack:
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
     site = spack_site(section | {"prefix": str(tmp_path / "prefix")}, jobs=2)
     home = tmp_path / "prefix/debian12"
-    return Spack(program, "0.22.1", "", home / "scope", home / "tree", None, site)
+    return Spack(program, "0.22.1", "", home, None, site)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from parity.core import digests
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, output_of
+from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
 from parity.software import build, debian_packages, install
@@ -23,8 +24,6 @@ from parity.software.images import (
     line_of,
     made_or_reason,
     manifest_digest,
-    read_record,
-    write_record,
 )
 
 
@@ -147,8 +146,8 @@ def test_record_has_the_columns_of_the_images_table():
 
 def test_records_survive_being_written(tmp_path):
     record = ImageRecord("sif", "sha256:1", "oci", "sha256:2", 5, 0.25, "tool 1", "", "/x", "r")
-    write_record(record, tmp_path / "sif.json")
-    assert read_record(tmp_path / "sif.json") == record
+    write_document(tmp_path / "sif.json", record)
+    assert read_document(tmp_path / "sif.json", ImageRecord) == record
     assert [file.name for file in tmp_path.iterdir()] == ["sif.json"]
 
 
@@ -343,8 +342,8 @@ def test_a_registry_s_base_is_a_line_without_size():
 
 
 def test_what_could_not_be_made_is_tried_again(tmp_path):
-    write_record(ImageRecord("sif", reason="not installed"), tmp_path / "sif.json")
-    write_record(ImageRecord("oci", digest="sha256:1"), tmp_path / "oci.json")
+    write_document(tmp_path / "sif.json", ImageRecord("sif", reason="not installed"))
+    write_document(tmp_path / "oci.json", ImageRecord("oci", digest="sha256:1"))
     (tmp_path / "images.json").write_text("{}")
     assert forget_failures(tmp_path) == ["sif"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]

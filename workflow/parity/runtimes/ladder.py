@@ -17,10 +17,11 @@ import platform
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from parity.core.availability import Presence
 from parity.core.commands import answer_of, is_installed
@@ -49,24 +50,28 @@ shift
 exec "$@" 9< "$filter"
 """
 
-# The mechanisms in the order in which they are added, with the namespace that each makes.
+
+class Mechanism(NamedTuple):
+    """One mechanism: the namespace that it makes, bubblewrap's words for it, Debian packages."""
+
+    namespace: str = ""
+    words: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+# In the order in which they are added. A network namespace's loopback, over which mpirun
+# finds its ranks, bubblewrap brings up.
 MECHANISMS = {
-    "cgroup": "",
-    "mount": "mnt",
-    "pid": "pid",
-    "ipc": "ipc",
-    "user": "user",
-    "net": "net",
-    "seccomp": "",
-    "squashfs": "",
-}
-_BUBBLEWRAP = {
-    # A network namespace's loopback, over which mpirun finds its ranks, bubblewrap brings up.
-    "pid": ("--unshare-pid", "--proc", "/proc"),
-    "ipc": ("--unshare-ipc",),
-    "user": ("--unshare-user",),
-    "net": ("--unshare-net",),
-    "seccomp": ("--seccomp", "9"),
+    "cgroup": Mechanism(),
+    "mount": Mechanism("mnt", packages=("bubblewrap",)),
+    "pid": Mechanism("pid", ("--unshare-pid", "--proc", "/proc")),
+    "ipc": Mechanism("ipc", ("--unshare-ipc",)),
+    "user": Mechanism("user", ("--unshare-user",)),
+    "net": Mechanism("net", ("--unshare-net",)),
+    "seccomp": Mechanism(
+        "", ("--seccomp", "9"), ("golang-github-containers-common", "libseccomp2")
+    ),
+    "squashfs": Mechanism(packages=("squashfs-tools", "squashfuse", "umoci", "util-linux")),
 }
 
 
@@ -90,16 +95,11 @@ class Step(Arm):
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(MECHANISMS[each] for each in self.mechanisms if MECHANISMS[each])
+        return tuple(filter(None, (MECHANISMS[each].namespace for each in self.mechanisms)))
 
     @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        wanted = {
-            "mount": ("bubblewrap",),
-            "seccomp": ("golang-github-containers-common", "libseccomp2"),
-            "squashfs": ("squashfs-tools", "squashfuse", "umoci", "util-linux"),
-        }
-        return tuple(name for each in self.mechanisms for name in wanted.get(each, ()))
+        return tuple(name for each in self.mechanisms for name in MECHANISMS[each].packages)
 
     def probe(self) -> Presence:
         if missing := _missing(self.mechanisms):
@@ -159,7 +159,7 @@ def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
         words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
     if "mount" in mechanisms:
         words += ["bwrap", *root]
-    return words + [word for each in mechanisms for word in _BUBBLEWRAP.get(each, ())]
+    return words + [word for each in mechanisms for word in MECHANISMS[each].words]
 
 
 def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
@@ -190,11 +190,10 @@ def _remove(group: Path) -> None:
         time.sleep(0.01)
 
 
-def _step(last: int) -> Step:
-    mechanisms = tuple(MECHANISMS)[: last + 1]
-    name = mechanisms[-1]
-    image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
-    return Step(f"ladder-{name}", f"+{name}", mechanisms, *image)
+def _steps() -> Iterator[Step]:
+    for last, name in enumerate(MECHANISMS, start=1):
+        image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
+        yield Step(f"ladder-{name}", f"+{name}", tuple(MECHANISMS)[:last], *image)
 
 
-ARMS = tuple(_step(last) for last in range(len(MECHANISMS)))
+ARMS = tuple(_steps())

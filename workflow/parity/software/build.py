@@ -129,12 +129,6 @@ def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
 def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
     """Build the image and leave it as an OCI image layout, tagged `parity`.
 
-    Args:
-        base: the base's record.
-        context: what is built.
-        destination: directory of the layout.
-        log: file for the output of the programs that build.
-
     Raises:
         UserError: a program that is here failed, or the image is not on that base.
     """

@@ -52,12 +52,7 @@ def recipe_of(context: Context, base_digest: str) -> str:
 
 
 def system_context(containers: Path, packages: Sequence[str]) -> Context:
-    """The image of Debian's packages.
-
-    Args:
-        containers: folder of the Dockerfile.
-        packages: Debian packages, `name=version`.
-    """
+    """The image of Debian's packages (`name=version`), from the folder of the Dockerfile."""
     return Context(containers, "system", {"PACKAGES": " ".join(packages)}, _texts(containers))
 
 
@@ -72,9 +67,6 @@ def spack_context(
     """The image that has, on top, what Spack builds from the toolchain's lock.
 
     Args:
-        containers: folder of the Dockerfile.
-        packages: Debian packages of the benchmarks, `name=version`.
-        spack: the Spack that builds natively, too.
         sources: source mirror that has all sources of the lock.
         folder: an empty folder that becomes the context.
 
@@ -88,7 +80,6 @@ def spack_context(
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
     _copy_spack(spack, folder / "spack")
-    home = spack.site.prefix / toolchain.name
     # The toolchain's own files, and the recipes within: this is what the image shows of them.
     shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_COMPILED)
     for name in LOCKED:
@@ -96,7 +87,7 @@ def spack_context(
     shutil.copytree(sources, folder / "sources", symlinks=True)
     site = replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
-    write_scope(site, home, home / "recipes", packages_there, folder / "scope")
+    write_scope(site, spack.home, spack.home / "recipes", packages_there, folder / "scope")
     origin = read_origin(toolchain.origin)
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),

@@ -67,16 +67,6 @@ class Images(Document, frozen=True):
     formats: dict[str, ImageRecord]
 
 
-def read_record(path: Path | str) -> ImageRecord:
-    """The record of one format; raises UserError."""
-    return read_document(Path(path), ImageRecord)
-
-
-def write_record(record: ImageRecord, path: Path | str) -> None:
-    """Write a record as JSON, whole or not at all."""
-    write_document(Path(path), record)
-
-
 # The first was the records alone.
 _FORMAT = Format(Images, IMAGES_VERSION, {1: lambda content: {"formats": content}}, said_from_2_on)
 
@@ -158,7 +148,7 @@ def forget_failures(folder: Path) -> list[str]:
     """Remove the records of what could not be made, so that it is tried again; their formats."""
     again = []
     for path in sorted(folder.glob("*.json")):
-        if path.stem != "images" and read_record(path).reason:
+        if path.stem != "images" and read_document(path, ImageRecord).reason:
             path.unlink()
             again.append(path.stem)
     return again

@@ -58,9 +58,7 @@ def wanted_packages(
 ) -> dict[str, tuple[str, ...]]:
     """The Debian packages of everything that may be used, by what wants them.
 
-    Args:
-        toolchain: one whose compilers are wanted as well, as config/config.yaml names it.
-        system: the file that has its entry.
+    Those of a toolchain only if it is named, as config/config.yaml does.
 
     Raises:
         UserError: there is no such toolchain, or it does not say what it takes.

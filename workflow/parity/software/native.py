@@ -87,7 +87,7 @@ def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> N
     """
     manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
-    _keep(spack, toolchain, _workplace(spack, toolchain))
+    _keep(spack, toolchain)
 
 
 def build_native(
@@ -106,7 +106,7 @@ def build_native(
         UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
             source cannot be fetched, or a build fails.
     """
-    workplace = _workplace(spack, toolchain)
+    workplace = _workplace(spack)
     if toolchain.entry is None or toolchain.lock.exists():
         check_lock(toolchain)
         for path in (toolchain.manifest, toolchain.lock):
@@ -121,7 +121,7 @@ def build_native(
     lock = workplace / "spack.lock"
     decided = packages_of(lock)
     # Asked for sources of nothing, Spack fails.
-    if not_installed(spack.tree, lock):
+    if not_installed(spack.home / "tree", lock):
         fetch_sources(spack, workplace, log)
     destination.unlink(missing_ok=True)
     start = time.monotonic()
@@ -135,13 +135,13 @@ def build_native(
             action="snakemake lock with this Spack",
         )
     if not _is_kept(toolchain, manifest):
-        _keep(spack, toolchain, workplace)
-    write_document(destination, _record(spack, toolchain, workplace.parent / "view", seconds))
+        _keep(spack, toolchain)
+    write_document(destination, _record(spack, toolchain, spack.home / "view", seconds))
 
 
 def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
     """Have Spack decide in its own folder."""
-    workplace = _workplace(spack, toolchain)
+    workplace = _workplace(spack)
     composed = workplace / "spack.yaml"
     composed.write_text(manifest, encoding="utf-8")
     if toolchain.entry is not None and not read_builds(composed):
@@ -159,17 +159,17 @@ def _is_kept(toolchain: Toolchain, manifest: str) -> bool:
     return toolchain.lock.exists() and toolchain.manifest.read_text(encoding="utf-8") == manifest
 
 
-def _keep(spack: Spack, toolchain: Toolchain, workplace: Path) -> None:
+def _keep(spack: Spack, toolchain: Toolchain) -> None:
     """Keep the environment and its lock with the results, or in the site's own folder."""
     toolchain.folder.mkdir(parents=True, exist_ok=True)
     for path in (toolchain.manifest, toolchain.lock):
-        shutil.copyfile(workplace / path.name, path)
+        shutil.copyfile(_workplace(spack) / path.name, path)
     write_origin(toolchain, spack.version)
 
 
-def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
+def _workplace(spack: Spack) -> Path:
     """The folder that Spack works in, outside of the clone; the view is beside it."""
-    folder = spack.site.prefix / toolchain.name / "environment"
+    folder = spack.home / "environment"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -12,8 +12,6 @@ from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.software.toolchain import Toolchain
 
-# The oldest and the newest Spack that the recipes and locks were tried with.
-TRIED = ("0.22.1", "0.23.0.dev0")
 # Where a checkout of Spack says its version, and one of its packages has them.
 _VERSION_FILE = "lib/spack/spack/__init__.py"
 _BUILTIN = "repos/spack_repo/builtin"
@@ -82,16 +80,14 @@ class Spack:
         program: absolute path of bin/spack.
         version: what it says of itself.
         commit: commit of its checkout; empty if it is none.
-        scope: folder of the configuration that it is given in every call.
-        tree: folder of the toolchain's installations.
+        home: the toolchain's folder under the prefix.
         packages: its own packages from 1.0 on; None where they are part of its checkout.
     """
 
     program: Path
     version: str
     commit: str
-    scope: Path
-    tree: Path
+    home: Path
     packages: Path | None
     site: SpackSite
 
@@ -102,7 +98,7 @@ class Spack:
 
     def run(self, *words: str | Path, log: Path | None = None) -> str:
         """Run it to its end and return its standard output; raises UserError."""
-        argv = [self.program, "--config-scope", self.scope, *words]
+        argv = [self.program, "--config-scope", self.home / "scope", *words]
         return output_of(argv, environment=_environment(self.site), log=log)
 
 
@@ -135,8 +131,7 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
         program=program,
         version=version,
         commit=commit if (folder / ".git").exists() else "",
-        scope=home / "scope",
-        tree=home / "tree",
+        home=home,
         packages=packages,
         site=site,
     )
@@ -204,7 +199,6 @@ def write_scope(
         home: the toolchain's folder under the prefix.
         recipes: absolute path of our own recipes, where Spack runs; they go before Spack's.
         packages: Spack's own, from 1.0 on, when repositories have names.
-        scope: folder of the scope.
     """
     scope.mkdir(exist_ok=True)
     documents: dict[str, object] = {

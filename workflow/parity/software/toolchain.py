@@ -114,9 +114,7 @@ def choose_toolchain(
     """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
 
     Args:
-        entries: `toolchains` of the system's file.
-        where: that file.
-        recipes: our own.
+        entries: `toolchains` of the system's file, which is `where`.
         needed: whether it is refused if it is not there; else it has its name and no more.
 
     Raises:
@@ -149,11 +147,8 @@ def _unknown(what: str, entries: Mapping[str, Any], where: str) -> UserError:
 def check_prefix(section: Mapping[str, str]) -> None:
     """Refuse to measure what would be installed where no benchmark looks for it.
 
-    Args:
-        section: the key `spack` of config/config.yaml.
-
     Raises:
-        UserError: its prefix is another one.
+        UserError: the prefix of config/config.yaml's key `spack` is another one.
     """
     if Path(section["prefix"]).expanduser() != PREFIX:
         raise UserError(
