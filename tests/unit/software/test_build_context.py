@@ -12,11 +12,10 @@ from toolchains import site_toolchain
 from parity.core import digests
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
-from parity.software import sources
 from parity.software.build import BUILDERS, build_command, in_store
 from parity.software.build_context import Context, recipe_of, spack_context, system_context
 from parity.software.native import programs_of
-from parity.software.spack import Spack, find_spack, spack_site
+from parity.software.spack import Spack, find_spack, gather_sources, spack_site, unfetched
 from parity.software.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
@@ -218,7 +217,7 @@ def test_a_failed_gathering_leaves_the_older_mirror(
 
     monkeypatch.setattr(Spack, "run", run)
     with pytest.raises(UserError, match=r"cannot be fetched: hpcc@1\.5\.0\n") as caught:
-        sources.gather_sources(spack, toolchain, mirror, tmp_path / "log")
+        gather_sources(spack, toolchain, mirror, tmp_path / "log")
     said = str(caught.value)
     assert "spack.sources" in said and "spack mirror create" in said and "hpcc netpipe" in said
     assert (mirror / "a-1.tar.gz").exists()
@@ -241,7 +240,7 @@ def test_a_failed_gathering_leaves_the_older_mirror(
     ],
 )
 def test_what_spack_says_of_sources_in_one_line(said: str, what: str) -> None:
-    assert sources.unfetched(said) == what
+    assert unfetched(said) == what
 
 
 def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) -> None:
@@ -266,6 +265,6 @@ def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path) -> None:
     named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
     toolchain = site_toolchain(tmp_path / "spack")
     spack = find_spack(spack_site(section | named, jobs=1), toolchain, tmp_path / "log")
-    sources.gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
+    gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
     names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
     assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

@@ -15,8 +15,7 @@ from parity.core.documents import Document, Format, said_from_2_on, unchanged, w
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, parse_audit
 from parity.software.environment import compilers_of, read_builds
-from parity.software.sources import fetch_sources
-from parity.software.spack import Spack
+from parity.software.spack import Spack, fetch_sources
 from parity.software.toolchain import (
     BuiltPackage,
     Toolchain,
