@@ -18,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from parity.benchmarks import benchmarks
@@ -44,6 +45,7 @@ PAPER_PACKAGES = (
 TEST_PACKAGES = ("binutils", "chromium-headless-shell")
 IMAGES = Path("results/images")
 SYSTEM = Path("config/systems/machine.yaml")
+_say = partial(print, flush=True)
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
@@ -81,10 +83,6 @@ def missing_packages(
     """The packages that are not installed, by what wants them; complete ones are left out."""
     lacking = {what: sorted(set(names).difference(installed)) for what, names in wanted.items()}
     return {what: names for what, names in lacking.items() if names}
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 def _names(missing: Mapping[str, Iterable[str]]) -> list[str]:

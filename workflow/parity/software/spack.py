@@ -27,14 +27,11 @@ class SpackSite:
     Attributes:
         repository: address of its git repository, or a folder that holds a checkout.
         release: tag that is cloned; of no effect where `repository` is a folder.
-        packages: the same for its packages, which are a repository apart from Spack 1.0 on.
-        packages_release: tag of that one.
+        packages, packages_release: the same of its packages, from Spack 1.0 on.
         python: Python that runs Spack; empty for the first on PATH. Where the network
             does not let Spack fetch its solver, one that has clingo installed.
-        sources: folder or address of a Spack source mirror that is asked first; empty for
-            none.
-        prefix: folder of all installations. Binaries carry it in their run paths, so the
-            same prefix is needed for the same bytes.
+        sources: folder or address of a source mirror that is asked first; empty for none.
+        prefix: folder of all installations; the binaries carry it.
         jobs: how many compilers run at a time.
     """
 

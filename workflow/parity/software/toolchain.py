@@ -120,28 +120,26 @@ def choose_toolchain(
     Raises:
         UserError: there is none of that name.
     """
+    absent = ""
     if "/" in named:
         folder = Path(named).expanduser()
-        if needed and not (folder / "spack.yaml").exists():
-            raise _unknown(f"{folder}/spack.yaml is not there", entries, where)
-        return Toolchain(folder, folder.parent / "repo")
-    if needed and named not in entries:
-        raise _unknown(f"{named} is not in {where}", entries, where)
-    entry = (
-        as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
-        if named in entries
-        else None
-    )
-    return Toolchain(COMPOSED / named, recipes, entry)
-
-
-def _unknown(what: str, entries: Mapping[str, Any], where: str) -> UserError:
-    return UserError(
-        f"unknown toolchain: {what}",
-        where="config/config.yaml: spack.toolchain",
-        allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
-        " that holds a spack.yaml",
-    )
+        if not (folder / "spack.yaml").exists():
+            absent = f"{folder}/spack.yaml is not there"
+        toolchain = Toolchain(folder, folder.parent / "repo")
+    elif named in entries:
+        entry = as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
+        toolchain = Toolchain(COMPOSED / named, recipes, entry)
+    else:
+        absent = f"{named} is not in {where}"
+        toolchain = Toolchain(COMPOSED / named, recipes)
+    if needed and absent:
+        raise UserError(
+            f"unknown toolchain: {absent}",
+            where="config/config.yaml: spack.toolchain",
+            allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
+            " that holds a spack.yaml",
+        )
+    return toolchain
 
 
 def check_prefix(section: Mapping[str, str]) -> None:
