@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parity.analysis.estimate import estimate
+from parity.analysis.decision import decide
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
@@ -96,14 +96,10 @@ def _mean_log(seconds: Sequence[float]) -> float:
 def _ratio(log_ratios: Sequence[float]) -> TimeRatio:
     if len(log_ratios) < 2:
         raise UserError("fewer than two pairs are good: an interval needs more of them")
-    logs = estimate(log_ratios)
-    (low95, high95), (low90, high90) = logs.interval95, logs.interval90
+    decision = decide(log_ratios, None)
+    (low95, high95), (low90, high90) = decision.interval95, decision.interval90
     return TimeRatio(
-        ratio=math.exp(logs.mean),
-        low95=math.exp(low95),
-        high95=math.exp(high95),
-        low90=math.exp(low90),
-        high90=math.exp(high90),
+        ratio=decision.estimate, low95=low95, high95=high95, low90=low90, high90=high90
     )
 
 
