@@ -1,9 +1,8 @@
-"""Order and trend: whether effects grow with a factor, and whether rankings agree."""
+"""Trend: whether effects grow with a factor, and how fast."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,37 +13,11 @@ from parity.analysis.statistics import checks
 RISING, FALLING = "rising", "falling"
 
 
-@dataclass(frozen=True)
-class PageTrend:
-    """Page's test of an order fixed in advance.
+def page_trend(frame: pd.DataFrame, expect: str = RISING) -> float:
+    """One-sided p of an order fixed in advance: small if values rise, or fall, within blocks.
 
-    Attributes:
-        statistic: L, the sum over levels of predicted rank times rank sum.
-        p: one-sided; small if the values follow the predicted order.
-        method: exact or asymptotic.
-        blocks, levels: the size of the table; only blocks that hold every level count.
-    """
-
-    statistic: float
-    p: float
-    method: str
-    blocks: int
-    levels: int
-
-
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Kendall's tau of two rankings and its two-sided p."""
-
-    tau: float
-    p: float
-    items: int
-
-
-def page_trend(frame: pd.DataFrame, expect: str = RISING) -> PageTrend:
-    """Whether values rise (or fall) over ordered levels within blocks (Page, JASA 1963).
-
-    By scipy: exact for small tables without ties, else by the normal approximation.
+    Page's test (JASA 1963), by scipy: exact for small tables without ties, else by the normal
+    approximation.
 
     Args:
         frame: columns block, level, value; levels are numbers and give the order. At most
@@ -62,24 +35,8 @@ def page_trend(frame: pd.DataFrame, expect: str = RISING) -> PageTrend:
     if levels < 3 or blocks < 2:
         raise ValueError(f"a trend needs 3 levels in 2 blocks, not {levels} in {blocks}")
     predicted = np.arange(1, levels + 1)
-    found = stats.page_trend_test(
-        table, predicted_ranks=predicted if expect == RISING else predicted[::-1]
-    )
-    return PageTrend(float(found.statistic), float(found.pvalue), found.method, blocks, levels)
-
-
-def rank_correlation(ours: Iterable[float], published: Iterable[float]) -> RankCorrelation:
-    """Kendall's tau-b between two rankings of the same items (Kendall, Biometrika 1938).
-
-    Args:
-        ours, published: one number per item in the same order, at least 3 items; only
-            their order counts. Neither may give all items one rank.
-    """
-    rows = checks.paired(ours, published, 3)
-    if (np.ptp(rows, axis=1) == 0).any():
-        raise ValueError("a ranking that puts all items level has no order")
-    found = stats.kendalltau(rows[0], rows[1])
-    return RankCorrelation(float(found.statistic), float(found.pvalue), rows.shape[1])
+    ranks = predicted if expect == RISING else predicted[::-1]
+    return float(stats.page_trend_test(table, predicted_ranks=ranks).pvalue)
 
 
 def slopes_per_doubling(frame: pd.DataFrame) -> pd.Series:

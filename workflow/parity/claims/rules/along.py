@@ -91,7 +91,7 @@ def _look_at_trend(one: Series, expect: str) -> Finding:
     if blocks < 2:
         return too_few(one, blocks, f"too few blocks that hold every level: {blocks} of 2")
     opposite = FALLING if expect == RISING else RISING
-    p, against = (page_trend(frame, order).p for order in (expect, opposite))
+    p, against = (page_trend(frame, order) for order in (expect, opposite))
     has_slope = min(one.levels) > 0
     finding = about(
         one,
@@ -117,7 +117,7 @@ def _pair_trend(one: Series) -> Decision:
     blocks = frame["block"].nunique()
     if blocks < 2:
         return WITHOUT_CONTROL
-    p = 2 * min(page_trend(frame, order).p for order in (RISING, FALLING))
+    p = 2 * min(page_trend(frame, order) for order in (RISING, FALLING))
     return Decision(blocks, outcome=DIFFERENT if p < ALPHA else INCONCLUSIVE)
 
 
