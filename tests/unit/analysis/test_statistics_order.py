@@ -11,11 +11,7 @@ from parity.analysis.statistics import factorial, multiplicity, trend
 
 
 def _blocks(rows: list[list[float]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"block": f"b{index}", "level": 2**position, "value": value}
-        for index, row in enumerate(rows)
-        for position, value in enumerate(row)
-    )
+    return pd.DataFrame(rows, columns=[2**position for position in range(len(rows[0]))])
 
 
 # Critical values of L for three levels at 5 % in the table of Page (1963).
@@ -43,13 +39,13 @@ def test_page_by_enumeration() -> None:
 
 
 def test_page_counts_whole_blocks_only() -> None:
-    frame = _blocks([[1, 2, 3]] * 4).drop(index=[0])
-    assert trend.page_trend(frame) == trend.page_trend(_blocks([[1, 2, 3]] * 3))
+    table = _blocks([[math.nan, 2, 3], *[[1, 2, 3]] * 3])
+    assert trend.page_trend(table) == trend.page_trend(_blocks([[1, 2, 3]] * 3))
 
 
 def test_slopes_per_doubling_of_each_block() -> None:
-    frame = _blocks([[0.0, 0.1, 0.2], [1.0, 1.0, 1.0]]).rename(columns={"value": "log"})
-    assert list(trend.slopes_per_doubling(frame)) == pytest.approx([0.1, 0.0])
+    table = _blocks([[0.0, 0.1, 0.2], [1.0, 1.0, 1.0]])
+    assert list(trend.slopes_per_doubling(table)) == pytest.approx([0.1, 0.0])
 
 
 def test_two_by_two_by_hand() -> None:
@@ -86,9 +82,7 @@ def test_holm_of_a_worked_example() -> None:
         lambda: trend.page_trend(_blocks([[1, 2], [1, 2]])),
         lambda: trend.page_trend(_blocks([[1, 2, math.nan]] * 3)),
         lambda: trend.page_trend(_blocks([[1, 2, 3]] * 3), "up"),
-        lambda: trend.slopes_per_doubling(
-            pd.DataFrame({"block": ["x"], "level": [2], "log": [0.0]})
-        ),
+        lambda: trend.slopes_per_doubling(_blocks([[0.0]])),
         lambda: multiplicity.holm([0.5, 1.5]),
         lambda: multiplicity.holm([math.nan]),
         lambda: factorial.two_by_two(
