@@ -63,11 +63,6 @@ class Dataset:
         """The benchmark of each case."""
         return {case.name: case.benchmark for case in self.plan.cases}
 
-    @property
-    def double(self) -> str:
-        """The reference's double: the other arm of the A/A pair."""
-        return self.plan.double
-
     @cached_property
     def final_runs(self) -> pd.DataFrame:
         """The attempt of each run that counts; `not-tested` carries its detail in the reason."""
