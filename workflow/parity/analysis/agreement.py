@@ -161,7 +161,7 @@ def _obstacle(here: Comparison, there: Comparison) -> str:
 
 def _other_parameters(key: Key, fresh: Analysed, archive: Analysed) -> str:
     """The parameters in which the case differs, in words; empty if it is the same."""
-    here, there = fresh.parameters[key[0]], archive.parameters[key[0]]
+    here, there = (each.dataset.plan.case(key[0]).parameters for each in (fresh, archive))
     parts = [
         f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
         for name in sorted(here.keys() | there.keys())

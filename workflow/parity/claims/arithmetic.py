@@ -111,7 +111,8 @@ def multinode(table: pd.DataFrame) -> Outcome:
 def _over_one_machine(table: pd.DataFrame, configuration: str) -> pd.Series:
     """By how many per cent its total exceeds that of shared memory, by code."""
     times = table["time_ms"]
-    return 100 * (times[configuration].sum(axis=1) / times["SM"].sum(axis=1) - 1)
+    over: pd.Series = 100 * (times[configuration].sum(axis=1) / times["SM"].sum(axis=1) - 1)
+    return over
 
 
 def communication(table: pd.DataFrame) -> Outcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -46,7 +47,7 @@ def order_statistic_interval(
     """
     sample = checks.finite(values, 1)
     checks.share(quantile=quantile, confidence=confidence)
-    ends = stats.quantile_test(sample, p=quantile).confidence_interval(confidence)
+    ends: Any = stats.quantile_test(sample, p=quantile).confidence_interval(confidence)
     return QuantileInterval(
         estimate=float(np.quantile(sample, quantile)),
         low=-math.inf if math.isnan(ends.low) else float(ends.low),

@@ -52,4 +52,5 @@ def slopes_per_doubling(table: pd.DataFrame) -> np.ndarray:
     """
     levels = np.log2(checks.positive(table.columns.to_numpy(), 2, "levels"))
     steps = levels - levels.mean()
-    return (table.dropna() * steps).sum(axis=1).to_numpy(dtype=float) / float((steps**2).sum())
+    slopes: np.ndarray = (table.dropna() * steps).sum(axis=1).to_numpy(dtype=float)
+    return slopes / float((steps**2).sum())
