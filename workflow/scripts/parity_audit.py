@@ -15,14 +15,10 @@ if __name__ == "__main__":
         plan = read_plan(Path(snakemake.input.plan))
         images = read_images(snakemake.input.images)
         natives = [read_native(Path(path)).programs for path in snakemake.input[2:]]
-        programs, reference = programs_of(plan), plan.reference
-        sides = ask_all(plan, images)
-        likenesses = comparison.likenesses(sides, reference, programs)
-        differences = comparison.differences(sides, reference)
+        programs = programs_of(plan)
         changed = altered({path for paths in programs.values() for path in paths})
         recorded = natives[0] if natives else {}
-        wrong = comparison.mismatches(sides, reference, recorded, changed)
-        audit = document.audit_of(plan, sides, likenesses, differences, wrong)
+        audit = document.audit_of(plan, ask_all(plan, images), programs, recorded, changed)
         document.write(Path(snakemake.params.folder), audit)
-        print("\n".join(report.report(plan, programs, sides, likenesses, differences)))
-        comparison.refuse(wrong)
+        print("\n".join(report.report(audit, programs)))
+        comparison.refuse(audit.mismatches)

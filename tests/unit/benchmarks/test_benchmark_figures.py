@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.description import described
+from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
@@ -83,3 +85,33 @@ def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
     metric = quantity.measured(0.5)
     assert (metric.name, metric.value, metric.unit, quantity.unit) == ("delay", 0.5, "s", "ms")
     assert replace(quantity, shown="", factor=1.0).unit == "s"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "figures: [{name: x, quantities: [time], title: X, caption: Y, in_row: true}]",
+            "in_row",
+        ),
+        ("figures: [{name: x, quantities: [rate], title: X, caption: Y}]", "rate"),
+        ("figures: [{name: x, quantities: [time], title: X}]", "caption"),
+        ("parameter: {}", "parameter"),
+    ],
+)
+def test_a_description_with_a_mistake_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "toy.yaml").write_text(text)
+    with pytest.raises((ValueError, KeyError), match=problem):
+        described(str(tmp_path / "toy.py"), Quantity("time", "time", "s", "lower"))
+
+
+def test_each_part_of_a_description_may_be_left_out(tmp_path: Path) -> None:
+    time = Quantity("time", "time", "s", "lower")
+    (tmp_path / "toy.yaml").write_text(
+        "figures: [{name: x, quantities: [time], title: X, caption: Y, form: ladder}]"
+    )
+    known = described(str(tmp_path / "toy.py"), time)
+    assert known.figures == (FigureSpec("x", (time,), "X", "Y", form=Form.LADDER),)
+    assert not known.parameters and not known.note
+    (tmp_path / "toy.yaml").write_text("note: A caveat.")
+    assert described(str(tmp_path / "toy.py")).figures == ()

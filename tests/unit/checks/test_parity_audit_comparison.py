@@ -147,8 +147,8 @@ def test_builds_of_one_program_are_told_apart():
     base, box = (side(name, program(ONE), program(TWO)) for name in ("base", "box"))
     for each in (base, box):
         each.programs[paths[1]] = program(paths[1], "b" * 64)
-    seen = comparison.likenesses([base, box], "base", {"bench": paths})
-    said = "\n".join(report(PLAN, {"bench": paths}, [base, box], seen, []))
+    audit = document.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
+    said = "\n".join(report(audit, {"bench": paths}))
     assert "two/two aaaaaaaa, other/two bbbbbbbb" in said
 
 
@@ -170,23 +170,18 @@ def test_a_native_program_that_is_not_its_package_s_is_refused():
     assert (found.path, found.arm, found.found) == (ONE, "base", "2" * 32)
 
 
-def everything(*others):
-    sides = [BASE, *others]
-    return (
-        sides,
-        comparison.likenesses(sides, "base", PROGRAMS),
-        comparison.differences(sides, "base"),
-    )
+def audit_of(*others):
+    return document.audit_of(PLAN, [BASE, *others], PROGRAMS, {}, {})
 
 
 def test_the_report_says_all_of_it():
     changed = FACTS | {"seccomp": "filter", "variables of the runtime": "HOME TERM"}
-    seen = everything(
+    audit = audit_of(
         side("twin"),
         side("box", program(ONE, **{"libc.so.6": "e" * 64}), interface=changed),
         side("gone", programs={}, interface={}, reason="daemon not running"),
     )
-    said = "\n".join(report(PLAN, PROGRAMS, *seen))
+    said = "\n".join(report(audit, PROGRAMS))
     for words in (
         "every arm asked, held against Base",
         "one aaaaaaaa, two aaaaaaaa",
@@ -203,13 +198,13 @@ def test_the_report_says_all_of_it():
 
 
 def test_a_study_without_differences_says_that_nothing_confounded():
-    said = report(PLAN, PROGRAMS, *everything(side("twin")))
+    said = report(audit_of(side("twin")), PROGRAMS)
     assert said[-1].startswith("Nothing is confounded")
 
 
 def test_what_is_left_can_be_read_again(tmp_path):
     box = side("box", program(ONE, "b" * 64))
-    audit = document.audit_of(PLAN, *everything(box), [])
+    audit = audit_of(box)
     document.write(tmp_path, audit)
     path = tmp_path / "study-smoke.json"
     assert read_document(path, document.ParityAudit) == audit

@@ -14,6 +14,7 @@ from parity.report.dashboard import content, page
 from parity.report.dashboard.content import Content
 from parity.report.dashboard.runs import FIELDS
 from parity.report.view import View
+from parity.report.wording import DASHBOARD
 
 
 def _synthetic(folder: Path, blocks: int) -> View:
@@ -104,10 +105,10 @@ def test_what_is_put_in_as_it_stands_cannot_close_its_own_element() -> None:
 
 def test_no_wording_takes_a_difference_not_found_for_sameness() -> None:
     template = [path.read_text("utf-8") for path in page.TEMPLATE.iterdir()]
-    said = json.dumps(content.WORDING) + "".join(template)
+    said = json.dumps(DASHBOARD) + "".join(template)
     assert not re.search(r"significant(ly)? differ|no difference", said, re.IGNORECASE)
 
 
 def test_each_verdict_has_a_mark_of_its_own() -> None:
-    marks = [mark for mark, _ in content.WORDING["verdicts"].values()]
+    marks = [mark for mark, _ in DASHBOARD["verdicts"].values()]
     assert len(set(marks)) == len(marks)

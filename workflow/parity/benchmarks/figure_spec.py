@@ -6,8 +6,9 @@ Nothing here draws, so that rules can list the figures at no cost.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum
+
+import msgspec
 
 from parity.benchmarks.metrics import Quantity
 
@@ -17,14 +18,13 @@ LAST = 1000
 class Form(Enum):
     """The kinds of figures."""
 
-    PANELS = auto()  # how values lie, and how they compare with the reference
-    NODES = auto()  # the same against the number of nodes, where a study has several
-    CROSSED = auto()  # a factor of two levels crossed with the container
-    LADDER = auto()  # arms that add one thing after the other
+    PANELS = "panels"  # how values lie, and how they compare with the reference
+    NODES = "nodes"  # the same against the number of nodes, where a study has several
+    CROSSED = "crossed"  # a factor of two levels crossed with the container
+    LADDER = "ladder"  # arms that add one thing after the other
 
 
-@dataclass(frozen=True)
-class FigureSpec:
+class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One figure of a benchmark.
 
     Attributes:
@@ -63,7 +63,7 @@ class FigureSpec:
     from_zero: bool = False
     in_rows: bool = False
     placed: bool | None = None
-    levels: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, str] = {}
     form: Form = Form.PANELS
     factor: str = ""
     contrast: str = ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -18,7 +18,6 @@ from parity.benchmarks.reading import (
     require_complete,
     require_equal,
 )
-from parity.core.availability import Presence
 
 # HPCG puts the date into its file's name.
 _FILE = "HPCG-Benchmark_3.1_*.txt"
@@ -83,6 +82,9 @@ def unofficial(seconds: float, used: float, memory: float) -> str:
     return f"not an official HPCG result: {', '.join(lacks)}" if lacks else ""
 
 
+DESCRIPTION = described(__file__, RATING)
+
+
 class Hpcg(Benchmark):
     """The reference implementation, one thread in each rank."""
 
@@ -91,67 +93,13 @@ class Hpcg(Benchmark):
     # Without the definition its sources want OpenMP all the same.
     spack_packages = (spack.SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
     binaries = (spack.program_path("hpcg", "xhpcg"),)
-    parameters: ClassVar = {
-        "n": {
-            "type": "integer",
-            "minimum": 16,
-            "maximum": 1024,
-            "multipleOf": 8,
-            "default": 104,
-            "description": "Edge of each rank's cube of grid points, a multiple of 8 "
-            "because the grid is coarsened three times; 104 takes 0.8 GB.",
-        },
-        "seconds": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 86_400,
-            "default": 60,
-            "description": "How long the timed phase is to take; "
-            "before it the reference and the checks take their own time.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     allocations = "required"
     starts_ranks_inside = True
     metrics = (RATING, RAW_RATE, BANDWIDTH, TIME, SETUP_TIME, MEMORY, RESIDUAL, OFFICIAL)
     primary = (RATING.metric,)
-    figures = (
-        FigureSpec(
-            "hpcg",
-            (RATING,),
-            "Conjugate gradients",
-            "Rating that HPCG 3.1 reports, by nodes and ranks, after Figs. 3 and 4 of Torrez et "
-            "al. (2019). Runs are short and grids are small, so these are not official HPCG "
-            "results, and the published ratings, of up to half a thousand nodes, are no measure "
-            "for them. Values are relative to the median of the reference.",
-            order=100,
-            relative=True,
-            form=Form.NODES,
-        ),
-        FigureSpec(
-            "ladder",
-            (RATING,),
-            "What each mechanism adds",
-            "The same program with one mechanism of containers after the other: each row has what "
-            "stands above it and one thing more; below them are the full runtimes. The tinted "
-            "range is the overhead of 8 to 10 % that Medeiros et al. (2024, arXiv 2406.11760) "
-            "report for HPCG in containers on three ARM machines; Torrez et al. (2019) report "
-            "none. The rating is of short runs on small grids and not an official one.",
-            finding="Steps of the ladder",
-            order=140,
-            form=Form.LADDER,
-            runtime="ladder",
-            published=(1.08, 1.10),
-            source="Medeiros et al. 2024",
-        ),
-    )
-    note = (
-        "An official HPCG result takes 1800 s and a quarter of the node's memory. "
-        "Runs below that are derived from HPCG, and not official."
-    )
-
-    def probe(self) -> Presence:
-        """Whether HPCG is built."""
-        return spack.built(self.binaries, self.spack_packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """HPCG with a cube for each rank.

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
@@ -20,6 +19,9 @@ _KIB, _MIB = 2**10, 2**20
 # In the order of IOR's summary.
 WRITE = Quantity("write", "writing", "MiB/s", "higher")
 READ = Quantity("read", "reading", "MiB/s", "higher")
+
+
+DESCRIPTION = described(__file__, WRITE, READ)
 
 
 class Ior(Benchmark):
@@ -36,53 +38,13 @@ class Ior(Benchmark):
     spack_packages = (spack.SpackPackage("ior", "4.0.0"),)
     binaries = (spack.program_path("ior", "ior"),)
     factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
-    parameters: ClassVar = {
-        "block_mib": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_048_576,
-            "default": 256,
-            "description": "What each rank writes and reads, in MiB.",
-        },
-        "transfer_kib": {
-            "type": "integer",
-            "minimum": 4,
-            "maximum": 1_048_576,
-            "default": 1024,
-            "description": "What is written or read at once, in KiB; it divides the block.",
-        },
-        "folder": {
-            "type": "string",
-            "pattern": "^(|/[A-Za-z0-9._/-]+)$",
-            "maxLength": 200,
-            "default": "",
-            "description": "Where the files lie: a folder that every arm sees; "
-            "empty for the working folder of the run, on the node's own disk.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     allocations = "required"
     starts_ranks_inside = True
     metrics = (WRITE, READ)
     primary = (WRITE.metric, READ.metric)
-    figures = (
-        FigureSpec(
-            "files",
-            (WRITE, READ),
-            "Writing and reading files",
-            "Bandwidth that IOR reports: writes end on the disk, and each rank reads what another "
-            "has written. These are no IO500 results.",
-            finding="Files",
-            order=160,
-        ),
-    )
-    note = (
-        "Flushed, with the readers moved by one rank, and checked. Buffered reading is "
-        "reading from memory; these are no IO500 results."
-    )
-
-    def probe(self) -> Presence:
-        """Whether IOR is built."""
-        return spack.built(self.binaries, self.spack_packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """IOR with its summary in a file of its own.

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -31,7 +30,6 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 
 # Streams and threads share the working set in whole elements, four at a time, in all
@@ -43,37 +41,7 @@ _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "GB/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
 
-SIZE_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    "cache_multiple": {
-        "type": "number",
-        "minimum": 1,
-        "maximum": 64,
-        "default": 4,
-        "description": "Working set (all arrays together) in multiples of the last-level cache.",
-    },
-    "memory_fraction": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": 0.8,
-        "default": 0.25,
-        "description": "The working set never exceeds this part of the node's memory.",
-    },
-    "working_set_mib": {
-        "type": "integer",
-        "minimum": 0,
-        "maximum": 16_777_216,
-        "default": 0,
-        "description": "Working set in MiB instead of a multiple of the cache; 0 for the multiple.",
-    },
-}
-
-THREADS_PARAMETER: Mapping[str, Any] = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": 4096,
-    "default": 1,
-    "description": "Threads, each pinned to a logical CPU of its own.",
-}
+DESCRIPTION = described(__file__, BANDWIDTH)
 
 
 def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
@@ -157,45 +125,11 @@ class LikwidBench(Benchmark):
     packages = ("likwid",)
     binaries = ("/usr/bin/likwid-bench",)
     factors: ClassVar = {"kernel": ("copy", "triad", "stream")}
-    parameters: ClassVar = {
-        **SIZE_PARAMETERS,
-        "threads": THREADS_PARAMETER,
-        "iterations": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000_000,
-            "default": 6,
-            "description": "How often each thread goes through the arrays in the timed part.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     metrics = (BANDWIDTH, TIME)
     primary = (BANDWIDTH.metric,)
-    figures = (
-        FigureSpec(
-            "bandwidth",
-            (BANDWIDTH,),
-            "Memory bandwidth",
-            "Memory bandwidth of likwid-bench's kernels, in the manner of Fig. 2 of Torrez et al. "
-            "(2019), which shows STREAM's; these are not STREAM results. Copy is the same in "
-            "both; stream is a = b·s + c, which STREAM calls triad; triad is a = b·c + d, which "
-            "STREAM does not have.",
-            order=60,
-            # Names of kernels alone mislead: two programs call different kernels "triad".
-            levels={
-                "copy": "copy: a = b",
-                "stream": "stream: a = b·s + c",
-                "triad": "triad: a = b·c + d",
-            },
-        ),
-    )
-    note = (
-        "The working set is all arrays of a kernel together; STREAM's run rules ask for "
-        "four times the cache in each array, so these are not STREAM results."
-    )
-
-    def probe(self) -> Presence:
-        """Whether likwid-bench is installed."""
-        return installed(self.binaries, self.packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with the kernel of this case.

@@ -23,18 +23,11 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.likwid import (
-    SIZE_PARAMETERS,
-    THREADS_PARAMETER,
-    kernel_metrics,
-    kernel_program,
-)
+from parity.benchmarks.description import described
+from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
-from parity.core.availability import Presence
 
 MIB = 2**20
 KERNEL = "stream"
@@ -93,6 +86,9 @@ def node_in_use(row: Sample) -> int:
     return int(row["node_used"] - row["node_free_per_cpu"])
 
 
+DESCRIPTION = described(__file__, NODE, ADDED, PRIVATE)
+
+
 class Memory(Benchmark):
     """Memory of the node and of the program, sampled in runs of their own.
 
@@ -105,63 +101,12 @@ class Memory(Benchmark):
     title = "Memory"
     packages = ("likwid",)
     binaries = ("/usr/bin/likwid-bench",)
-    parameters: ClassVar = {
-        **SIZE_PARAMETERS,
-        "threads": THREADS_PARAMETER,
-        "iterations": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000_000,
-            "default": 12,
-            "description": "Passes through the arrays: they keep the program at its full size.",
-        },
-        "sample_seconds": {
-            "type": "number",
-            "minimum": 0.01,
-            "maximum": 60,
-            "default": 0.2,
-            "description": "Interval between two samples.",
-        },
-    }
+    parameters: ClassVar = {**LikwidBench.parameters, **DESCRIPTION.parameters}
     metrics = (PRIVATE, DIRTY, NODE, ADDED, PUBLISHED)
     primary = (PRIVATE.metric, NODE.metric, ADDED.metric)
     differences = (NODE.metric, ADDED.metric)
-    figures = (
-        FigureSpec(
-            "node-memory",
-            (NODE, ADDED),
-            "Memory of the node",
-            "Node memory in use while likwid-bench's stream kernel runs, in all and less what was "
-            "in use before the start, in the manner of Fig. 5 of Torrez et al. (2019), which "
-            "shows STREAM. In use is MemTotal less MemFree and less the pages on the kernel's "
-            "per-CPU free lists, which MemFree leaves out. Page cache counts as used, as in the "
-            "publication, so part of a difference may be cached image; the range over blocks is "
-            "that of the whole node. A run's value is the median of its samples with the program "
-            "at full size.",
-            finding="Node memory",
-            order=70,
-            from_zero=True,
-        ),
-        FigureSpec(
-            "process-memory",
-            (PRIVATE,),
-            "Memory of a process",
-            "Writable private memory of the benchmark's process, in the manner of Fig. 6 of "
-            "Torrez et al. (2019), which shows HPCG ranks. It counts mappings at their full size, "
-            "touched or not. A run's value is the median of its samples with the program at full "
-            "size.",
-            finding="Process memory",
-            order=80,
-        ),
-    )
-    note = (
-        "Medians over the samples in which the program's private dirty memory is at least "
-        "95 % of its largest value in the run."
-    )
-
-    def probe(self) -> Presence:
-        """Whether likwid-bench is installed."""
-        return installed(self.binaries, self.packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with STREAM's triad, sampled.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from parity.benchmarks import spack
+from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.core.availability import Presence
@@ -166,9 +167,11 @@ class Benchmark(ABC):
         """
         return spack.in_toolchain(self, provider)
 
-    @abstractmethod
     def probe(self) -> Presence:
-        """Whether the native side can run here."""
+        """Whether the native side can run here: whether all of its programs are there."""
+        if self.spack_packages:
+            return spack.built(self.binaries, self.spack_packages)
+        return installed(self.binaries, self.packages)
 
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:

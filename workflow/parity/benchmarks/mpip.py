@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.benchmarks import npb, openmpi, spack
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -66,6 +66,9 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     return program, mpi
 
 
+DESCRIPTION = described(__file__, APPLICATION, MPI, INIT)
+
+
 class MpiTime(Benchmark):
     """A kernel of NPB with mpiP in front of MPI."""
 
@@ -74,29 +77,18 @@ class MpiTime(Benchmark):
     # Call sites are not asked for, so nothing has to unwind a stack or name an address.
     spack_packages = (
         spack.SpackPackage("mpip", "3.5", "~bfd ~demangling ~libunwind +setjmp"),
-        *npb.PACKAGES,
+        *npb.Npb.spack_packages,
     )
-    binaries = npb.BINARIES
-    factors: ClassVar = npb.FACTORS
-    parameters: ClassVar = npb.PARAMETERS
+    binaries = npb.Npb.binaries
+    factors = npb.Npb.factors
+    parameters = npb.Npb.parameters
     allocations = "required"
     starts_ranks_inside = True
     metrics = (APPLICATION, MPI, INIT, MPI_PART)
     primary = (APPLICATION.metric, MPI.metric, INIT.metric)
     differences = (MPI.metric, INIT.metric)
-    figures = (
-        FigureSpec(
-            "mpi-time",
-            (APPLICATION, MPI, INIT),
-            "Where the time of an MPI program goes",
-            "Time of an NPB kernel in its own code, in MPI, and before and after both, means of "
-            "all ranks by mpiP, which costs time itself: these runs are compared with nothing but "
-            "each other.",
-            finding="Time in MPI",
-            order=170,
-        ),
-    )
-    note = "Means of all ranks. Start, MPI_Init and MPI_Finalize are counted together."
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def probe(self) -> Presence:
         """Whether mpiP and the kernels are built."""

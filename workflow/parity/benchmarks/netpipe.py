@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
 from parity.benchmarks.sizing import cpus_for_ranks
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
 # Rank 0 transmits to the host of rank 1. NPtcp gives up (status 246) if nobody listens
 # there yet, so it is started again until rank 1 does, for half a minute at the most.
 # NetPIPE measures by its own clock, which does not run meanwhile.
-_TRANSMIT_OR_RECEIVE = """\
-host=$1 program=$2
-shift 2
-[ "$PARITY_RANK" = 0 ] || exec "$program" "$@"
-tries=300
-while :; do
-    "$program" -h "$host" "$@"
-    status=$?
-    tries=$((tries - 1))
-    [ "$status" = 246 ] && [ "$tries" -gt 0 ] || exit "$status"
-    sleep 0.1
-done
-"""
+_TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding="utf-8")
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
@@ -100,6 +87,9 @@ def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
     )
 
 
+DESCRIPTION = described(__file__, LATENCY, BANDWIDTH)
+
+
 class NetPipe(Benchmark):
     """NetPIPE 3.7 of Ames Laboratory: messages of growing size, there and back.
 
@@ -114,63 +104,16 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters: ClassVar = {
-        "upper_bound": {
-            "type": "integer",
-            "minimum": 65_536,
-            "maximum": 268_435_456,
-            "default": 1_048_576,
-            "description": "Largest message in bytes.",
-        },
-        "repetitions": {
-            "type": "integer",
-            "minimum": 0,
-            "maximum": 1_000_000,
-            "default": 0,
-            "description": "Round trips of each trial; 0 lets NetPIPE choose, about 0.1 s each.",
-        },
-        "port": {
-            "type": "integer",
-            "minimum": 1024,
-            "maximum": 65_535,
-            "default": 5002,
-            "description": "TCP port on which rank 1 listens.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     allocations = "required"
     metrics = (LATENCY, BANDWIDTH, *_STATED.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
-    figures = (
-        FigureSpec(
-            "network-latency",
-            (LATENCY,),
-            "Latency of a message",
-            "Time that NetPIPE's smallest message takes one way, between two ranks on one node "
-            "and on two, over TCP and over MPI.",
-            finding="Latency",
-            order=40,
-            placed=True,
-        ),
-        FigureSpec(
-            "network-bandwidth",
-            (BANDWIDTH,),
-            "Bandwidth of messages",
-            "Highest bandwidth over all sizes of NetPIPE's messages, between two ranks on one "
-            "node and on two, over TCP and over MPI.",
-            finding="Bandwidth between ranks",
-            order=50,
-            placed=True,
-        ),
-    )
+    figures = DESCRIPTION.figures
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
         return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
-
-    def probe(self) -> Presence:
-        """Whether both programs are installed."""
-        return installed(self.binaries, self.packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers.
@@ -188,7 +131,7 @@ class NetPipe(Benchmark):
             )
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
         return Program(
-            argv=_over_mpi(mpi, parameters) if over_mpi else _over_tcp(tcp, parameters, node),
+            argv=_command(mpi if over_mpi else tcp, parameters, node),
             cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
             environment=openmpi.environment(ranks) if over_mpi else {},
             collect=("np.out",),
@@ -206,21 +149,15 @@ class NetPipe(Benchmark):
         return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
 
 
-def _options(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What both programs are told: sizes without perturbations, and the output file."""
+def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    """A rank's command: sizes without perturbations; over TCP, each rank finds its part."""
     options = ("-l", "1", "-u", str(parameters["upper_bound"]), "-p", "0", "-o", "np.out")
-    repetitions = parameters["repetitions"]
-    return (*options, "-n", str(repetitions)) if repetitions else options
-
-
-def _over_mpi(program: str, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    return (program, *_options(parameters))
-
-
-def _over_tcp(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    trials = ("-n", str(parameters["repetitions"])) if parameters["repetitions"] else ()
+    if parameters["protocol"] == "mpi":
+        return (program, *options, *trials)
     receiver = _receiver(node, parameters["nodes"])
     shell = ("/bin/sh", "-c", _TRANSMIT_OR_RECEIVE, "netpipe", receiver, program)
-    return (*shell, *_options(parameters), "-P", str(parameters["port"]))
+    return (*shell, *options, *trials, "-P", str(parameters["port"]))
 
 
 def _receiver(node: NodeFacts, nodes: int) -> str:
@@ -244,10 +181,6 @@ class BySpack(NetPipe):
         spack.program_path("netpipe", "NPtcp"),
         spack.program_path("netpipe", "NPopenmpi"),
     )
-
-    def probe(self) -> Presence:
-        """Whether both programs are in the view."""
-        return spack.built(self.binaries, self.spack_packages)
 
 
 BENCHMARK = NetPipe()

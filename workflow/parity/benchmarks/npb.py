@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.benchmarks import openmpi, spack
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -18,44 +18,19 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
-CLASSES = ("S", "W", "A", "B", "C")
-
-# Its Fortran calls one MPI function with several types, which gcc 10 and later refuse.
-PACKAGES = (
-    spack.SpackPackage(
-        "npb",
-        "3.4.1",
-        f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
-        " fflags=-fallow-argument-mismatch",
-    ),
-)
-
 RATE = Quantity("rate", "rate", "Mop/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
-
-FACTORS: Mapping[str, tuple[str, ...]] = {"kernel": KERNELS}
-PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    "class": {
-        "type": "string",
-        "enum": list(CLASSES),
-        "default": "A",
-        "description": "Size of the problem: S is for tests only, "
-        "and from A on each class is about four times the one before.",
-    },
-}
+DESCRIPTION = described(__file__, RATE)
+CLASSES: tuple[str, ...] = tuple(DESCRIPTION.parameters["class"]["enum"])
 
 
 def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
     """The program of one kernel and class."""
     return spack.program_path("npb", f"{kernel}.{size}.x", toolchain)
-
-
-BINARIES = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
 
 
 def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
@@ -120,28 +95,24 @@ class Npb(Benchmark):
 
     name = "npb"
     title = "NPB"
-    spack_packages = PACKAGES
-    binaries = BINARIES
-    factors: ClassVar = FACTORS
-    parameters: ClassVar = PARAMETERS
+    # Its Fortran calls one MPI function with several types, which gcc 10 and later refuse.
+    spack_packages = (
+        spack.SpackPackage(
+            "npb",
+            "3.4.1",
+            f"implementation=mpi names={','.join(KERNELS)} classes={','.join(CLASSES)}"
+            " fflags=-fallow-argument-mismatch",
+        ),
+    )
+    binaries = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
+    factors: ClassVar = {"kernel": KERNELS}
+    parameters = DESCRIPTION.parameters
     allocations = "required"
     starts_ranks_inside = True
     metrics = (RATE, TIME)
     primary = (RATE.metric,)
-    figures = (
-        FigureSpec(
-            "npb",
-            (RATE,),
-            "NAS Parallel Benchmarks",
-            "Rate that each kernel of NPB 3.4 reports for a solution that it has verified.",
-            order=150,
-        ),
-    )
-    note = "Version 3.4, MPI. Class S takes a fraction of a second and is for tests only."
-
-    def probe(self) -> Presence:
-        """Whether all kernels are built, in all classes."""
-        return spack.built(self.binaries, self.spack_packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case.

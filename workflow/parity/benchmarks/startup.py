@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
-from parity.core.availability import Presence
 
 START, SHORTEST, LONGEST = (
     Quantity(metric, label, "s", "lower", "external", shown, factor)
@@ -22,6 +20,9 @@ START, SHORTEST, LONGEST = (
         ("start_seconds_max", "start seconds max", "", 1.0),
     )
 )
+
+
+DESCRIPTION = described(__file__, START)
 
 
 class StartUp(Benchmark):
@@ -36,34 +37,10 @@ class StartUp(Benchmark):
     packages = ("coreutils",)
     binaries = ("/bin/true",)
     factors: ClassVar = {"cache": ("cold", "warm")}
-    parameters: ClassVar = {
-        "repetitions": {
-            "type": "integer",
-            "minimum": 2,
-            "maximum": 1000,
-            "default": 5,
-            "description": "Timed starts in one run, after one that is not timed.",
-        }
-    }
+    parameters = DESCRIPTION.parameters
     metrics = (START, SHORTEST, LONGEST)
     primary = differences = (START.metric,)
-    figures = (
-        FigureSpec(
-            "startup",
-            (START,),
-            "Start-up",
-            "Time from starting the runtime's command until it has ended, around a program that "
-            "does nothing: creation, start and take-down. One value is the median of the starts "
-            "in one run; cold: caches dropped before each start; warm: not. The axis of "
-            "differences is linear below 1 ms and logarithmic above.",
-            order=90,
-            logarithmic=True,
-        ),
-    )
-
-    def probe(self) -> Presence:
-        """Whether there is a program that does nothing."""
-        return installed(self.binaries, self.packages)
+    figures = DESCRIPTION.figures
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """`true`, several times; before a cold start the page cache is emptied (root only)."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.benchmarks import spack
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -27,12 +27,9 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
-# Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
-BUILDS = tuple(10_000_000 * 2**step for step in range(7))
 ELEMENT_BYTES = 8
 ARRAYS = 3
 CACHE_MULTIPLE = 4
@@ -43,6 +40,9 @@ KERNELS = tuple(
     Quantity(kernel, kernel, "GB/s", "higher") for kernel in ("copy", "scale", "add", "triad")
 )
 CONFORMING = Quantity("conforming", "conforming", "1")
+DESCRIPTION = described(__file__, *KERNELS)
+# Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
+BUILDS: tuple[int, ...] = tuple(DESCRIPTION.parameters["elements"]["enum"][1:])
 _LINE = "-" * 61
 _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
 
@@ -94,45 +94,11 @@ class Stream(Benchmark):
     title = "STREAM"
     spack_packages = tuple(build(elements) for elements in BUILDS)
     binaries = tuple(build_path(elements) for elements in BUILDS)
-    parameters: ClassVar = {
-        "elements": {
-            "type": "integer",
-            "enum": [0, *BUILDS],
-            "maximum": BUILDS[-1],
-            "default": 0,
-            "description": "Elements of each array; 0 for the fewest that make "
-            "four times the last-level cache.",
-        },
-        "threads": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 4096,
-            "default": 1,
-            "description": "Threads; the program is bound to as many logical CPUs.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     metrics = (*KERNELS, CONFORMING)
     primary = tuple(kernel.metric for kernel in KERNELS)
-    figures = (
-        FigureSpec(
-            "stream",
-            KERNELS,
-            "Memory bandwidth by STREAM",
-            "Bandwidth that STREAM 5.10 itself reports, the best of ten passes, after Fig. 2 of "
-            "Torrez et al. (2019). Only kernels with a margin are tested; of the others the "
-            "difference is given.",
-            finding="STREAM",
-            order=110,
-        ),
-    )
-    note = (
-        "A result is STREAM's if each array is at least four times the last-level cache; "
-        "with smaller arrays it is marked `conforming` 0 and is a variant's."
-    )
-
-    def probe(self) -> Presence:
-        """Whether all builds are there."""
-        return spack.built(self.binaries, self.spack_packages)
+    figures = DESCRIPTION.figures
+    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The build for this node.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
@@ -17,12 +16,14 @@ from parity.benchmarks.reading import (
     search_text,
 )
 from parity.benchmarks.sizing import first_cpus
-from parity.core.availability import Presence
 
 _DECIMAL = r"([0-9]+\.[0-9]+)"
 
 TIME = Quantity("time", "computing time", "s", "lower")
 EVENTS = Quantity("events_per_second", "events per second", "1/s", "higher")
+
+
+DESCRIPTION = described(__file__, TIME)
 
 
 class SysbenchCpu(Benchmark):
@@ -36,46 +37,10 @@ class SysbenchCpu(Benchmark):
     title = "SysBench cpu"
     packages: ClassVar[tuple[str, ...]] = ("sysbench",)
     binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
-    parameters: ClassVar = {
-        "prime": {
-            "type": "integer",
-            "minimum": 3,
-            "maximum": 100_000_000,
-            "default": 10_000,
-            "description": "Each event looks for all primes up to this number.",
-        },
-        "events": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000_000_000,
-            "default": 2_800,
-            "description": "Number of events, over all threads together.",
-        },
-        "threads": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 4096,
-            "default": 1,
-            "description": "Threads; the program is bound to as many logical CPUs.",
-        },
-    }
+    parameters = DESCRIPTION.parameters
     metrics = (TIME, EVENTS)
     primary = (TIME.metric,)
-    figures: ClassVar[tuple[FigureSpec, ...]] = (
-        FigureSpec(
-            "sysbench",
-            (TIME,),
-            "Computing time",
-            "Time that SysBench reports for a fixed number of prime searches, after Fig. 1 of "
-            "Torrez et al. (2019). Left: deviation from the median of the reference.",
-            order=10,
-            relative=True,
-        ),
-    )
-
-    def probe(self) -> Presence:
-        """Whether sysbench is installed."""
-        return installed(self.binaries, self.packages)
+    figures = DESCRIPTION.figures
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line; `--time=0` takes the limit on time away.

@@ -12,14 +12,16 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.benchmarks import spack
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import described
 from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.sysbench import TIME, SysbenchCpu
-from parity.core.availability import Presence
 
 _LEVELS = ("linked", "absent")
 # The run-time library by its file's name: without the header neither build takes it by itself.
 _LIBAIO = "ldflags='-Wl,--no-as-needed -l:libaio.so.1'"
+
+
+DESCRIPTION = described(__file__, TIME)
 
 
 class SysbenchLibaio(SysbenchCpu):
@@ -37,37 +39,7 @@ class SysbenchLibaio(SysbenchCpu):
         spack.program_path("sysbench", "sysbench"),
     )
     factors: ClassVar = {"libaio": _LEVELS}
-    figures = (
-        FigureSpec(
-            "sysbench-libaio",
-            (TIME,),
-            "Computing time with and without libaio",
-            "Time that SysBench reports for a fixed number of prime searches, of two builds that "
-            "differ in libaio alone, which the test never calls.",
-            finding="SysBench with and without libaio",
-            order=120,
-            relative=True,
-        ),
-        FigureSpec(
-            "libaio",
-            (TIME,),
-            "Library or container",
-            "The library libaio crossed with the container. Torrez et al. (2019, section IV-A) "
-            "found the bare machine about 1.8 % slower than any container, because its build of "
-            "SysBench alone had linked libaio; built without it, the difference disappeared. The "
-            "dotted line marks their ratio.",
-            order=130,
-            form=Form.CROSSED,
-            factor="libaio",
-            contrast="the library over that without",
-            published=(1.018,),
-            source="Torrez et al. 2019",
-        ),
-    )
-
-    def probe(self) -> Presence:
-        """Whether both builds are there."""
-        return spack.built(self.binaries, self.spack_packages)
+    figures = DESCRIPTION.figures
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line of SysBench cpu with one of the two builds.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+
+import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK
-from parity.plan.plan import Block, Case, Plan, jobs_of
+from parity.plan.plan import Block, Case, Plan, cases_of, jobs_of
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
 from parity.preview.progress import BLOCK_FOLDERS, LIVE
@@ -27,11 +28,7 @@ BLOCKS_WEIGHED = 5
 
 @dataclass(frozen=True)
 class MeasuredBefore:
-    """How long runs of a case took where it was measured before.
-
-    Attributes:
-        same: whether with the same parameters; else it is a hint and no more.
-    """
+    """How long a case took elsewhere: a hint and no more unless with the `same` parameters."""
 
     seconds: float
     same: bool
@@ -77,9 +74,8 @@ def surroundings_of(
     """What is known for a preview, in the study's folder.
 
     Args:
-        images: the file with the records of the study's images.
-        jobs: how many jobs may wait or run at once.
         archive: the archived dataset, whose times count where nothing was measured here.
+        images: the file with the records of the study's images.
     """
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
     used = {*plan.arms, *(case.benchmark for case in plan.cases)}
@@ -100,22 +96,16 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
 
     The same parameters count before any others, and earlier tables before later ones.
     """
-    from pyarrow import parquet  # only here: the light commands must not pay for it
-
     before: dict[str, MeasuredBefore] = {}
+    ours = {case.name: canonical(case.parameters) for case in plan.cases}
     for table in tables:
-        # Column by column, without the machinery that would load pandas.
-        rows = parquet.ParquetFile(table).read(["case", "parameters", "wall_seconds"])
-        seconds_of = defaultdict(list)
-        for case, parameters, seconds in zip(*(c.to_pylist() for c in rows.columns), strict=True):
-            if seconds is not None:
-                seconds_of[case, parameters].append(seconds)
-        for planned in plan.cases:
-            ours = canonical(planned.parameters)
-            for (case, parameters), seconds in seconds_of.items():
-                same = parameters == ours
-                if case == planned.name and (case not in before or same > before[case].same):
-                    before[case] = MeasuredBefore(median(seconds), same)
+        rows = pd.read_parquet(table, columns=["case", "parameters", "wall_seconds"])
+        by_problem = rows.groupby(["case", "parameters"], observed=True, sort=False)
+        medians = by_problem["wall_seconds"].median().dropna().reset_index()
+        for case, parameters, seconds in medians.itertuples(index=False, name=None):
+            same = parameters == ours.get(case)
+            if case in ours and (case not in before or same > before[case].same):
+                before[case] = MeasuredBefore(seconds, same)
     return before
 
 
@@ -123,12 +113,9 @@ def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
     """What a run leaves on disk on average, of finished blocks; None if there are none.
 
     The youngest blocks of the campaign count, or of any other if it has none.
-
-    Args:
-        blocks: the folder of all blocks.
     """
-    finished = [path.parent for path in blocks.glob(f"*/{BLOCK.file}")]
-    finished.sort(key=lambda folder: (folder / BLOCK.file).stat().st_mtime)
+    files = sorted(blocks.glob(f"*/{BLOCK.file}"), key=lambda path: path.stat().st_mtime)
+    finished = [path.parent for path in files]
     own = [folder for folder in finished if folder.name.startswith(f"{campaign}-")]
     weighed = (own or finished)[-BLOCKS_WEIGHED:]
     runs = sum(1 for folder in weighed for _ in folder.glob("runs/*"))
@@ -146,7 +133,7 @@ def expected_seconds(block: Block, before: Mapping[str, MeasuredBefore]) -> floa
 
 def time_for(plan: Plan, here: Surroundings, case: str, blocks: int) -> str:
     """How long so many of the plan's blocks take that hold the case, in words."""
-    block = next(each for each in plan.blocks if any(run.case == case for run in each.runs))
+    block = next(each for each in plan.blocks if case in cases_of(each.runs))
     seconds = expected_seconds(block, here.before)
     return "?" if seconds is None else duration(shortest_wall([seconds] * blocks, here.at_once))
 
@@ -155,8 +142,7 @@ def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
     """Seconds from first to last if blocks start in order, each as soon as a place is free."""
     free = [0.0] * max(1, min(at_once, len(seconds)))
     for took in seconds:
-        first = free.index(min(free))
-        free[first] += took
+        heapq.heapreplace(free, free[0] + took)
     return max(free)
 
 
@@ -210,9 +196,8 @@ def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
     # Other parameters may be other problems altogether: they say nothing of node-hours.
     before = {case: takes for case, takes in here.before.items() if takes.same}
     expected = [expected_seconds(block, before) for block in blocks]
-    lines = [
-        f"  jobs for {here.system.batch_system}: {len(blocks)}, each with its nodes for itself"
-    ]
+    system = here.system.batch_system
+    lines = [f"  jobs for {system}: {len(blocks)}, each with its nodes for itself"]
     for nodes in sorted({block.nodes for block in blocks}):
         those = [i for i, block in enumerate(blocks) if block.nodes == nodes]
         alone = expected[those[0]]
@@ -229,12 +214,12 @@ def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
     else:
         hours = f"about {_node_hours(blocks, known):,.3g} for the programs alone"
         wall = f"about {duration(shortest_wall(known, here.at_once))} for the programs alone"
-    return [
-        *lines,
+    lines += [
         f"  node-hours: {hours}, at most {_node_hours(blocks, limits):,.0f} by the time limits",
         f"  wall time: {wall}, at most {duration(shortest_wall(limits, here.at_once))};"
         f" {_at_once(here)}",
     ]
+    return lines
 
 
 def _node_hours(blocks: Iterable[Block], seconds: Iterable[float]) -> float:

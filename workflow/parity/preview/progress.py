@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -58,14 +58,12 @@ class BlockState:
 
 def state_of(block: Block, folder: Path) -> BlockState:
     """The state of a planned block, from its folder."""
-    name, nodes, runs = block.name, block.nodes, len(block.runs)
+    state = BlockState(block.name, block.nodes, len(block.runs))
     kept = block_progress.read(block, folder)
     if kept is None:
-        return BlockState(name, nodes, runs)
-    return BlockState(
-        name,
-        nodes,
-        runs,
+        return state
+    return replace(
+        state,
         finished=BLOCK.is_in(folder),
         ok=kept.ok,
         failed=kept.failed,
@@ -92,11 +90,10 @@ def at_once(blocks: Iterable[BlockState]) -> float:
         for block in blocks
         if block.updated is not None and block.seconds > 0
     )
-    in_use, end = 0.0, None
+    in_use, end = 0.0, datetime.min.replace(tzinfo=UTC)
     for start, stop in spans:
-        begin = start if end is None else max(start, end)
-        in_use += max(0.0, (stop - begin).total_seconds())
-        end = stop if end is None else max(end, stop)
+        in_use += max(0.0, (stop - max(start, end)).total_seconds())
+        end = max(end, stop)
     total = sum((stop - start).total_seconds() for start, stop in spans)
     return max(1.0, total / in_use) if in_use else 1.0
 
@@ -116,20 +113,20 @@ def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
     """
     if unseen_node_counts(blocks):
         return None
+    durations = defaultdict(list)
+    for block in blocks:
+        if block.finished:
+            durations[block.nodes].append(block.seconds)
+    to_come = [block for block in blocks if not block.finished]
+    shortest, longest = (
+        [max(0.0, extreme(durations[block.nodes]) - block.seconds) for block in to_come]
+        for extreme in (min, max)
+    )
     side_by_side = at_once(blocks)
-    bounds = []
-    for extreme in (min, max):
-        left = [
-            max(0.0, extreme(_durations(blocks, block.nodes)) - block.seconds)
-            for block in blocks
-            if not block.finished
-        ]
-        bounds.append(max(sum(left) / side_by_side, max(left, default=0.0)))
-    return bounds[0], bounds[1]
-
-
-def _durations(blocks: Iterable[BlockState], nodes: int) -> list[float]:
-    return [block.seconds for block in blocks if block.finished and block.nodes == nodes]
+    least, most = (
+        max(sum(left) / side_by_side, max(left, default=0.0)) for left in (shortest, longest)
+    )
+    return least, most
 
 
 def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
@@ -156,10 +153,7 @@ def one_line(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str
 
 
 def progress_lines(
-    plan: Plan,
-    blocks: Sequence[BlockState],
-    now: datetime,
-    stopped: Collection[str] = (),
+    plan: Plan, blocks: Sequence[BlockState], now: datetime, stopped: Collection[str] = ()
 ) -> list[str]:
     """The whole picture.
 
@@ -194,9 +188,8 @@ def progress_lines(
     return lines
 
 
-def _runs(blocks: Iterable[BlockState]) -> str:
+def _runs(blocks: Sequence[BlockState]) -> str:
     """Runs by what became of them, with reasons."""
-    blocks = list(blocks)
     ok, planned = sum(block.ok for block in blocks), sum(block.runs for block in blocks)
     parts = [f"{ok} ok"]
     for word, kind in (("failed", "failed"), ("not started", "not_started")):
@@ -220,12 +213,7 @@ class BlockLog(logging.Handler):
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        rule: str,
-        blocks: Path,
-        report: Path,
-        say: Callable[[str], None],
+        self, plan: Plan, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
     ) -> None:
         super().__init__(logging.INFO)
         self._plan, self._rule, self._blocks = plan, rule, blocks

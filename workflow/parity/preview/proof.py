@@ -6,7 +6,7 @@ The spread between blocks is taken from earlier measurements, the pilots.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
-from parity.plan.plan import Plan
+from parity.plan.plan import Plan, cases_of
 from parity.preview.terminal import aligned, percent
 
 POWERS = (0.8, 0.9)
@@ -59,7 +59,11 @@ class Spread:
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
-        """Which of two spreads of a case tells more of it: the higher one."""
+        """The higher, the more a spread tells of a case.
+
+        The plan's own parameters come before others, then this machine's own blocks if they
+        are enough, then more blocks before fewer.
+        """
         is_here = self.dataset.startswith("live/")
         return self.same, is_here and self.blocks >= ENOUGH_BLOCKS, self.blocks
 
@@ -77,17 +81,17 @@ def pooled(effects: Iterable[ArrayLike]) -> float:
     arms = [arm for arm in (np.asarray(each, dtype=float) for each in effects) if len(arm) > 1]
     if not arms:
         raise ValueError("needs an arm with at least two effects")
-    squares = sum(float(((arm - arm.mean()) ** 2).sum()) for arm in arms)
-    return math.sqrt(squares / sum(len(arm) - 1 for arm in arms))
+    variances, freedoms = [arm.var(ddof=1) for arm in arms], [len(arm) - 1 for arm in arms]
+    return math.sqrt(np.average(variances, weights=freedoms))
 
 
 def spreads(plan: Plan, pilot: Analysed) -> dict[tuple[str, str], Spread]:
     """The spread of each case and metric of the plan that a dataset holds ratios of."""
     parameters = {case.name: case.parameters for case in plan.cases}
-    by_case: dict[tuple[str, str], list[np.ndarray]] = {}
+    by_case = defaultdict(list)
     for (case, metric, arm), row in pilot.compared.items():
         if case in parameters and row.asked.kind == "ratio" and row.decision.blocks > 1:
-            by_case.setdefault((case, metric), []).append(pilot.effects[case, metric, arm])
+            by_case[case, metric].append(pilot.effects[case, metric, arm])
     return {
         (case, metric): Spread(
             deviation=pooled(effects),
@@ -102,11 +106,7 @@ def spreads(plan: Plan, pilot: Analysed) -> dict[tuple[str, str], Spread]:
 
 
 def best_spreads(plan: Plan, pilots: Iterable[Analysed]) -> dict[tuple[str, str], Spread]:
-    """For each case and metric the spread that tells most, of all datasets that have one.
-
-    The plan's own parameters come before others, then this machine's own blocks if they
-    are enough, then more blocks before fewer.
-    """
+    """For each case and metric the spread of highest rank, of all datasets that have one."""
     best: dict[tuple[str, str], Spread] = {}
     for pilot in pilots:
         for key, spread in spreads(plan, pilot).items():
@@ -136,8 +136,7 @@ class Proof:
 
     Attributes:
         blocks: fewest blocks for the case's margin.
-        margins: smallest margins that the planned blocks can prove; empty if these are
-            fewer than two.
+        margins: smallest that the planned blocks can prove; empty if these are fewer than two.
     """
 
     blocks: tuple[int, ...]
@@ -174,8 +173,9 @@ def needs(plan: Plan, known: Mapping[tuple[str, str], Spread]) -> list[Need]:
         for comparison in plan.comparisons
         if comparison.margin is not None
     }
+    planned = Counter(case for block in plan.blocks for case in cases_of(block.runs))
     return [
-        need(case, metric, margin, _planned(plan, case), known.get((case, metric)))
+        need(case, metric, margin, planned[case], known.get((case, metric)))
         for (case, metric), margin in wanted.items()
     ]
 
@@ -184,23 +184,22 @@ def need(case: str, metric: str, margin: float, planned: int, spread: Spread | N
     """What one case and metric needs."""
     if spread is None:
         return Need(case, metric, margin, planned, None, None, None)
-    deviation, provable = spread.deviation, [p for p in POWERS if planned >= FEWEST_BLOCKS]
+    deviation = spread.deviation
+    provable = POWERS if planned >= FEWEST_BLOCKS else ()
     if deviation < NO_SPREAD:
-        constant = Proof((FEWEST_BLOCKS,) * len(POWERS), (0.0,) * len(provable))
-        return Need(case, metric, margin, planned, spread, constant, constant)
-    alone = Proof(
-        tuple(power.blocks_needed(deviation, margin, p) for p in POWERS),
-        tuple(power.provable_margin(deviation, planned, p) for p in provable),
-    )
-    gated = Proof(
-        tuple(power.gated_blocks_needed(deviation, margin, p) for p in POWERS),
-        tuple(power.gated_provable_margin(deviation, planned, p) for p in provable),
-    )
+        alone = gated = Proof((FEWEST_BLOCKS,) * len(POWERS), (0.0,) * len(provable))
+    else:
+        alone, gated = (
+            Proof(
+                tuple(fewest(deviation, margin, wanted) for wanted in POWERS),
+                tuple(smallest(deviation, planned, wanted) for wanted in provable),
+            )
+            for fewest, smallest in (
+                (power.blocks_needed, power.provable_margin),
+                (power.gated_blocks_needed, power.gated_provable_margin),
+            )
+        )
     return Need(case, metric, margin, planned, spread, alone, gated)
-
-
-def _planned(plan: Plan, case: str) -> int:
-    return sum(any(run.case == case for run in block.runs) for block in plan.blocks)
 
 
 # How long so many blocks take that hold a case, in words.
@@ -232,17 +231,11 @@ def _cells(need: Need, several: bool, takes: Takes) -> tuple[str, ...]:
         name,
         margin,
         f"{other}{percent(need.spread.deviation)} ({percent(need.spread.widest)}) %",
-        _both(need.alone.blocks),
-        _both(need.gated.blocks),
+        *(" / ".join(map(str, each.blocks)) for each in (need.alone, need.gated)),
         " / ".join(dict.fromkeys(takes(need.case, count) for count in need.gated.blocks)),
         str(need.planned),
-        _margins(need.alone),
-        _margins(need.gated),
+        *map(_margins, (need.alone, need.gated)),
     )
-
-
-def _both(blocks: Sequence[int]) -> str:
-    return " / ".join(map(str, blocks))
 
 
 def _margins(proof: Proof) -> str:
@@ -253,9 +246,9 @@ def _margins(proof: Proof) -> str:
 
 def _sources(known: Iterable[Spread]) -> list[str]:
     """Each dataset once, with what it rests on."""
-    by_dataset: dict[str, list[Spread]] = {}
+    by_dataset = defaultdict(list)
     for spread in known:
-        by_dataset.setdefault(spread.dataset, []).append(spread)
+        by_dataset[spread.dataset].append(spread)
     return [
         f"{dataset}, {min(spread.blocks for spread in those)} blocks, "
         f"{max(spread.arms for spread in those)} arms"

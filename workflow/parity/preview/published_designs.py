@@ -20,14 +20,13 @@ SOURCE_LETTERS = 32
 
 @dataclass(frozen=True)
 class Design:
-    """One experiment of a paper: config/published/designs.csv.
+    """One experiment of a paper: config/published/designs.csv; None for what it does not say.
 
     Attributes:
-        runs: of each arm; None if the paper does not say.
-        cv: coefficient of variation between runs, a fraction; None if it cannot be had.
+        runs: of each arm.
+        cv: coefficient of variation between runs, a fraction.
         cv_source: where the CV is from: the paper, or an assumption.
-        margin: of the ratio, within which its statement is taken to have the arms; None
-            if it gives none.
+        margin: of the ratio, within which its statement is taken to have the arms.
         place: where the paper describes it.
     """
 
@@ -58,9 +57,7 @@ class Design:
             return None
         if self.runs == 1:
             return False
-        if self.provable is None:
-            return None
-        return self.provable <= self.margin
+        return None if self.provable is None else self.provable <= self.margin
 
 
 def load(path: Path) -> list[Design]:
@@ -93,9 +90,8 @@ def _design(row: dict[str, str], where: str) -> Design:
         raise UserError(f"not a number: {error}", where=where) from None
     if any(value is not None and value <= 0 for value in (runs, cv, margin)):
         raise UserError("a number is not above zero", where=where)
-    texts = (row[name] for name in ("study", "experiment", "cv_source", "place"))
-    study, experiment, source, place = texts
-    return Design(study, experiment, runs, cv, source, margin, place)
+    study, experiment, source = row["study"], row["experiment"], row["cv_source"]
+    return Design(study, experiment, runs, cv, source, margin, row["place"])
 
 
 def paper_lines(designs: Iterable[Design]) -> list[str]:

@@ -11,13 +11,15 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from parity.analysis import analysis, dataset, outcomes
+from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.plan.plan import Plan, cases_of
 from parity.report import origin
 from parity.report.origin import Origin
 from parity.report.text.formatting import DecidedRow
+
+STAGES = (*ledger.STAGES, "attempts")  # columns of the ledger that are counts
 
 
 class ComparedRow(DecidedRow, Protocol):

@@ -34,13 +34,17 @@ TABLES = (
 def write(view: View, published_values: Sequence[PublishedValue], folder: Path) -> None:
     """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder."""
     style.use()
-    figures.draw_all(view, FIGURES, folder / "figures")
+    for spec in FIGURES:
+        style.save(figures.draw(view, spec), folder / "figures", spec.name)
     style.save(figures.overview(view), folder / "figures", OVERVIEW)
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
-    numbers.write(view, folder / "numbers.tex")
-    section.write(view, folder / section.NAME)
-    (folder / "summary.txt").write_text(summary(view), encoding="utf-8")
+    for name, text in (
+        ("numbers.tex", numbers.of_dataset(view)),
+        (section.NAME, section.of_dataset(view)),
+        ("summary.txt", summary(view)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from parity.analysis.decision import decide
@@ -44,30 +45,29 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
         began, ended, status = left.with_suffix(".times").read_text().split()
         if status != "0":
             raise UserError(f"the bare program ended with exit status {status}")
-        outer = float(ended) - float(began)
-        bare.append((_own_seconds(case, left.with_suffix(".stdout"), outer), outer))
+        bare.append(_seconds(case, left.with_suffix(".stdout"), float(ended) - float(began)))
     for run in runs:
         place = blocks / pair.block / "runs" / run.name
         attempts = history.attempts_of(place)
         record = history.good_record(attempts)
         if record is None or record.wall_seconds is None:
-            reason = history.last_reason(attempts) if attempts else "the block did not end"
-            raise UserError(reason)
-        outer = record.wall_seconds
-        inside.append((_own_seconds(case, place / "attempt-1/stdout", outer), outer))
+            raise UserError(history.last_reason(attempts) if attempts else "the block did not end")
+        inside.append(_seconds(case, place / "attempt-1/stdout", record.wall_seconds))
+    own_bare, outer_bare = zip(*bare, strict=True)
+    own_inside, outer_inside = zip(*inside, strict=True)
     return PairTimes(
         pair=pair.number,
         block=pair.block,
         bare_first=pair.bare_first,
-        bare=tuple(own for own, _ in bare),
-        inside=tuple(own for own, _ in inside),
-        bare_outer=tuple(outer for _, outer in bare),
-        inside_outer=tuple(outer for _, outer in inside),
+        bare=own_bare,
+        inside=own_inside,
+        bare_outer=outer_bare,
+        inside_outer=outer_inside,
     )
 
 
-def _own_seconds(case: Case, stdout: Path, outer: float) -> float:
-    """What the program's own clock said; the first of its primary metrics is a time."""
+def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
+    """By the program's own clock (the first of its primary metrics is a time), and by the outer."""
     benchmark = benchmarks()[case.benchmark]
     text = stdout.read_text(encoding="utf-8", errors="replace")
     parsed = benchmark.parse(
@@ -75,7 +75,7 @@ def _own_seconds(case: Case, stdout: Path, outer: float) -> float:
     )
     if not parsed.valid:
         raise UserError(f"{parsed.reason}: {parsed.detail}")
-    return next(m.value for m in parsed.metrics if m.name == benchmark.primary[0])
+    return next(m.value for m in parsed.metrics if m.name == benchmark.primary[0]), outer
 
 
 def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
@@ -84,19 +84,18 @@ def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
     Raises:
         UserError: there are fewer than two pairs.
     """
-    own = [_mean_log(pair.inside) - _mean_log(pair.bare) for pair in times]
-    outer = [_mean_log(pair.inside_outer) - _mean_log(pair.bare_outer) for pair in times]
-    return _ratio(own), _ratio(outer)
+    if len(times) < 2:
+        raise UserError("fewer than two pairs are good: an interval needs more of them")
+    own = _ratio([(pair.inside, pair.bare) for pair in times])
+    return own, _ratio([(pair.inside_outer, pair.bare_outer) for pair in times])
 
 
 def _mean_log(seconds: Sequence[float]) -> float:
-    return sum(map(math.log, seconds)) / len(seconds)
+    return fmean(map(math.log, seconds))
 
 
-def _ratio(log_ratios: Sequence[float]) -> TimeRatio:
-    if len(log_ratios) < 2:
-        raise UserError("fewer than two pairs are good: an interval needs more of them")
-    decision = decide(log_ratios, None)
+def _ratio(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> TimeRatio:
+    decision = decide([_mean_log(inside) - _mean_log(bare) for inside, bare in pairs], None)
     (low95, high95), (low90, high90) = decision.interval95, decision.interval90
     return TimeRatio(
         ratio=decision.estimate, low95=low95, high95=high95, low90=low90, high90=high90
@@ -134,22 +133,20 @@ def measure(
     plan = make_plan(load_study(study, label))
     write_plan(folder / PLAN, plan)
     changed = {"study": str(study), "scale": label, "system": system_file}
-    order, path = script.pairs_of(plan), folder / "script.sh"
-    path.write_text(
-        script.script_of(
-            order,
-            _program(plan),
-            len(plan.blocks[0].runs),
-            script.block_words(system, changed, snakefile),
-            folder,
-            system.modules,
-        )
-    )
+    order, path, case = script.pairs_of(plan), folder / "script.sh", plan.cases[0]
+    # Its words do not depend on the node that it runs on.
+    program = benchmarks()[case.benchmark].program(case.parameters, node.node_facts()).argv
+    block, starts = script.block_words(system, changed, snakefile), len(plan.blocks[0].runs)
+    path.write_text(script.script_of(order, program, starts, block, folder, system.modules))
     in_a_job = script.submit_words(folder, pairs, site)
     output_of(in_a_job if system.batch_system else ["/bin/sh", path])
-    times, lost = _times_and_lost(order, plan, folder)
+    times, lost = [], []
+    for pair in order:
+        try:
+            times.append(times_of(pair, plan, folder, BLOCKS))
+        except (UserError, OSError) as error:
+            lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
     own, outer = ratios(times)
-    case = plan.cases[0]
     audit = NoiseAudit(
         version=NOISE_AUDIT_VERSION,
         program=plan.benchmark_titles[case.benchmark],
@@ -168,25 +165,6 @@ def measure(
     for place in (folder, live):
         write_noise_audit(place, audit)
     return audit
-
-
-def _program(plan: Plan) -> Sequence[str]:
-    """The words of the plan's program; they do not depend on the node that it runs on."""
-    case, here = plan.cases[0], node.node_facts()
-    return benchmarks()[case.benchmark].program(case.parameters, here).argv
-
-
-def _times_and_lost(
-    order: Sequence[Pair], plan: Plan, folder: Path
-) -> tuple[list[PairTimes], list[LostPair]]:
-    """What the good pairs took, and the pairs of which a side failed."""
-    times, lost = [], []
-    for pair in order:
-        try:
-            times.append(times_of(pair, plan, folder, BLOCKS))
-        except (UserError, OSError) as error:
-            lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
-    return times, lost
 
 
 def line_of(audit: NoiseAudit) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parity.analysis.identity import CONFOUNDED, identity
-from parity.checks.parity_audit.side import ProgramFile, Programs, Side
+from parity.checks.parity_audit.side import Programs, Side
 from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
@@ -35,8 +35,7 @@ class Likeness(Document, frozen=True):
 
     Attributes:
         verdict: the worst of its programs', as `analysis.identity` finds it.
-        confounded: whether a difference in cost may come from the programs rather than
-            the runtime.
+        confounded: whether a difference in cost may come from the programs, not the runtime.
         reason: why there is no finding; empty if there is one.
     """
 
@@ -83,26 +82,25 @@ def reference_of(sides: Sequence[Side], reference: str) -> Side:
 def likenesses(sides: Sequence[Side], reference: str, programs: Programs) -> list[Likeness]:
     """Each benchmark in each arm but the reference, by benchmark, then in the sides' order."""
     base = reference_of(sides, reference)
-    return [
-        _likeness(benchmark, paths, side, base)
-        for benchmark, paths in programs.items()
-        for side in sides
-        if side is not base and benchmark in side.benchmarks
-    ]
-
-
-def _likeness(benchmark: str, paths: Sequence[str], side: Side, base: Side) -> Likeness:
-    verdict = _verdict(paths, side, base)
-    return Likeness(
-        benchmark=benchmark,
-        arm=side.arm,
-        title=side.title,
-        link_set=side.link_set,
-        verdict=verdict,
-        confounded=verdict in CONFOUNDED,
-        reason=side.reason or base.reason or _missing(paths, side, base),
-        programs=tuple(_program(path, side, base) for path in paths),
-    )
+    found = []
+    for benchmark, paths in programs.items():
+        for side in sides:
+            if side is base or benchmark not in side.benchmarks:
+                continue
+            verdict = _verdict(paths, side, base)
+            found.append(
+                Likeness(
+                    benchmark=benchmark,
+                    arm=side.arm,
+                    title=side.title,
+                    link_set=side.link_set,
+                    verdict=verdict,
+                    confounded=verdict in CONFOUNDED,
+                    reason=side.reason or base.reason or _missing(paths, side, base),
+                    programs=tuple(_program(path, side, base) for path in paths),
+                )
+            )
+    return found
 
 
 def _verdict(paths: Sequence[str], side: Side, base: Side) -> str:
@@ -123,19 +121,15 @@ def _missing(paths: Sequence[str], side: Side, base: Side) -> str:
 
 def _program(path: str, side: Side, base: Side) -> Program:
     ours, theirs = side.program(path), base.program(path)
+    other = set(ours.closure) ^ set(theirs.closure) if ours.sha256 and theirs.sha256 else set()
     return Program(
         path=path,
         verdict=_verdict([path], side, base),
         sha256=ours.sha256,
         reference_sha256=theirs.sha256,
         build_id=ours.build_id,
-        libraries=_other_libraries(ours, theirs) if ours.sha256 and theirs.sha256 else (),
+        libraries=tuple(sorted({library.library for library in other})),
     )
-
-
-def _other_libraries(ours: ProgramFile, theirs: ProgramFile) -> tuple[str, ...]:
-    other = set(ours.closure) ^ set(theirs.closure)
-    return tuple(sorted({library.library for library in other}))
 
 
 def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
@@ -145,16 +139,12 @@ def differences(sides: Sequence[Side], reference: str) -> list[Difference]:
     """
     base = reference_of(sides, reference)
     return [
-        Difference(
-            arm=side.arm,
-            fact=fact,
-            value=side.interface.get(fact, ""),
-            reference=base.interface.get(fact, ""),
-        )
+        Difference(arm=side.arm, fact=fact, value=value, reference=expected)
         for side in sides
         if side is not base and not side.reason and not base.reason
         for fact in (base.interface | side.interface)
-        if side.interface.get(fact, "") != base.interface.get(fact, "")
+        for value, expected in [(side.interface.get(fact, ""), base.interface.get(fact, ""))]
+        if value != expected
     ]
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
+
+from parity.checks.parity_audit import comparison
 from parity.checks.parity_audit.comparison import Difference, Likeness, Mismatch, reference_of
-from parity.checks.parity_audit.side import Side
+from parity.checks.parity_audit.side import Programs, Side
 from parity.core.code_identity import identity
 from parity.core.documents import Document, write_document
 from parity.measure import node
 from parity.plan.plan import Plan
 
 PARITY_AUDIT_VERSION = 1
-_PROGRAMS = (
-    "benchmark", "program", "arm", "link_set", "verdict", "confounded", "sha256",
-    "reference_sha256", "build_id", "libraries_that_differ", "reason",
-)  # fmt: skip
-_INTERFACE = ("fact", "arm", "value", "reference", "differs")
 
 
 class ParityAudit(Document, frozen=True):
@@ -49,11 +46,15 @@ class ParityAudit(Document, frozen=True):
 def audit_of(
     plan: Plan,
     sides: Sequence[Side],
-    likenesses: Sequence[Likeness],
-    differences: Sequence[Difference],
-    mismatches: Sequence[Mismatch],
+    programs: Programs,
+    recorded: Mapping[str, str],
+    altered: Mapping[str, tuple[str, str]],
 ) -> ParityAudit:
-    """The audit of a plan's arms that were asked on this node just now."""
+    """The audit of a plan's arms that were asked on this node just now.
+
+    Args:
+        recorded, altered: what the programs must be, as `comparison.mismatches` takes it.
+    """
     return ParityAudit(
         version=PARITY_AUDIT_VERSION,
         campaign=plan.campaign,
@@ -64,9 +65,9 @@ def audit_of(
         node=node.facts(),
         program=identity(),
         sides=tuple(sides),
-        likenesses=tuple(likenesses),
-        interface=tuple(differences),
-        mismatches=tuple(mismatches),
+        likenesses=tuple(comparison.likenesses(sides, plan.reference, programs)),
+        interface=tuple(comparison.differences(sides, plan.reference)),
+        mismatches=tuple(comparison.mismatches(sides, plan.reference, recorded, altered)),
     )
 
 
@@ -74,50 +75,41 @@ def write(folder: Path, audit: ParityAudit) -> None:
     """Write `<campaign>.json`, `<campaign>.csv` (programs) and `<campaign>-interface.csv`."""
     folder.mkdir(parents=True, exist_ok=True)
     write_document(folder / f"{audit.campaign}.json", audit)
-    _write_csv(folder / f"{audit.campaign}.csv", _PROGRAMS, program_rows(audit.likenesses))
-    rows = interface_rows(audit.sides, audit.reference)
-    _write_csv(folder / f"{audit.campaign}-interface.csv", _INTERFACE, rows)
+    tables = {"": program_table(audit.likenesses), "-interface": interface_table(audit)}
+    for name, table in tables.items():
+        table.to_csv(folder / f"{audit.campaign}{name}.csv", index=False, lineterminator="\n")
 
 
-def program_rows(likenesses: Sequence[Likeness]) -> list[tuple[str, ...]]:
+def program_table(likenesses: Sequence[Likeness]) -> pd.DataFrame:
     """A row for each program of each benchmark in each arm but the reference."""
-    return [
-        (
-            row.benchmark,
-            program.path,
-            row.arm,
-            row.link_set,
-            program.verdict,
-            "yes" if row.confounded else "no",
-            program.sha256,
-            program.reference_sha256,
-            program.build_id,
-            " ".join(program.libraries),
-            row.reason,
-        )
-        for row in likenesses
-        for program in row.programs
-    ]
+    each = [(row, program) for row in likenesses for program in row.programs]
+    columns = {
+        "benchmark": [row.benchmark for row, _ in each],
+        "program": [program.path for _, program in each],
+        "arm": [row.arm for row, _ in each],
+        "link_set": [row.link_set for row, _ in each],
+        "verdict": [program.verdict for _, program in each],
+        "confounded": ["yes" if row.confounded else "no" for row, _ in each],
+        "sha256": [program.sha256 for _, program in each],
+        "reference_sha256": [program.reference_sha256 for _, program in each],
+        "build_id": [program.build_id for _, program in each],
+        "libraries_that_differ": [" ".join(program.libraries) for _, program in each],
+        "reason": [row.reason for row, _ in each],
+    }
+    return pd.DataFrame(columns)
 
 
-def interface_rows(sides: Sequence[Side], reference: str) -> list[tuple[str, ...]]:
+def interface_table(audit: ParityAudit) -> pd.DataFrame:
     """A row for each fact of each arm that answered, by fact; empty where it cannot be seen."""
-    base = reference_of(sides, reference).interface
-    facts = dict.fromkeys(fact for side in sides for fact in side.interface)
-    return [
-        (
-            fact,
-            side.arm,
-            side.interface.get(fact, ""),
-            base.get(fact, ""),
-            "no" if side.interface.get(fact, "") == base.get(fact, "") else "yes",
-        )
+    base = reference_of(audit.sides, audit.reference).interface
+    facts = dict.fromkeys(fact for side in audit.sides for fact in side.interface)
+    rows = [
+        (fact, side.arm, side.interface.get(fact, ""), base.get(fact, ""))
         for fact in facts
-        for side in sides
+        for side in audit.sides
         if not side.reason
     ]
-
-
-def _write_csv(path: Path, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    table = pd.DataFrame(rows, columns=["fact", "arm", "value", "reference"])
+    return table.assign(
+        differs=(table["value"] != table["reference"]).map({True: "yes", False: "no"})
+    )

@@ -7,6 +7,7 @@ beside it is passed over.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from parity.benchmarks.model import Program
@@ -131,10 +132,10 @@ def parse_interface(
 
 def _by_kind(text: str) -> dict[str, list[str]]:
     """The rest of each line by its first word."""
-    said: dict[str, list[str]] = {}
+    said = defaultdict(list)
     for line in text.splitlines():
         kind, rest = _pair(line, " ")
-        said.setdefault(kind, []).append(rest)
+        said[kind].append(rest)
     return said
 
 

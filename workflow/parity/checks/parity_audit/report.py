@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
 
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
 from parity.checks.parity_audit.comparison import Difference, Likeness, reference_of
+from parity.checks.parity_audit.document import ParityAudit
 from parity.checks.parity_audit.side import Programs, Side
-from parity.plan.plan import Plan
 from parity.preview.terminal import aligned
 
 NOT_VISIBLE = "not visible"
@@ -19,35 +19,28 @@ _DIGITS = 8
 _CELL, _LINE = 60, 300
 # The library that most of what a program does goes through; named first where it differs.
 _FIRST = "libc.so.6"
+_FINDINGS = {SAME: "identical", BINARY_DIFFERS: "other program"}
 
 
-def report(
-    plan: Plan,
-    programs: Programs,
-    sides: Sequence[Side],
-    likenesses: Sequence[Likeness],
-    differences: Sequence[Difference],
-) -> list[str]:
+def report(audit: ParityAudit, programs: Programs) -> list[str]:
     """The lines of the report."""
-    base = reference_of(sides, plan.reference)
+    base = reference_of(audit.sides, audit.reference)
     return [
-        f"Both sides of {plan.campaign}: every arm asked, held against {base.title}",
+        f"Both sides of {audit.campaign}: every arm asked, held against {base.title}",
         "",
-        *aligned(_program_rows(programs, base, likenesses)),
+        *aligned(_program_rows(programs, base, audit.likenesses)),
         "",
         f"Kernel interface, where it is not that of {base.title}",
-        *_interface_lines(sides, base, differences),
+        *_interface_lines(audit.sides, base, audit.interface),
         "",
-        *_confounded_lines(sides, likenesses),
+        *_confounded_lines(audit.likenesses),
     ]
 
 
 def verdict_text(row: Likeness) -> str:
     """A likeness in words: `same program, libraries differ: libc.so.6 (2 others)`."""
-    if row.verdict == SAME:
-        return "identical"
-    if row.verdict == BINARY_DIFFERS:
-        return "other program"
+    if row.verdict in _FINDINGS:
+        return _FINDINGS[row.verdict]
     if row.verdict == LIBRARIES_DIFFER:
         names = {name for program in row.programs for name in program.libraries}
         first, *others = sorted(names, key=lambda name: (name != _FIRST, name))
@@ -84,13 +77,11 @@ def _hashes(programs: Iterable[tuple[str, str]]) -> str:
 
     Builds of one program are told apart by the package's folder: `<package>/bin/<program>`.
     """
-    there = [(Path(path), sha256) for path, sha256 in programs if sha256]
-    names = Counter(path.name for path, _ in there)
+    there = [(Path(path), sha256[:_DIGITS]) for path, sha256 in programs if sha256]
+    uses = Counter(path.name for path, _ in there)
     return ", ".join(
-        f"{path.parts[-3]}/{path.name} {sha256[:_DIGITS]}"
-        if names[path.name] > 1
-        else f"{path.name} {sha256[:_DIGITS]}"
-        for path, sha256 in there
+        f"{path.parts[-3]}/{path.name} {short}" if uses[path.name] > 1 else f"{path.name} {short}"
+        for path, short in there
     )
 
 
@@ -99,9 +90,9 @@ def _interface_lines(
 ) -> list[str]:
     lines = []
     for side in sides:
-        own = [each for each in differences if each.arm == side.arm]
-        if side.arm == base.arm:
+        if side is base:
             continue
+        own = [each for each in differences if each.arm == side.arm]
         if side.reason:
             reason = shorten(side.reason, _LINE, placeholder="…")
             lines.append(f"  {side.title}: not asked: {reason}")
@@ -123,13 +114,13 @@ def _in_words(difference: Difference) -> str:
     return f"{value or NOT_VISIBLE} (reference: {reference or NOT_VISIBLE})"
 
 
-def _confounded_lines(sides: Sequence[Side], likenesses: Sequence[Likeness]) -> list[str]:
+def _confounded_lines(likenesses: Sequence[Likeness]) -> list[str]:
     """What is confounded, by benchmark and finding; and what nothing is known of."""
     lines = []
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups = defaultdict(list)
     for row in likenesses:
         if row.confounded:
-            groups.setdefault((row.benchmark, row.verdict), []).append(row.title)
+            groups[row.benchmark, row.verdict].append(row.title)
     if groups:
         lines.append("Confounded: a difference may come from the programs, not the runtime")
         lines += [f"  {name} ({found}): {', '.join(on)}" for (name, found), on in groups.items()]

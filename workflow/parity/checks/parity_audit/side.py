@@ -28,11 +28,7 @@ Programs = Mapping[str, Sequence[str]]
 
 
 class ProgramFile(Document, frozen=True):
-    """A program as an arm has it; all but the path is empty where it is not there.
-
-    Attributes:
-        closure_sha256: over all libraries of `closure`.
-    """
+    """A program as an arm has it; all but the path is empty where it is not there."""
 
     path: str
     sha256: str = ""
@@ -72,9 +68,8 @@ class Side(Document, frozen=True):
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
-    provider = plan.provider
     names = sorted({case.benchmark for case in plan.cases})
-    return {name: tuple(benchmarks()[name].provided_by(provider).binaries) for name in names}
+    return {name: tuple(benchmarks()[name].provided_by(plan.provider).binaries) for name in names}
 
 
 def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
@@ -122,31 +117,32 @@ def _ask(
         version=state.version,
         image_digest=state.image.digest if state.image else "",
     )
-    because = partial(msgspec.structs.replace, side)
-    if state.reason:
-        return because(reason=state.detail or state.reason)
-    if not state.gate.passed:
-        return because(reason=f"not its image: {state.gate.detail}")
     try:
-        answer = run_in_arm(arm, state.image, question(paths, [cpu]))
+        programs, interface = _answer(arm, state, question(paths, [cpu]), ours)
     except AuditError as error:
-        return because(reason=str(error))
+        return msgspec.structs.replace(side, reason=str(error))
+    return msgspec.structs.replace(side, programs=programs, interface=interface)
+
+
+def _answer(
+    arm: Arm, state: ArmState, words: list[str], ours: Mapping[str, str]
+) -> tuple[dict[str, ProgramFile], dict[str, str]]:
+    """Programs by path, and facts of the interface.
+
+    Raises:
+        AuditError: there is no answer that counts; the message says why.
+    """
+    if state.reason:
+        raise AuditError(state.detail or state.reason)
+    if not state.gate.passed:
+        raise AuditError(f"not its image: {state.gate.detail}")
+    answer = run_in_arm(arm, state.image, words)
+    if not is_whole(answer.stdout):
+        raise AuditError("its answer is cut off")
     witness = evidence(answer.stderr)
-    if doubt := _doubt(arm, state, answer.stdout, witness, ours):
-        return because(reason=doubt)
-    programs = msgspec.convert(parse_audit(answer.stdout), list[ProgramFile])
-    return msgspec.structs.replace(
-        side,
-        programs={program.path: program for program in programs},
-        interface=parse_interface(answer.stdout, witness, ours),
-    )
-
-
-def _doubt(
-    arm: Arm, state: ArmState, answer: str, witness: Mapping[str, str], ours: Mapping[str, str]
-) -> str:
-    """Why an answer does not count; empty if it does."""
-    if not is_whole(answer):
-        return "its answer is cut off"
     where = where_gate(arm, witness, ours, state.recipe if arm.image_format else "")
-    return where.detail
+    if where.detail:
+        raise AuditError(where.detail)
+    programs = msgspec.convert(parse_audit(answer.stdout), list[ProgramFile])
+    by_path = {program.path: program for program in programs}
+    return by_path, parse_interface(answer.stdout, witness, ours)

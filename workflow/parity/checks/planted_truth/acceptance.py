@@ -15,12 +15,7 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Observed:
-    """An estimate from replicates, with its Monte-Carlo interval.
-
-    Attributes:
-        replicates: how many numbers it rests on.
-        value, low, high: the estimate and its 99 % interval.
-    """
+    """An estimate from so many replicates, with its 99 % Monte-Carlo interval."""
 
     replicates: int
     value: float
@@ -43,9 +38,9 @@ def share(successes: int, replicates: int) -> Observed:
 def mean(values: ArrayLike) -> Observed:
     """A mean with its t interval, of at least two values."""
     numbers = np.asarray(values, dtype=float)
-    centre, error = float(numbers.mean()), float(stats.sem(numbers))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(numbers) - 1)) * error
-    return Observed(len(numbers), centre, centre - half, centre + half)
+    centre = float(numbers.mean())
+    low, high = stats.t.interval(CONFIDENCE, len(numbers) - 1, centre, stats.sem(numbers))
+    return Observed(len(numbers), centre, float(low), float(high))
 
 
 @dataclass(frozen=True)

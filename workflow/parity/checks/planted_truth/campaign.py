@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import tempfile
@@ -10,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from parity.checks.planted_truth.outputs import PRINTERS, Printer
 from parity.checks.planted_truth.planted_effects import Effects
@@ -26,20 +27,15 @@ ATTEMPTS = 2
 SCALE = "planted"
 SYSTEM = "planted"
 _FORMATS = ("oci", "directory", "squashfs", "sif")
-_NATIVE = tuple(name for name, arm in arms().items() if arm.is_native)
-_CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
-REFERENCE, DOUBLE = _NATIVE[:2]
+REFERENCE, DOUBLE = [name for name, arm in arms().items() if arm.is_native][:2]
 # The arms that stand for containers: which ones plays no part, only their cost does.
-FIRST, SECOND, THIRD, FOURTH = _CONTAINERS[:4]
-
-
+CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"
 # Nearly nothing, so that a false claim of more is a matter of the test and not of this bound.
 SMALLEST_EFFECT_PERCENT = 0.1
 _STUDY = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
-_KINDS = {SAME: "equivalence", MORE: "direction"}
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,8 @@ class Campaign:
     Attributes:
         name: the study's name.
         benchmark: whose output is printed.
-        cases, blocks: how many.
-        arms: the containers beside the A/A pair.
         margin: of the equivalence test, as a fraction.
+        effects: with a ratio for each container that takes part.
         claims: what is claimed of each case.
     """
 
@@ -67,7 +62,6 @@ class Campaign:
     benchmark: str
     cases: int
     blocks: int
-    arms: tuple[str, ...]
     margin: float
     effects: Effects
     claims: tuple[Claimed, ...]
@@ -80,7 +74,7 @@ class Campaign:
     @property
     def all_arms(self) -> tuple[str, ...]:
         """The A/A pair and the containers."""
-        return (REFERENCE, DOUBLE, *self.arms)
+        return tuple(dict.fromkeys([REFERENCE, DOUBLE, *self.effects.ratios]))
 
     def parameters(self) -> dict[str, dict[str, Any]]:
         """The parameters of each case."""
@@ -157,38 +151,36 @@ def image_of(arm: str) -> Image | None:
 
 @dataclass(frozen=True)
 class Claims:
-    """A register, and the case and content of each of its claims, by its id."""
+    """A register, and what each claim is about: claim, case, says, arms."""
 
     register: Register
-    about: Mapping[str, tuple[str, Claimed]]
+    about: pd.DataFrame
 
 
 def claims_of(campaign: Campaign) -> Claims:
     """The claims about a campaign; those about one case make a study, and so a family."""
     parameters = campaign.parameters()
     each = [(case, claimed) for case in parameters for claimed in campaign.claims]
-    about = {f"claim-{number}": pair for number, pair in enumerate(each)}
+    about = pd.DataFrame(
+        [(f"claim-{i}", case, said.says, said.arms) for i, (case, said) in enumerate(each)],
+        columns=["claim", "case", "says", "arms"],
+    )
     document = {
-        "studies": {_study(case): _STUDY for case in parameters},
+        "studies": {f"study-{case}": _STUDY for case in parameters},
         "claims": [
-            _entry(name, _study(case), claimed, campaign, parameters[case])
-            for name, (case, claimed) in about.items()
+            _entry(f"claim-{i}", case, said, campaign, parameters[case])
+            for i, (case, said) in enumerate(each)
         ],
     }
     with tempfile.TemporaryDirectory(prefix="parity-planted-") as folder:
         path, published = Path(folder) / "claims.yaml", Path(folder) / "published.csv"
         path.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML, too
-        with published.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerow(COLUMNS)
+        published.write_text(f"{','.join(COLUMNS)}\n", encoding="utf-8")
         return Claims(load_register(path, published), about)
 
 
-def _study(case: str) -> str:
-    return f"study-{case}"
-
-
 def _entry(
-    name: str, study: str, claimed: Claimed, campaign: Campaign, parameters: Mapping[str, Any]
+    name: str, case: str, claimed: Claimed, campaign: Campaign, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A claim as config/claims.yaml has it."""
     counter = campaign.printer.counter
@@ -199,7 +191,7 @@ def _entry(
             "expect": "costs-more",
             "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
         },
-    }
+    }[claimed.says]
     cells = {
         "benchmark": campaign.benchmark,
         "metric": campaign.printer.metric,
@@ -208,11 +200,11 @@ def _entry(
     }
     return {
         "id": name,
-        "study": study,
-        "kind": _KINDS[claimed.says],
+        "study": f"study-{case}",
+        "kind": decided["rule"],
         "claim": f"{', '.join(claimed.arms)}: {claimed.says}",
         "where": "nowhere",
         "published": "nothing",
         "scales": {"machine": "full", "cluster": "full"},
-        "tests": [{**decided[claimed.says], "cells": cells}],
+        "tests": [{**decided, "cells": cells}],
     }

@@ -16,17 +16,16 @@ from parity.checks.planted_truth.campaign import MORE, SAME, Campaign
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 LEVEL = 0.05
-_TESTED = "equivalence test passed, without the A/A gate"
 _CLAIM = {SAME: "claim of equivalence", MORE: "claim of a higher cost"}
 
 
 @dataclass(frozen=True)
 class Trials:
-    """What became of all replicates of one scenario.
+    """What became of replicates of one scenario.
 
     Attributes:
-        comparisons: one row per case and arm, with the `planted` ratio.
-        verdicts: one row per case and claim.
+        comparisons: one row per study, case and arm, with the `planted` ratio.
+        verdicts: one row per study, case and claim.
         runs: number of planned runs.
         miscounted: how many of them the ledger does not show exactly once, where it should.
     """
@@ -38,12 +37,13 @@ class Trials:
 
     def compared(self, arm: str) -> pd.DataFrame:
         """The comparisons of one arm; each is of a case of its own, so independent."""
-        return self.comparisons[self.comparisons["arm"] == arm]
+        of_arm = self.comparisons[self.comparisons["arm"] == arm]
+        return of_arm.set_index(["study", "case"])
 
     def judged(self, says: str, arms: tuple[str, ...]) -> pd.Series:
         """The verdicts on what is claimed of these arms; one for each case."""
         wanted = (self.verdicts["says"] == says) & (self.verdicts["arms"] == arms)
-        return self.verdicts.loc[wanted, "verdict"]
+        return self.verdicts[wanted].set_index(["study", "case"])["verdict"]
 
 
 @dataclass(frozen=True)
@@ -67,30 +67,22 @@ def cost(ratio: float) -> str:
     return "the same" if ratio == 1 else f"{100 * (ratio - 1):+.3g} %"
 
 
+def _frequency(
+    planted: str, measured: str, promise: Promise, happened: Callable[[Trials], pd.Series]
+) -> Measure:
+    """In how many of the cases something happened."""
+
+    def observe(trials: Trials) -> Observed:
+        cases = happened(trials)
+        return acceptance.share(int(cases.sum()), len(cases))
+
+    return Measure(planted, measured, promise, observe)
+
+
 def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: Promise) -> Measure:
     """How often a claim about arms gets a verdict."""
-
-    def observe(trials: Trials) -> Observed:
-        verdicts = trials.judged(says, arms)
-        return acceptance.share(int((verdicts == word).sum()), len(verdicts))
-
-    return Measure(planted, f"{_CLAIM[says]} {word}", promise, observe)
-
-
-def tested(planted: str, arm: str, promise: Promise) -> Measure:
-    """How often the equivalence test alone passes."""
-
-    def observe(trials: Trials) -> Observed:
-        passed = trials.compared(arm)["p_equivalence"] < LEVEL
-        return acceptance.share(int(passed.sum()), len(passed))
-
-    return Measure(planted, _TESTED, promise, observe)
-
-
-def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
-    """At the margin: test and verdict may call it equivalent in 5 % of the cases."""
-    limit, planted = acceptance.at_most(LEVEL), cost(ratio)
-    return [tested(planted, arm, limit), judged(planted, SAME, (arm,), SUPPORTED, limit)]
+    measured = f"{_CLAIM[says]} {word}"
+    return _frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 
 
 def never(planted: str, says: str, arm: str, word: str) -> Measure:
@@ -98,28 +90,41 @@ def never(planted: str, says: str, arm: str, word: str) -> Measure:
     return judged(planted, says, (arm,), word, acceptance.never())
 
 
+def _found_equivalent(planted: str, arm: str, test: Promise, verdict: Promise) -> list[Measure]:
+    """How often the equivalence test alone passes, and how often the claim is supported."""
+    return [
+        _frequency(
+            planted,
+            "equivalence test passed, without the A/A gate",
+            test,
+            lambda trials: trials.compared(arm)["p_equivalence"] < LEVEL,
+        ),
+        judged(planted, SAME, (arm,), SUPPORTED, verdict),
+    ]
+
+
+def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
+    """At the margin: test and verdict may call it equivalent in 5 % of the cases."""
+    limit = acceptance.at_most(LEVEL)
+    return _found_equivalent(cost(ratio), arm, limit, limit)
+
+
 def power(campaign: Campaign, arm: str) -> list[Measure]:
     """For an equal arm: what the planner promises for this campaign's blocks and noise."""
     design = (campaign.effects.noise.of_a_pair, campaign.blocks, campaign.margin)
-    alone, gated = (
-        acceptance.near(power_of(*design), 0.05) for power_of in (tost_power, gated_power)
-    )
-    return [
-        tested("the same", arm, alone),
-        judged("the same", SAME, (arm,), SUPPORTED, gated),
-    ]
+    alone, gated = (acceptance.near(chance(*design), 0.05) for chance in (tost_power, gated_power))
+    return _found_equivalent("the same", arm, alone, gated)
 
 
 def covered(arm: str, ratio: float, highest: float = 0.97) -> Measure:
     """How often the 95 % interval holds the planted ratio."""
 
-    def observe(trials: Trials) -> Observed:
+    def is_inside(trials: Trials) -> pd.Series:
         rows = trials.compared(arm).dropna(subset=["low95"])
-        inside = (rows["low95"] <= rows["planted"]) & (rows["planted"] <= rows["high95"])
-        return acceptance.share(int(inside.sum()), len(rows))
+        return rows["planted"].between(rows["low95"], rows["high95"])
 
     promise = acceptance.between(0.93, highest)
-    return Measure(cost(ratio), "95 % interval holds the truth", promise, observe)
+    return _frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
 
 
 def unbiased(arm: str, ratio: float, within: float = 0.0005) -> Measure:
@@ -135,17 +140,14 @@ def unbiased(arm: str, ratio: float, within: float = 0.0005) -> Measure:
 def consistent(arm: str, ratio: float) -> Measure:
     """How often the verdict and the analysis, from which figures are drawn, disagree."""
 
-    def observe(trials: Trials) -> Observed:
-        outcomes = trials.compared(arm).set_index(["study", "case"])["outcome"]
-        chosen = (trials.verdicts["says"] == SAME) & (trials.verdicts["arms"] == (arm,))
-        verdicts = trials.verdicts[chosen].set_index(["study", "case"])["verdict"]
-        verdicts = verdicts.reindex(outcomes.index)
+    def is_apart(trials: Trials) -> pd.Series:
+        outcomes = trials.compared(arm)["outcome"]
+        verdicts = trials.judged(SAME, (arm,)).reindex(outcomes.index)
         apart = (verdicts == SUPPORTED) != (outcomes == EQUIVALENT)
-        apart |= (verdicts == CONTRADICTED) != (outcomes == DIFFERENT)
-        return acceptance.share(int(apart.sum()), len(apart))
+        return apart | ((verdicts == CONTRADICTED) != (outcomes == DIFFERENT))
 
     measured = "verdict other than the analysis's outcome"
-    return Measure(cost(ratio), measured, acceptance.never(), observe)
+    return _frequency(cost(ratio), measured, acceptance.never(), is_apart)
 
 
 def miscounted() -> Measure:

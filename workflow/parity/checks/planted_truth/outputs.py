@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import likwid, sysbench
-from parity.benchmarks.model import Benchmark, NodeFacts, Program
+from parity.benchmarks.model import Benchmark, NodeFacts
 
 # A node that never was, with the cache of the machine that printed the golden outputs.
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 1024)
@@ -38,7 +38,7 @@ class Printer:
         parameters: what its cases have in common beside its defaults.
         counter: the parameter by which cases differ.
         places: text of the golden output, and the format string that replaces it.
-        values: what to fill in, from parameters, program and log cost.
+        values: what to fill in, from parameters and log cost.
     """
 
     benchmark: Benchmark
@@ -47,7 +47,7 @@ class Printer:
     parameters: Mapping[str, Any]
     counter: str
     places: Sequence[tuple[str, str]]
-    values: Callable[[Mapping[str, Any], Program, float], Values]
+    values: Callable[[Mapping[str, Any], float], Values]
 
     def case_parameters(self, number: int) -> dict[str, Any]:
         """The parameters of the case of that number, from 0."""
@@ -62,14 +62,12 @@ class Printer:
             folder: of the golden outputs.
             log_cost: log of the cost relative to the benchmark's usual one.
         """
-        program = self.benchmark.program(parameters, NODE)
         template = _template(folder / self.golden, tuple(self.places))
-        return template.format(**self.values(parameters, program, log_cost))
+        return template.format(**self.values(parameters, log_cost))
 
     def seconds(self, parameters: Mapping[str, Any], log_cost: float) -> float:
         """How long the program's own work takes at that cost."""
-        program = self.benchmark.program(parameters, NODE)
-        return float(self.values(parameters, program, log_cost)["seconds"])
+        return self.values(parameters, log_cost)["seconds"]
 
 
 @cache
@@ -87,7 +85,7 @@ def _template(golden: Path, places: tuple[tuple[str, str], ...]) -> str:
     return text
 
 
-def _processor(parameters: Mapping[str, Any], _program: Program, log_cost: float) -> Values:
+def _processor(parameters: Mapping[str, Any], log_cost: float) -> Values:
     seconds = PROCESSOR_SECONDS * math.exp(log_cost)
     milliseconds = 1000 * seconds / parameters["events"]
     return {
@@ -101,8 +99,9 @@ def _processor(parameters: Mapping[str, Any], _program: Program, log_cost: float
     }
 
 
-def _bandwidth(parameters: Mapping[str, Any], program: Program, log_cost: float) -> Values:
-    size = int(program.argv[program.argv.index("-w") + 1].split(":")[1].removesuffix("kB")) * 1000
+def _bandwidth(parameters: Mapping[str, Any], log_cost: float) -> Values:
+    argv = likwid.BENCHMARK.program(parameters, NODE).argv
+    size = int(argv[argv.index("-w") + 1].split(":")[1].removesuffix("kB")) * 1000
     seconds = BANDWIDTH_SECONDS * parameters["iterations"] / 60 * math.exp(log_cost)
     volume = size * parameters["iterations"]
     return {

@@ -69,8 +69,6 @@ class Effects:
 
     Attributes:
         ratios: the true cost of each arm over the reference's; 1 where none is named.
-        noise: what makes runs deviate.
-        misfortune: what goes wrong.
     """
 
     noise: Noise

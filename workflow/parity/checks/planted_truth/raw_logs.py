@@ -62,7 +62,6 @@ class Planted:
     """A study on disk, and what is known of it beforehand.
 
     Attributes:
-        plan: the plan.
         folders: of the blocks that were made.
         endings: stage and reason of every planned run, by block and run.
     """
@@ -80,36 +79,30 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
     """
     random = np.random.default_rng(seed)
     plan = campaign.plan(seed)
-    parameters = {case.name: case.parameters for case in plan.cases}
-    writer = Writer(campaign.printer, golden, parameters)
     costs, nodes = shared_costs(campaign.effects, plan.blocks, random)
     folders: list[Path] = []
     endings: dict[tuple[str, str], tuple[str, str]] = {}
     for number, block in enumerate(plan.blocks):
-        name, runs = block.name, block.runs
         if random.random() < campaign.effects.misfortune.lost:
-            endings |= {(name, run.name): ("planned", "not-run") for run in runs}
+            endings |= {(block.name, run.name): ("planned", "not-run") for run in block.runs}
             continue
-        simulated = SimulatedBlock(runs, f"node-{nodes[number]}", number * MINUTES_PER_BLOCK)
+        simulated = SimulatedBlock(block.runs, f"node-{nodes[number]}", number * MINUTES_PER_BLOCK)
         simulate(simulated, campaign.effects, costs[number], random)
-        endings |= {(name, run): end for run, end in simulated.endings().items()}
-        folders.append(folder / name)
-        _write_block(campaign, writer, plan, block, simulated, folders[-1])
+        endings |= {(block.name, run): end for run, end in simulated.endings().items()}
+        folders.append(folder / block.name)
+        for run in block.runs:
+            parameters = plan.case(run.case).parameters
+            for attempt in simulated.attempts.get(run.name, ()):
+                place = folders[-1] / f"runs/{run.name}/attempt-{attempt.number}"
+                _write_attempt(campaign.printer, golden, parameters, attempt, place)
+        _write_block(campaign, plan, block, simulated, folders[-1])
     return Planted(plan, tuple(folders), endings)
 
 
 def _write_block(
-    campaign: Campaign,
-    writer: Writer,
-    plan: Plan,
-    block: Block,
-    simulated: SimulatedBlock,
-    folder: Path,
+    campaign: Campaign, plan: Plan, block: Block, simulated: SimulatedBlock, folder: Path
 ) -> None:
-    folder.mkdir(parents=True)
-    for attempts in simulated.attempts.values():
-        for attempt in attempts:
-            writer.write(attempt, folder / "runs" / f"{attempt.case}.{attempt.arm}")
+    folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, simulated.sessions + 1):
         last = number == simulated.sessions
         start = _start(campaign, simulated.absent if last else "", simulated)
@@ -156,24 +149,22 @@ def _start(campaign: Campaign, absent: str, simulated: SimulatedBlock) -> Sessio
         node_name=simulated.node,
         facts=_facts(simulated.node),
         busy_fraction=0.0,
-        arms={name: _state(name, absent) for name in names},
+        arms={name: _state(name, name == absent) for name in names},
         binaries=tuple(replace(binary, arm=name) for name in names if name != absent),
         other_nodes=(),
     )
 
 
-def _state(name: str, absent: str) -> ArmState:
+def _state(arm: str, is_absent: bool) -> ArmState:
     """What the session finds out about an arm."""
-    image = image_of(name)
-    recipe = RECIPE if arms()[name].image_format else ""
-    gate = Gate("image", True)
+    image = image_of(arm)
     return ArmState(
         image=image,
-        recipe=recipe,
-        gate=gate,
+        recipe=RECIPE if image else "",
+        gate=Gate("image", True),
         version="planted 1.0",
-        reason=NOT_STARTED.reason if name == absent else "",
-        detail=NOT_STARTED.detail if name == absent else "",
+        reason=NOT_STARTED.reason if is_absent else "",
+        detail=NOT_STARTED.detail if is_absent else "",
     )
 
 
@@ -189,91 +180,74 @@ def _facts(node: str) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Writer:
-    """Writes what attempts leave.
+def _write_attempt(
+    printer: Printer, golden: Path, parameters: Mapping[str, Any], attempt: Attempt, folder: Path
+) -> None:
+    """Write what an attempt leaves in its folder."""
+    state = folder / "state"
+    state.mkdir(parents=True)
+    started, name = at(attempt.minutes), f"parity-1-1-{attempt.number}"
+    write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
+    order, stdout, stderr = _order(printer, parameters, attempt), "", ""
+    if attempt.ending != "not-started":
+        stdout = _output(printer, golden, parameters, attempt)
+        stderr = _witness(order.arm, order.program.cpus, attempt.ending == "gate-where")
+    (folder / "stdout").write_text(stdout, encoding="utf-8")
+    (folder / "stderr").write_text(stderr, encoding="utf-8")
+    if attempt.ending == INTERRUPTED:
+        return
+    launch = Launch(name, order.image, SCRATCH, state, host=HOST)
+    command = order.arm.command(launch, inner_command.witnessed(order.program))
+    seen = _seen(printer.seconds(parameters, attempt.log_cost), attempt.ending, command)
+    steal = 0.5 if attempt.ending == "gate-steal" else 0.001
+    write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
 
-    Attributes:
-        golden: folder of the golden outputs.
-        parameters: of each case.
-    """
 
-    printer: Printer
-    golden: Path
-    parameters: Mapping[str, Mapping[str, Any]]
+def _output(printer: Printer, golden: Path, parameters: Mapping[str, Any], attempt: Attempt) -> str:
+    if attempt.ending == OTHER_WORK:
+        parameters = {**parameters, printer.counter: parameters[printer.counter] + 1}
+    text = printer.text(golden, parameters, attempt.log_cost)
+    return text[: len(text) * 9 // 10] if attempt.ending in _CUT_OFF else text
 
-    def write(self, attempt: Attempt, run: Path) -> None:
-        """Write an attempt's folder below its run's folder."""
-        folder = run / f"attempt-{attempt.number}"
-        state = folder / "state"
-        state.mkdir(parents=True)
-        started = at(attempt.minutes)
-        order = self._order(attempt)
-        name = f"parity-1-1-{attempt.number}"
-        write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
-        stdout, stderr = self._said(order, attempt)
-        (folder / "stdout").write_text(stdout, encoding="utf-8")
-        (folder / "stderr").write_text(stderr, encoding="utf-8")
-        if attempt.ending == INTERRUPTED:
-            return
-        launch = Launch(name, order.image, SCRATCH, state, host=HOST)
-        command = order.arm.command(launch, inner_command.witnessed(order.program))
-        steal = 0.5 if attempt.ending == "gate-steal" else 0.001
-        seen = self._seen(order, attempt, command)
-        write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
 
-    def _order(self, attempt: Attempt) -> Order:
-        parameters = self.parameters[attempt.case]
-        image = image_of(attempt.arm)
-        return Order(
-            run=f"{attempt.case}.{attempt.arm}",
-            case=attempt.case,
-            arm=arms()[attempt.arm],
-            image=image,
-            recipe=RECIPE if image else "",
-            program=self.printer.benchmark.program(parameters, NODE),
-            parameters=parameters,
-            timeout_seconds=600,
-            namespaces={HOST: _HOST},
-            hosts=(HOST,),
-            launcher=None,
-            block_gates=(Gate("quiet", True), Gate("image", True)),
-            max_steal_fraction=MAX_STEAL,
-            session=attempt.session,
-        )
+def _order(printer: Printer, parameters: Mapping[str, Any], attempt: Attempt) -> Order:
+    image = image_of(attempt.arm)
+    return Order(
+        run=f"{attempt.case}.{attempt.arm}",
+        case=attempt.case,
+        arm=arms()[attempt.arm],
+        image=image,
+        recipe=RECIPE if image else "",
+        program=printer.benchmark.program(parameters, NODE),
+        parameters=parameters,
+        timeout_seconds=600,
+        namespaces={HOST: _HOST},
+        hosts=(HOST,),
+        launcher=None,
+        block_gates=(Gate("quiet", True), Gate("image", True)),
+        max_steal_fraction=MAX_STEAL,
+        session=attempt.session,
+    )
 
-    def _said(self, order: Order, attempt: Attempt) -> tuple[str, str]:
-        """Standard output and standard error."""
-        if attempt.ending == "not-started":
-            return "", ""
-        parameters = dict(order.parameters)
-        if attempt.ending == OTHER_WORK:
-            parameters[self.printer.counter] += 1
-        text = self.printer.text(self.golden, parameters, attempt.log_cost)
-        if attempt.ending in _CUT_OFF:
-            text = text[: len(text) * 9 // 10]
-        return text, _witness(order.arm, order.program.cpus, attempt.ending == "gate-where")
 
-    def _seen(self, order: Order, attempt: Attempt, command: list[str]) -> Seen:
-        """What the runner saw of the program: how it ended, and the outer clock."""
-        if attempt.ending == "not-started":
-            return Seen([], [], error=f"cannot start {command[0]}: planted")
-        seconds = self.printer.seconds(order.parameters, attempt.log_cost)
-        finished = Finished(
-            exit_code={"exit-status": 1, "signal": -9, "timeout": -9}.get(attempt.ending, 0),
-            wall_seconds=seconds + 0.05,
-            user_seconds=seconds,
-            system_seconds=0.01,
-            timed_out=attempt.ending == "timeout",
-        )
-        return Seen([command], [finished])
+def _seen(seconds: float, ending: str, command: list[str]) -> Seen:
+    """What the runner saw of a program that took so long: how it ended, and the outer clock."""
+    if ending == "not-started":
+        return Seen([], [], error=f"cannot start {command[0]}: planted")
+    finished = Finished(
+        exit_code={"exit-status": 1, "signal": -9, "timeout": -9}.get(ending, 0),
+        wall_seconds=seconds + 0.05,
+        user_seconds=seconds,
+        system_seconds=0.01,
+        timed_out=ending == "timeout",
+    )
+    return Seen([command], [finished])
 
 
 def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:
     """What the witness says; `elsewhere` if the process is not where its arm says."""
     contained = arm.image_format is not None
     inodes = {name: (_INSIDE if name in arm.isolates else _HOST)[name] for name in NAMESPACES}
-    filesystem = arm.root_filesystem or "ext4"
     marker = RECIPE if contained != elsewhere else ""
     lines = [
         f"marker={marker}",
@@ -282,7 +256,7 @@ def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:
         "NoNewPrivs:=0",
         "Seccomp:=0",
         f"Cpus_allowed_list:={','.join(map(str, cpus))}",
-        f"root={filesystem},rw,relatime",
+        f"root={arm.root_filesystem or 'ext4'},rw,relatime",
     ]
     return "".join(f"{inner_command.EVIDENCE}{line}\n" for line in lines)
 

@@ -9,7 +9,6 @@ from parity.checks.planted_truth.acceptance import CONFIDENCE
 from parity.checks.planted_truth.scenarios import Scenario
 from parity.checks.planted_truth.trials import Result
 
-Row = Mapping[str, Any]
 COLUMNS = ("scenario", "planted", "measured", "promised", "replicates", "observed", "holds")
 # Enough for any table, and the same on machines whose last bits differ.
 DIGITS = 6
@@ -48,49 +47,45 @@ def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int
     """All that the report says, as JSON."""
     return {
         "seed": seed,
-        "scenarios": [_scenario(scenario) for scenario in scenarios],
+        "scenarios": [
+            {
+                "scenario": scenario.name,
+                "planted": scenario.about,
+                "blocks": scenario.campaign.blocks,
+                "margin": scenario.campaign.margin,
+            }
+            for scenario in scenarios
+        ],
         "results": [row(result) for result in results],
     }
 
 
 def row(result: Result) -> dict[str, Any]:
     """One result as JSON."""
-    observed = result.observed
+    measure, observed = result.measure, result.observed
     return {
         "scenario": result.scenario,
-        "planted": result.measure.planted,
-        "measured": result.measure.measured,
-        "promised": result.measure.promise.text,
+        "planted": measure.planted,
+        "measured": measure.measured,
+        "promised": measure.promise.text,
         "replicates": observed.replicates,
-        "value": round(observed.value, DIGITS),
-        "low": round(observed.low, DIGITS),
-        "high": round(observed.high, DIGITS),
+        **{key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")},
         "holds": result.holds,
     }
 
 
-def _scenario(scenario: Scenario) -> dict[str, Any]:
-    campaign = scenario.campaign
-    return {
-        "scenario": scenario.name,
-        "planted": scenario.about,
-        "blocks": campaign.blocks,
-        "margin": campaign.margin,
-    }
-
-
-def cells(result: Row) -> tuple[str, ...]:
+def cells(result: Mapping[str, Any]) -> tuple[str, ...]:
     """A result's row in the words of the table."""
     value, low, high = (_percent(result[key]) for key in ("value", "low", "high"))
     shown = {**result, "observed": f"{value} [{low}, {high}] %"}
-    shown["replicates"] = str(result["replicates"])
-    return tuple(shown[column] for column in COLUMNS)
+    return tuple(str(shown[column]) for column in COLUMNS)
 
 
 def _percent(share: float) -> str:
-    """A share in per cent; small ones with a digit more."""
-    text = f"{100 * share:.3f}" if abs(share) < 0.01 else f"{100 * share:.1f}"
-    return "0" if share == 0 else text
+    """A share in per cent; small ones with two digits more."""
+    if share == 0:
+        return "0"
+    return f"{100 * share:.3f}" if abs(share) < 0.01 else f"{100 * share:.1f}"
 
 
 def render(found: Mapping[str, Any]) -> str:

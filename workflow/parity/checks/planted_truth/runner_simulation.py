@@ -35,13 +35,7 @@ ENDED_WELL = (GOOD, TRUNCATED, OTHER_WORK)
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt: where it stands in the study, how it ended, and what it cost.
-
-    Attributes:
-        number: from 1.
-        session: of the runner in the block, from 1.
-        minutes: since the study began.
-    """
+    """One attempt: number and session from 1, and the minutes since the study began."""
 
     case: str
     arm: str
@@ -57,8 +51,6 @@ class SimulatedBlock:
     """What became of one block.
 
     Attributes:
-        runs: the planned runs in their order.
-        node: name of the node that it was made on.
         begin: minutes since the study began.
         attempts: by run.
         sessions: how many the runner needed.
@@ -77,25 +69,29 @@ class SimulatedBlock:
         """The runs that the last session could not start, with the reason."""
         return {run.name: NOT_STARTED for run in self.runs if run.arm == self.absent}
 
+    def ended_well(self, run: str) -> Attempt | None:
+        """The last attempt of a run, if it ended well."""
+        made = self.attempts.get(run)
+        return made[-1] if made and made[-1].ending in ENDED_WELL else None
+
     def endings(self) -> dict[str, tuple[str, str]]:
         """Stage and reason that the records must give each run; a valid one has no reason."""
         newest: dict[str, int] = {}
-        for made in self.attempts.values():
-            if made and made[-1].ending in ENDED_WELL:
-                newest[made[-1].case] = max(made[-1].session, newest.get(made[-1].case, 0))
+        for run in self.runs:
+            if good := self.ended_well(run.name):
+                newest[run.case] = max(good.session, newest.get(run.case, 0))
         return {run.name: self._ending(run, newest) for run in self.runs}
 
     def _ending(self, run: Run, newest: Mapping[str, int]) -> tuple[str, str]:
         """Stage and reason of a run, from the newest session in which its case ended well."""
-        made = self.attempts.get(run.name, [])
-        last = made[-1].ending if made else ""
-        if run.arm == self.absent and last not in ENDED_WELL:
-            return "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
-        if last in ENDED_WELL and made[-1].session < newest[run.case]:
+        good = self.ended_well(run.name)
+        if good is None:
+            if run.arm == self.absent:
+                return "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
+            return "ran", self.attempts[run.name][-1].ending
+        if good.session < newest[run.case]:
             return "ran", "other-session"
-        if last == GOOD:
-            return "valid", ""
-        return ("parsed" if last in ENDED_WELL else "ran"), last
+        return ("valid", "") if good.ending == GOOD else ("parsed", good.ending)
 
 
 def simulate(
@@ -110,9 +106,9 @@ def simulate(
     arms = sorted({run.arm for run in runs})
     if random.random() < misfortune.absent:
         block.absent = arms[int(random.integers(len(arms)))]
-    killed = int(random.integers(len(runs))) if random.random() < misfortune.killed else None
     runner = _Runner(effects, costs, random, block, block.begin)
-    if killed is not None:
+    if random.random() < misfortune.killed:
+        killed = int(random.integers(len(runs)))
         runner.session(1, runs[: killed + 1], stop=runs[killed].name)
         block.sessions = 2
     runner.session(block.sessions, runs)
@@ -121,18 +117,15 @@ def simulate(
 
 def _falsify(block: SimulatedBlock) -> None:
     """Make wrong what must not count: all attempts but the last ones of valid runs."""
-    for run, (stage, _) in block.endings().items():
-        made = block.attempts.get(run, [])
-        counted = made[-1:] if stage == "valid" else []
-        block.attempts[run] = [
-            attempt if attempt in counted else replace(attempt, log_cost=_wrong(attempt))
+    endings = block.endings()
+    for run in block.runs:
+        made = block.attempts.get(run.name, [])
+        counted = made[-1:] if endings[run.name][0] == "valid" else []
+        wrong = -WRONG if image_of(run.arm) is None else WRONG
+        block.attempts[run.name] = [
+            attempt if attempt in counted else replace(attempt, log_cost=attempt.log_cost + wrong)
             for attempt in made
         ]
-
-
-def _wrong(attempt: Attempt) -> float:
-    """A log cost that must not count."""
-    return attempt.log_cost + (-WRONG if image_of(attempt.arm) is None else WRONG)
 
 
 @dataclass
@@ -160,10 +153,9 @@ class _Runner:
         """Whether nothing of a case has to be made any more (measure/history.py)."""
         sessions = set()
         for run in runs:
-            made = self.block.attempts.get(run.name, [])
-            if made and made[-1].ending in ENDED_WELL:
-                sessions.add(made[-1].session)
-            elif _failures(made) < ATTEMPTS:
+            if good := self.block.ended_well(run.name):
+                sessions.add(good.session)
+            elif _failures(self.block.attempts.get(run.name, ())) < ATTEMPTS:
                 return False
         return len(sessions) <= 1
 
@@ -173,8 +165,8 @@ class _Runner:
         while _failures(made) < ATTEMPTS:
             ending = INTERRUPTED if run.name == stop else self._draw()
             cost = self.costs[run.name] + chance(self.effects.noise, self.random)
-            number, case, arm = len(made) + 1, run.case, run.arm
-            made.append(Attempt(case, arm, number, session, ending, cost, self.clock))
+            number = len(made) + 1
+            made.append(Attempt(run.case, run.arm, number, session, ending, cost, self.clock))
             self.clock += MINUTES_PER_RUN
             if ending not in FAILING:
                 return

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 
 from parity.analysis.statistics.power import gated_blocks_needed
 from parity.checks.planted_truth import acceptance, measures
-from parity.checks.planted_truth.campaign import (
-    DOUBLE,
-    FIRST,
-    FOURTH,
-    MORE,
-    SAME,
-    SECOND,
-    THIRD,
-    Campaign,
-    Claimed,
-)
+from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, MORE, SAME, Campaign, Claimed
 from parity.checks.planted_truth.measures import LEVEL, Measure, cost
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
@@ -28,7 +18,7 @@ MARGIN = 0.01
 QUIET = Noise(run=0.006)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
-EQUAL, UPPER, FAR, LOWER = FIRST, SECOND, THIRD, FOURTH
+EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
 COSTLY, AT_UPPER, AT_LOWER = 1.05, 1 + MARGIN, 1 / (1 + MARGIN)
 
 
@@ -55,12 +45,13 @@ def _campaign(
     ratios: Mapping[str, float],
     misfortune: Misfortune | None = None,
     claims: Sequence[Claimed] = (),
+    benchmark: str = PROCESSOR,
+    margin: float = MARGIN,
 ) -> Campaign:
-    """A campaign of a time and a margin of 1 %; each arm is claimed to be the same."""
-    arms = tuple(arm for arm in ratios if arm != DOUBLE)
-    same = [Claimed(SAME, (arm,)) for arm in arms]
+    """A campaign in which each arm is claimed to be the same."""
+    same = [Claimed(SAME, (arm,)) for arm in ratios if arm != DOUBLE]
     effects = Effects(noise, ratios, misfortune or Misfortune())
-    return Campaign(name, PROCESSOR, CASES, blocks, arms, MARGIN, effects, (*same, *claims))
+    return Campaign(name, benchmark, CASES, blocks, margin, effects, (*same, *claims))
 
 
 def quiet() -> Scenario:
@@ -71,7 +62,7 @@ def quiet() -> Scenario:
     blocks = gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8)
     campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
     all_three = ", ".join(cost(ratios[arm]) for arm in near)
-    level = acceptance.at_most(LEVEL)
+    level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
     return Scenario(
         "quiet",
         f"a time; runs differ by {100 * QUIET.run:g} %, blocks by {100 * QUIET.block:g} %, nodes "
@@ -84,9 +75,7 @@ def quiet() -> Scenario:
             *measures.falsely_equivalent(LOWER, AT_LOWER),
             measures.judged(all_three, SAME, near, SUPPORTED, level),
             measures.judged(all_three, SAME, near, CONTRADICTED, level),
-            measures.judged(
-                cost(AT_UPPER), SAME, (UPPER,), CONTRADICTED, acceptance.at_most(LEVEL / 2)
-            ),
+            measures.judged(cost(AT_UPPER), SAME, (UPPER,), CONTRADICTED, half),
             measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
             measures.judged("the same", MORE, (EQUAL,), SUPPORTED, level),
             measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
@@ -102,17 +91,8 @@ def bandwidth() -> Scenario:
     """More is better, more noise, another margin, and a design of half the power."""
     noise, margin = Noise(run=0.012), 0.02
     ratios = {EQUAL: 1.0, UPPER: 1 + margin}
-    arms = tuple(ratios)
-    campaign = Campaign(
-        name="bandwidth",
-        benchmark=BANDWIDTH,
-        cases=CASES,
-        blocks=gated_blocks_needed(noise.of_a_pair, margin, 0.5),
-        arms=arms,
-        margin=margin,
-        effects=Effects(noise, ratios),
-        claims=tuple(Claimed(SAME, (arm,)) for arm in arms),
-    )
+    blocks = gated_blocks_needed(noise.of_a_pair, margin, 0.5)
+    campaign = _campaign("bandwidth", noise, blocks, ratios, benchmark=BANDWIDTH, margin=margin)
     return Scenario(
         "bandwidth",
         f"a bandwidth, of which more is better; as above, but runs differ by {100 * noise.run:g} %",

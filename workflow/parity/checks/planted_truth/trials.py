@@ -10,7 +10,6 @@ import math
 import multiprocessing
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,13 +21,7 @@ from parity.analysis import dataset
 from parity.analysis.analysis import analyse
 from parity.analysis.ledger import run_stages
 from parity.checks.planted_truth.acceptance import Observed
-from parity.checks.planted_truth.campaign import (
-    SYSTEM,
-    Campaign,
-    Claims,
-    claims_of,
-    image_records,
-)
+from parity.checks.planted_truth.campaign import SYSTEM, Campaign, Claims, claims_of, image_records
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.checks.planted_truth.scenarios import Scenario
@@ -44,11 +37,7 @@ YES, NO, TOO_FEW = "yes", "NO", "too few"
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the report.
-
-    Attributes:
-        scenario: its name.
-    """
+    """One line of the report, of the scenario of that name."""
 
     scenario: str
     measure: Measure
@@ -89,34 +78,32 @@ def make_trials(
         for number in range(studies)
     ]
     one = partial(_one, scenario.campaign, claims_of(scenario.campaign), golden)
-    with _cheap_collection():
-        if workers == 1:
-            return _together([one(each) for each in seeds])
-        with multiprocessing.get_context("fork").Pool(workers) as pool:
-            return _together(pool.map(one, seeds, chunksize=1))
-
-
-@contextmanager
-def _cheap_collection() -> Iterator[None]:
-    """Keep all that exists now out of garbage collection.
-
-    statsmodels collects at every adjustment for several tests, and each time would walk
-    through all modules: 20 ms for every claim.
-    """
+    # statsmodels collects garbage at every adjustment for several tests, and each time would
+    # walk through all modules: 20 ms for every claim.
     gc.freeze()
     try:
-        yield
+        if workers == 1:
+            parts = [one(*numbered) for numbered in enumerate(seeds)]
+        else:
+            with multiprocessing.get_context("fork").Pool(workers) as pool:
+                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
-
-
-def _one(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Trials:
-    outcome = run_pipeline(campaign, claims, golden, seed)
     return Trials(
-        comparisons=outcome.comparisons.assign(
-            planted=outcome.comparisons["arm"].map(campaign.effects.ratio)
-        ),
-        verdicts=outcome.verdicts,
+        comparisons=pd.concat([part.comparisons for part in parts], ignore_index=True),
+        verdicts=pd.concat([part.verdicts for part in parts], ignore_index=True),
+        runs=sum(part.runs for part in parts),
+        miscounted=sum(part.miscounted for part in parts),
+    )
+
+
+def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
+    """One study; its number tells its cases from those of the others."""
+    outcome = run_pipeline(campaign, claims, golden, seed)
+    planted = outcome.comparisons["arm"].map(campaign.effects.ratio)
+    return Trials(
+        comparisons=outcome.comparisons.assign(planted=planted, study=number),
+        verdicts=outcome.verdicts.assign(study=number),
         runs=len(outcome.planted.endings),
         miscounted=miscounted(outcome),
     )
@@ -128,9 +115,8 @@ class Outcome:
 
     Attributes:
         comparisons: `tables.COMPARISONS` of the metric that arms are compared by.
-        verdicts: one row per claim: case, says, arms, verdict.
+        verdicts: one row per claim: claim, verdict, case, says, arms.
         stages: one row per planned run: block, run, stage, reason.
-        planted: what was planted.
     """
 
     comparisons: pd.DataFrame
@@ -143,7 +129,6 @@ def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) ->
     """Plant a campaign, and take its logs through everything that real logs go through.
 
     Args:
-        claims: those about the campaign.
         golden: folder of the golden outputs.
     """
     with tempfile.TemporaryDirectory(prefix="parity-planted-") as place:
@@ -153,10 +138,10 @@ def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) ->
         loaded = dataset.load(folder)
     analysis = analyse(loaded)
     judged = judge(claims.register, loaded, analysis, ()).verdicts
-    found = analysis.comparisons
+    compared = analysis.comparisons
     return Outcome(
-        comparisons=found[found["metric"] == campaign.printer.metric].reset_index(drop=True),
-        verdicts=_of_claims(judged, claims),
+        comparisons=compared[compared["metric"] == campaign.printer.metric],
+        verdicts=judged[["claim", "verdict"]].merge(claims.about, on="claim"),
         stages=run_stages(loaded, analysis.pairs, analysis.exclusions),
         planted=planted,
     )
@@ -174,53 +159,22 @@ def collect(planted: Planted, folder: Path) -> None:
     parse_dataset(folder, records)
 
 
-def _of_claims(judged: pd.DataFrame, claims: Claims) -> pd.DataFrame:
-    """The verdicts with what their claims are about."""
-    rows = [
-        (case, claimed.says, claimed.arms, verdict)
-        for name, verdict in judged[["claim", "verdict"]].itertuples(index=False, name=None)
-        for case, claimed in [claims.about[name]]
-    ]
-    return pd.DataFrame(rows, columns=["case", "says", "arms", "verdict"])
-
-
 def miscounted(outcome: Outcome) -> int:
     """How many planned runs the ledger does not show exactly once, at their stage and reason."""
-    wrong = dict(outcome.planted.endings)
-    paired = _in_pairs(outcome)
-    for row in outcome.stages.itertuples(index=False):
-        key = (str(row.block), str(row.run))
-        expected = wrong.get(key)
-        if expected and expected[0] == "valid":
-            expected = ("analysed", "") if key in paired else ("valid", "no-pair")
-        if expected == (row.stage, row.reason):
-            del wrong[key]
-    return len(wrong) + max(0, len(outcome.stages) - len(outcome.planted.endings))
+    stages = outcome.stages[["block", "run", "stage", "reason"]]
+    shown = set(stages.itertuples(index=False, name=None))
+    expected = _expected(outcome.planted)
+    wrong = [run for run, ending in expected.items() if (*run, *ending) not in shown]
+    return len(wrong) + max(0, len(stages) - len(expected))
 
 
-def _in_pairs(outcome: Outcome) -> set[tuple[str, str]]:
-    """The planted valid runs that have a valid partner in their block and case."""
-    plan, endings = outcome.planted.plan, outcome.planted.endings
-    paired = set()
-    for block in plan.blocks:
-        valid: dict[str, dict[str, str]] = {}
-        for run in block.runs:
-            if endings[block.name, run.name][0] == "valid":
-                valid.setdefault(run.case, {})[run.arm] = run.name
-        for of_case in valid.values():
-            if plan.reference in of_case and len(of_case) > 1:
-                paired |= {(block.name, run) for run in of_case.values()}
-    return paired
-
-
-def _together(parts: list[Trials]) -> Trials:
-    """All studies as one; cases of different studies are told apart by the study's number."""
-    tables = {
-        name: pd.concat(
-            [getattr(part, name).assign(study=number) for number, part in enumerate(parts)],
-            ignore_index=True,
-        )
-        for name in ("comparisons", "verdicts")
-    }
-    counts = {name: sum(getattr(part, name) for part in parts) for name in ("runs", "miscounted")}
-    return Trials(**tables, **counts)
+def _expected(planted: Planted) -> dict[tuple[str, str], tuple[str, str]]:
+    """Stage and reason in the ledger: a valid run is analysed if its pair is valid, too."""
+    expected = dict(planted.endings)
+    for block in planted.plan.blocks:
+        valid = [run for run in block.runs if expected[block.name, run.name][0] == "valid"]
+        for run in valid:
+            arms = {other.arm for other in valid if other.case == run.case}
+            is_paired = planted.plan.reference in arms and len(arms) > 1
+            expected[block.name, run.name] = ("analysed", "") if is_paired else ("valid", "no-pair")
+    return expected

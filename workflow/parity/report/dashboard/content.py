@@ -11,47 +11,10 @@ from parity.core.documents import Document
 from parity.plan.system_kind import kind_of
 from parity.report.dashboard import runs
 from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run
-from parity.report.figures.specs import MACHINE_FACTS, quantity
+from parity.report.figures.specs import quantity
 from parity.report.text import formatting
 from parity.report.view import View
-
-# The words of the page for what the tables only name. A verdict has its mark, and what it
-# says; the order is that of the page.
-WORDING: dict[str, Mapping[str, Any]] = {
-    "verdicts": {
-        "supported": ("✓", "The data pass the rule that was set for this claim."),
-        "contradicted": ("✕", "The data show the opposite of the claim."),
-        "order-ok": ("≈", "Same direction, and within a factor of two of the published value."),
-        "differs": ("≠", "The interval excludes everything within a factor of two of the value."),
-        "inconclusive": ("?", "The data decide neither way; a wider margin or more blocks would."),
-        "not-tested": ("–", "This dataset cannot answer; the reason says what it would take."),
-    },
-    "kinds": {
-        "equivalence": "costs nothing beyond a margin",
-        "direction": "one side costs more",
-        "magnitude": "an effect of this size",
-        "dispersion": "how much values scatter",
-        "mechanism": "why it happens",
-    },
-    "registrations": {
-        "before-data": "The rule was registered before the data were measured.",
-        "after-data": "The rule was registered after the data, and not changed since.",
-        "amended": "The rule, its margin or the plan is not the one that was registered.",
-    },
-    "capabilities": {
-        "full": "This kind of system can test the claim in full.",
-        "direction": "This kind of system can test the direction, not the size.",
-        "proxy": "This kind of system tests a stand-in for the claim.",
-        "none": "This kind of system cannot test the claim.",
-    },
-    "controls": {
-        "equivalent": "The reference equals itself within the margin.",
-        "inconclusive": "The reference was not shown to equal itself within the margin.",
-        "different": "The reference differs from itself; nothing is concluded.",
-        "none": "No A/A pair bears on this claim.",
-    },
-    "facts": MACHINE_FACTS,
-}
+from parity.report.wording import DASHBOARD
 
 
 class Head(Document, frozen=True):
@@ -106,7 +69,7 @@ class Content(Document, frozen=True):
     studies: Mapping[str, Mapping[str, Any]]
     verdicts: list[dict[str, Any]]
     evidence: list[dict[str, Any]]
-    wording: dict[str, Mapping[str, Any]]
+    wording: Mapping[str, Mapping[str, Any]]
     arms: dict[str, str]
     cases: dict[str, Case]
     quantities: dict[str, Quantity]
@@ -131,7 +94,7 @@ def content(
         studies=studies,
         verdicts=runs.records(verdicts.sort_values("position")),
         evidence=runs.records(evidence),
-        wording=WORDING,
+        wording=DASHBOARD,
         arms={arm: formatting.arm_title(view.plan, arm) for arm in view.arms},
         cases={
             case.name: Case(

@@ -6,7 +6,7 @@ Only ratios are drawn, because seconds of two machines say nothing of each other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,8 @@ from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE
 from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
-from parity.report.figures.figures import AXIS, DENSE, PAGE, WIDE, Grid
-from parity.report.figures.page_layout import LABELS, place
-from parity.report.figures.panels import beside, rows, tick_steps
+from parity.report.figures.figures import DENSE, PAGE, WIDE, Grid
+from parity.report.figures.panels import arrows, beside, rows, tick_steps
 from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -63,12 +62,8 @@ class Panel:
     @property
     def _blocks(self) -> str:
         """Numbers of blocks, fresh and archived; both ends where rows differ."""
-        both = (
-            [row.fresh_blocks for row in self.found],
-            [row.archive_blocks for row in self.found],
-        )
-        ends = (dict.fromkeys((min(blocks), max(blocks))) for blocks in both)
-        return "/".join("–".join(map(str, pair)) for pair in ends)
+        both = zip(*((row.fresh_blocks, row.archive_blocks) for row in self.found), strict=True)
+        return "/".join(formatting.span(blocks).replace(" to ", "–") for blocks in both)
 
 
 def panels(found: Agreement, plan: Plan) -> list[Panel]:
@@ -100,12 +95,12 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
         return figure
     most = max(len(panel.found) for panel in made)
     wide = HEAD + WIDE.height(len(made), most) + FOOT
-    grid, numbers = (WIDE, NUMBERS) if wide <= PAGE else (DENSE, DENSE.beside)
+    grid = replace(WIDE, beside=NUMBERS) if wide <= PAGE else DENSE
     figure = page_layout.new_figure(HEAD + -(-len(made) // grid.across) * grid.cell(most) + FOOT)
     _small_print(figure, found, plan, note)
     styles = style.arm_styles(plan)
     for number, panel in enumerate(made):
-        axes = _axes(figure, grid, number, len(made), most, numbers)
+        axes = grid.place(figure, number, len(made), most, FOOT)
         labels = [formatting.arm_title(plan, row.arm) for row in panel.found]
         rows(axes, labels, show=number % grid.across == 0)
         _panel(axes, panel, styles, grid)
@@ -119,16 +114,6 @@ def write(found: Agreement, plan: Plan, note: str, folder: Path) -> None:
     tables.write(AGREEMENT, found.table, folder / f"{NAME}.parquet")
     plain = found.table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     (folder / f"{NAME}.csv").write_text(plain, encoding="utf-8")
-
-
-def _axes(figure: Figure, grid: Grid, number: int, count: int, most: int, numbers: float) -> Axes:
-    """The place of a panel; those of a row share the names of the arms."""
-    down, right = divmod(number, grid.across)
-    tall = -(-count // grid.across)
-    width = (style.TWO_COLUMNS - LABELS) / grid.across - numbers
-    left = LABELS + right * (width + numbers)
-    bottom = FOOT + (tall - 1 - down) * grid.cell(most) + AXIS
-    return place(figure, left, bottom, width, grid.row * most)
 
 
 def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid) -> None:
@@ -183,11 +168,7 @@ def _row(axes: Axes, number: int, row: Any, look: ArmStyle, limits: tuple[float,
         row.fresh_ratio, number, look.marker, color=look.colour, markerfacecolor=look.face,
         markersize=0.8 * look.size, markeredgewidth=look.rim, zorder=4, clip_on=False,
     )  # fmt: skip
-    cut = ((0.012, "<", row.fresh_low95 < limits[0]), (0.988, ">", row.fresh_high95 > limits[1]))
-    for edge, marker, is_cut in cut:
-        if is_cut:
-            where = axes.get_yaxis_transform()
-            axes.plot(edge, number, marker, color=look.colour, markersize=3.5, transform=where)
+    arrows(axes, number, (row.fresh_low95, row.fresh_high95), limits, look.colour, 3.5)
 
 
 def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -35,12 +34,6 @@ MOST = 5  # columns that fit beside each other
 WIDER = 1.25  # a ladder's left panel by its right one, as it holds the published range as well
 LONGEST = 44  # letters of a title that a wide panel has room for
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
-
-
-def draw_all(view: View, specs: Sequence[FigureSpec], folder: Path) -> None:
-    """Draw and write all figures."""
-    for spec in specs:
-        style.save(draw(view, spec), folder, spec.name)
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:
@@ -174,6 +167,17 @@ class Grid:
         """Height of the figure in inches."""
         return -(-panels // self.across) * self.cell(arms) + FOOT_OF_FOREST
 
+    def place(
+        self, figure: Figure, number: int, panels: int, arms: int, foot: float = FOOT_OF_FOREST
+    ) -> Axes:
+        """The axes of a panel by its number; those of a row share the names of the arms."""
+        down, right = divmod(number, self.across)
+        width = (style.TWO_COLUMNS - LABELS) / self.across - self.beside
+        below = -(-panels // self.across) - 1 - down
+        bottom = foot + below * self.cell(arms) + AXIS
+        left = LABELS + right * (width + self.beside)
+        return place(figure, left, bottom, width, self.row * arms)
+
 
 WIDE = Grid(across=2, row=0.155, head=0.38, beside=NUMBERS, numbers=True, title=7.5)
 DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.5)
@@ -224,15 +228,10 @@ def in_grid(
 ) -> Figure:
     """A panel of comparisons for each column, each with its title; lines at the foot."""
     view, arms = shown[0].view, max(len(column.arms) for column in shown)
-    tall = -(-len(shown) // grid.across)
     figure = page_layout.new_figure(grid.height(len(shown), arms))
-    width = (style.TWO_COLUMNS - LABELS) / grid.across - grid.beside
     for number, (column, title) in enumerate(zip(shown, titles, strict=True)):
-        down, right = divmod(number, grid.across)
-        left = LABELS + right * (width + grid.beside)
-        bottom = FOOT_OF_FOREST + (tall - 1 - down) * grid.cell(arms) + AXIS
-        axes = place(figure, left, bottom, width, grid.row * arms)
-        rows(axes, column.labels, show=right == 0)
+        axes = grid.place(figure, number, len(shown), arms)
+        rows(axes, column.labels, show=number % grid.across == 0)
         comparison(axes, column, numbers=grid.numbers, label=False)
         axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
     page_layout.foot(figure, view, [column.case for column in shown], lines)

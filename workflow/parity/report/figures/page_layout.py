@@ -50,9 +50,8 @@ def foot(figure: Figure, view: View, cases: Sequence[str], lines: Sequence[str])
 
 def blocks_that_count(view: View, cases: Sequence[str]) -> str:
     """What `n` means in a figure of these cases."""
-    planned = sorted({view.blocks_of[case] for case in cases})
-    ends = " to ".join(map(str, dict.fromkeys((planned[0], planned[-1]))))
-    return f"n: blocks that count, of {ends} planned"
+    planned = formatting.span([view.blocks_of[case] for case in cases])
+    return f"n: blocks that count, of {planned} planned"
 
 
 def nothing(view: View, spec: FigureSpec) -> Figure:

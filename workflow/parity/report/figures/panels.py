@@ -362,7 +362,8 @@ def _interval(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -
                 np.clip([scale.factor * end for end in ends], *scale.limits), [number, number],
                 color=look.colour, linewidth=width, solid_capstyle="butt", zorder=2,
             )  # fmt: skip
-        _arrows(axes, number, row, look, scale)
+        whole = (scale.factor * row.low95, scale.factor * row.high95)
+        arrows(axes, number, whole, scale.limits, look.colour)
     axes.plot(
         scale.factor * row.estimate, number, look.marker, color=look.colour,
         markerfacecolor=look.face, markersize=look.size, markeredgewidth=look.rim, zorder=3,
@@ -370,17 +371,20 @@ def _interval(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -
     )  # fmt: skip
 
 
-def _arrows(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -> None:
-    """An arrow at each edge of the axis that the 95 % interval goes beyond."""
-    low, high = scale.limits
-    cut = (
-        (0.012, "<", scale.factor * row.low95 < low),
-        (0.988, ">", scale.factor * row.high95 > high),
-    )
-    for edge, marker, is_cut in cut:
+def arrows(
+    axes: Axes,
+    row: int,
+    interval: tuple[float, float],
+    limits: tuple[float, float],
+    colour: str,
+    size: float = 4,
+) -> None:
+    """An arrow at each end of the axis that an interval goes beyond; `size` in points."""
+    sides = ((0.012, "<", interval[0] < limits[0]), (0.988, ">", interval[1] > limits[1]))
+    for place, marker, is_cut in sides:
         if is_cut:
-            place = axes.get_yaxis_transform()
-            axes.plot(edge, number, marker, color=look.colour, markersize=4, transform=place)
+            across = axes.get_yaxis_transform()
+            axes.plot(place, row, marker, color=colour, markersize=size, transform=across)
 
 
 def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.figure_spec import FigureSpec
@@ -96,21 +97,3 @@ TABLE_NAMES = (
     "results", "differences", "factorial", "steps", "dispersion", "cases", "ledger", "losses",
     "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip
-
-# Facts of the node that the paper's section on the machine shows, with their labels.
-MACHINE_FACTS = {
-    "cpu_model": "Processor",
-    "cpus_online": "CPUs online",
-    "last_level_cache": "Last-level cache",
-    "memory_total": "Memory",
-    "hypervisor": "Under a hypervisor",
-    "kernel": "Kernel",
-    "config_hz": "Timer frequency (Hz)",
-    "preemption": "Preemption model",
-    "cgroup_versions": "Control groups",
-    "transparent_hugepage": "Transparent huge pages",
-    "numa_balancing": "NUMA balancing",
-    "cpu_governor": "Frequency governor",
-    "clocksource": "Clock source",
-    "debian_version": "Debian",
-}

@@ -44,39 +44,7 @@ SYMBOLS = {
 }
 CONFOUNDED = "†"
 
-_SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 7.5,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7,
-    "axes.linewidth": 0.6,
-    "axes.edgecolor": EDGE,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-    "xtick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "xtick.minor.size": 1.5,
-    "xtick.minor.width": 0.4,
-    "xtick.color": GREY,
-    "xtick.labelcolor": "black",
-    "ytick.labelcolor": "black",
-    "text.color": "black",
-    "axes.labelcolor": "black",
-    "ytick.major.size": 0,
-    "axes.axisbelow": True,
-    "hatch.linewidth": 0.5,
-    "hatch.color": "#b5b5b5",
-    "lines.linewidth": 1.0,
-    "pdf.fonttype": 42,
-    "path.simplify": False,
-    "savefig.dpi": 200,
-    "figure.dpi": 200,
-}
+_SETTINGS = Path(__file__).with_name("house.mplstyle")
 
 
 @dataclass(frozen=True)
@@ -119,7 +87,8 @@ def use() -> None:
     The machine's own fonts could be another version, and then bytes would differ.
     """
     plt.rcdefaults()
-    sns.set_theme(context="paper", style="ticks", rc=_SETTINGS)
+    settings = matplotlib.rc_params_from_file(_SETTINGS, use_default_template=False)
+    sns.set_theme(context="paper", style="ticks", rc=settings)
     bundled = matplotlib.get_data_path()
     fonts = font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]

@@ -6,10 +6,10 @@ import re
 
 import pandas as pd
 
-from parity.report.figures.specs import MACHINE_FACTS
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View, rows_of
+from parity.report.wording import MACHINE_FACTS
 
 
 def cases(view: View) -> Table:

@@ -50,12 +50,8 @@ class PublishedValue:
 COLUMNS = tuple(field.name for field in fields(PublishedValue))
 
 
-@dataclass(frozen=True)
-class Ours:
-    """A statistic of our runs, and what it rests on in words."""
-
-    value: float
-    basis: str
+# A statistic of our runs, and what it rests on in words; None without any.
+Ours = tuple[float, str] | None
 
 
 def load(path: Path, study: str) -> list[PublishedValue]:
@@ -100,16 +96,16 @@ def _check(row: PublishedValue, where: str) -> None:
         raise UserError(f"published is {row.published!r}, not a number", where=where)
 
 
-def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours | None:
+def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours:
     """How far the largest `high` of an arm lies above the smallest `low`, in %."""
     arms = _of_benchmark(view, view.analysis.dispersion, row)
     if not len(arms):
         return None
     basis = f"{len(arms)} arms × {formatting.span(list(arms['runs']))}"
-    return Ours(100 * (arms[high].max() / arms[low].min() - 1), basis)
+    return 100 * (arms[high].max() / arms[low].min() - 1), basis
 
 
-def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | None:
+def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours:
     """Median over blocks of arm less reference within the block.
 
     Memory of a node drifts from block to block, so medians of the two arms over
@@ -120,7 +116,7 @@ def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours | Non
     if not len(pairs):
         return None
     differences = pairs["value"] - pairs["reference_value"]
-    return Ours(differences.median(), counted(len(pairs), "block"))
+    return differences.median(), counted(len(pairs), "block")
 
 
 def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
@@ -129,7 +125,7 @@ def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.Da
     return table[table["case"].isin(cases) & (table["metric"] == row.metric)]
 
 
-STATISTICS: dict[str, Callable[[View, PublishedValue], Ours | None]] = {
+STATISTICS: dict[str, Callable[[View, PublishedValue], Ours]] = {
     "spread-of-medians": partial(_spread, "median", "median"),
     "spread-of-runs": partial(_spread, "minimum", "maximum"),
     "median-of-paired-differences": _median_of_paired_differences,
@@ -158,4 +154,4 @@ def _ours(view: View, row: PublishedValue) -> str:
     ours = STATISTICS[row.statistic](view, row)
     if ours is None:
         return "not measured"
-    return f"{formatting.significant(ours.value, 2)} {row.unit} ({ours.basis})"
+    return f"{formatting.significant(ours[0], 2)} {row.unit} ({ours[1]})"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.report.tables.table import Table
 from parity.report.text import formatting
-from parity.report.view import ComparedRow, View, rows_of
+from parity.report.view import STAGES, ComparedRow, View, rows_of
 
 
 def results(view: View) -> Table:
@@ -63,12 +63,11 @@ def dispersion(view: View) -> Table:
 
 def ledger(view: View) -> Table:
     """How many planned runs came how far."""
-    stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
     rows = [
-        (*_case_and_arm(view, row), *(str(getattr(row, stage)) for stage in stages))
+        (*_case_and_arm(view, row), *(str(getattr(row, stage)) for stage in STAGES))
         for row in _in_order(view, view.analysis.ledger)
     ]
-    return Table("ledger", "llrrrrrr", ("case", "arm", *stages), rows)
+    return Table("ledger", "llrrrrrr", ("case", "arm", *STAGES), rows)
 
 
 def losses(view: View) -> Table:

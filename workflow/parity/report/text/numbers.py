@@ -7,14 +7,13 @@ error, so a number can neither be typed nor go missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
-from parity.report.text import captions, formatting, noise_audit, sentences
-from parity.report.view import View
+from parity.report.text import captions, formatting, sentences
+from parity.report.view import STAGES, View
 
 HEAD = r"""% Made from the data; not to be edited.
 \newcommand{\parityvalue}[1]{\ifcsname parity@#1\endcsname\csname parity@#1\endcsname
@@ -53,16 +52,15 @@ def _design(view: View) -> dict[str, str]:
 def _course(view: View) -> dict[str, str]:
     """What became of the plan."""
     ledger, facts = view.analysis.ledger, view.origin.facts
-    stages = ("planned", "ran", "parsed", "valid", "analysed", "attempts")
     return {
         "measured": formatting.period(facts.began, facts.ended),
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
         "scale-threat": kind_of(view.origin.scale_labels).threat,
-        "harness": noise_audit.sentence(view.origin.noise_audit),
+        "harness": sentences.harness(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
-        **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in stages},
+        **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in STAGES},
     }
 
 
@@ -102,7 +100,6 @@ def to_latex(known: dict[str, str], shown: Sequence[FigureSpec] = ()) -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
-def write(view: View, path: Path) -> None:
-    """Write numbers.tex."""
-    shown = [spec for spec in FIGURES if view.shown(spec)]
-    path.write_text(to_latex(values(view), shown), encoding="utf-8")
+def of_dataset(view: View) -> str:
+    """LaTeX: numbers.tex of a dataset."""
+    return to_latex(values(view), [spec for spec in FIGURES if view.shown(spec)])

@@ -7,7 +7,6 @@ without reading it. Files are named by the dataset: `<dataset>/<figure>.pdf`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
@@ -17,11 +16,6 @@ from parity.report.view import View
 
 NAME = "section.tex"
 _HEAD = r"\section{Other studies on this system}"
-
-
-def write(view: View, path: Path) -> None:
-    """Write the section of a dataset."""
-    path.write_text(of_dataset(view), encoding="utf-8")
 
 
 def of_dataset(view: View) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
+from parity.plan.system_kind import kind_of
+from parity.records.noise_audit import NoiseAudit
 from parity.report.figures.specs import quantity
 from parity.report.text import contrasts, formatting
 from parity.report.view import ComparedRow, View, rows_of
@@ -275,3 +277,17 @@ def declared(view: View) -> str:
 
 def _reference(view: View) -> str:
     return formatting.arm_title(view.plan, view.plan.reference)
+
+
+def harness(audit: NoiseAudit | None) -> str:
+    """What the harness costs: a block job's time over a bare script's, with all it rests on."""
+    if audit is None:
+        return "not measured on this system"
+    found = audit.own
+    ratio, low, high = map(formatting.number, (found.ratio, found.low95, found.high95))
+    note = kind_of([audit.scale_label]).note.removesuffix(".")
+    return (
+        f"{ratio} [{low}, {high}] for {audit.program} over {len(audit.values)} pairs, measured "
+        f"{audit.measured[:10]} on {audit.system} ({audit.scale_label})"
+        + (f"; {note[0].lower()}{note[1:]}" if note else "")
+    )

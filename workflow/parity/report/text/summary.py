@@ -10,9 +10,8 @@ import pandas as pd
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.report.origin import Origin
 from parity.report.text import formatting, sentences
-from parity.report.view import View, rows_of
+from parity.report.view import STAGES, View, rows_of
 
-STAGES = ["planned", "ran", "parsed", "valid", "analysed", "attempts"]
 AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "predicted", "fresh/archived", "")
 
 
@@ -36,7 +35,7 @@ def _plan(view: View) -> str:
 
 
 def _ledger(view: View) -> str:
-    by_arm = view.analysis.ledger.groupby("arm")[STAGES].sum()
+    by_arm = view.analysis.ledger.groupby("arm")[[*STAGES]].sum()
     rows = [["arm", *STAGES]]
     rows += [[arm, *map(str, by_arm.loc[arm])] for arm in view.plan.arms if arm in by_arm.index]
     rows.append(["total", *map(str, by_arm.sum())])
