@@ -24,7 +24,7 @@ _OUTCOMES = {outcomes.EQUIVALENT: "supported", outcomes.DIFFERENT: "contradicted
 def evidence(view: View, claim: str, test: int, case: str, metric: str) -> list[dict[str, Any]]:
     """A cell for each arm of a case, with the numbers of the analysis."""
     rows = view.comparisons(case, metric)
-    control = rows[view.dataset.double]
+    control = rows[view.plan.double]
     return [
         {
             "claim": claim,
@@ -47,7 +47,7 @@ def evidence(view: View, claim: str, test: int, case: str, metric: str) -> list[
             "identity": row.identity,
         }
         for arm, row in rows.items()
-        if arm != view.dataset.double
+        if arm != view.plan.double
     ]
 
 

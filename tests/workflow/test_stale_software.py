@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from parity.software.images import ImageRecord, write_images, write_record
+from parity.core.documents import write_document
+from parity.software.images import ImageRecord, write_images
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 FORMATS = ("base", "oci", "directory", "docker", "podman", "sif", "squashfs")
@@ -29,7 +30,7 @@ def made(clone: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     records = {name: ImageRecord(name, reason="for a test") for name in FORMATS}
     for name, record in records.items():
-        write_record(record, folder / f"{name}.json")
+        write_document(folder / f"{name}.json", record)
     write_images(folder / "images.json", records)
     (folder / "images.parquet").touch()
     native = clone / "results/spack/debian12/native"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
-from parity.software.install import installed_packages
+from parity.software.debian_packages import installed_packages
 
 # Slurm loads PMIx by its unversioned name, which only the development package has.
 PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "util-linux")
@@ -30,7 +30,7 @@ def install(accounting: bool) -> None:
     Raises:
         UserError: no Debian, or a package cannot be installed.
     """
-    missing = sorted(set(wanted(accounting)) - installed_packages())
+    missing = sorted(set(wanted(accounting)).difference(installed_packages()))
     if not missing:
         return
     if not is_installed("apt-get"):

@@ -3,9 +3,10 @@
 from functools import partial
 from pathlib import Path
 
+from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
-from parity.software.base import bootstrap_base, registry_base
-from parity.software.images import ImageRecord, made_or_reason, place_of, write_record
+from parity.software.build import bootstrap_base, registry_base
+from parity.software.images import ImageRecord, made_or_reason, place_of
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -16,4 +17,4 @@ if __name__ == "__main__":
             record = made_or_reason(partial(bootstrap_base, tar, log), ImageRecord("base"), log)
         else:
             record = registry_base(reference)
-        write_record(record, snakemake.output.record)
+        write_document(Path(snakemake.output.record), record)

@@ -4,6 +4,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from parity.core.documents import read_document, write_document
 from parity.core.errors import shown_to_the_user
 from parity.software import images
 from parity.software.build import build_image
@@ -25,8 +26,9 @@ if __name__ == "__main__":
             context = spack_context(containers, packages, toolchain, spack, sources, Path(folder))
         else:
             context = system_context(containers, packages)
-        base = images.read_record(snakemake.input.base)
+        base = read_document(Path(snakemake.input.base), images.ImageRecord)
         place = images.place_of(snakemake.output.record, given.folder, "oci")
         build = partial(build_image, base, context, place, log)
         empty = images.ImageRecord("oci", parent="base", parent_digest=base.digest)
-        images.write_record(images.made_or_reason(build, empty, log), snakemake.output.record)
+        record = images.made_or_reason(build, empty, log)
+        write_document(Path(snakemake.output.record), record)

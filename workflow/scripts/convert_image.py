@@ -3,28 +3,20 @@
 from functools import partial
 from pathlib import Path
 
+from parity.core.documents import read_document, write_document
 from parity.core.errors import shown_to_the_user
 from parity.runtimes import arms
 from parity.software import images
-from parity.software.base import version_of
+from parity.software.build import make_format
 
 if __name__ == "__main__":
     with shown_to_the_user():
         name = snakemake.wildcards.format
         arm = next(arm for arm in arms().values() if arm.image_format == name)
-        converter = images.Converter(
-            name,
-            arm.made_from,
-            arm.probe().reason,
-            version_of(*arm.converter),
-            arm.convert,
-            arm.digest,
-            arm.size,
-        )
-        oci = images.read_record(snakemake.input.oci)
-        directory = images.read_record(snakemake.input.directory)
+        oci = read_document(Path(snakemake.input.oci), images.ImageRecord)
+        directory = read_document(Path(snakemake.input.directory), images.ImageRecord)
         place = images.place_of(snakemake.output.record, snakemake.params.folder, f"image.{name}")
-        make = partial(images.make_format, converter, oci, directory, place)
+        make = partial(make_format, arm, oci, directory, place)
         empty = images.ImageRecord(name, parent=arm.made_from)
         record = images.made_or_reason(make, empty, Path(snakemake.log[0]))
-        images.write_record(record, snakemake.output.record)
+        write_document(Path(snakemake.output.record), record)

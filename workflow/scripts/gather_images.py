@@ -1,11 +1,14 @@
 """Rule images: the records of all formats in one file, and the digest chain as a table."""
 
+from pathlib import Path
+
+from parity.core.documents import read_document
 from parity.records import schema
 from parity.records.surroundings import image_rows
-from parity.software.images import line_of, read_record, write_images
+from parity.software.images import ImageRecord, line_of, write_images
 
 if __name__ == "__main__":
-    records = [read_record(path) for path in snakemake.input]
+    records = [read_document(Path(path), ImageRecord) for path in snakemake.input]
     print("\n".join(map(line_of, records)))
     by_format = {record.format: record for record in records}
     write_images(snakemake.output.images, by_format)

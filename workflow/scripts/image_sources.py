@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
-from parity.software.sources import gather_sources
-from parity.software.spack import find_spack, spack_site
+from parity.software.environment import compilers_of
+from parity.software.spack import find_spack, gather_sources, spack_site
 from parity.software.toolchain import (
     check_compilers,
     check_lock,
     choose_toolchain,
-    compilers_of,
     installed_packages,
 )
 

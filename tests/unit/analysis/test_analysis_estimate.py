@@ -79,8 +79,6 @@ def test_fewer_than_two_blocks_decide_nothing(values: list[float]) -> None:
     decided = decision.decide(values, 0.01)
     assert (decided.outcome, decided.blocks) == (outcomes.TOO_FEW_BLOCKS, len(values))
     assert math.isnan(decided.interval95[0]) and math.isnan(decided.p_equivalence)
-    with pytest.raises(ValueError, match="two"):
-        estimate.estimate(values)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +91,7 @@ def test_identical_ratios(log_ratio: float, expected: str) -> None:
 
 def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
-        estimate.estimate([0.1, math.nan])
+        decision.decide([0.1, math.nan], 0.01)
 
 
 def test_equivalence_is_decided_by_the_90_and_difference_by_the_95_per_cent_interval() -> None:

@@ -67,25 +67,24 @@ def test_nonsense_is_refused(wrong) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "ranks", "coverage"),
+    ("size", "ranks"),
     # The usual table of intervals of the median (Conover 1999; Hollander & Wolfe 1999).
-    [(6, (1, 6), 0.96875), (10, (2, 9), 0.978516), (20, (6, 15), 0.958611)],
+    [(6, (1, 6)), (10, (2, 9)), (20, (6, 15))],
 )
-def test_intervals_of_the_median(size: int, ranks: tuple[int, int], coverage: float) -> None:
+def test_intervals_of_the_median(size: int, ranks: tuple[int, int]) -> None:
     found = quantiles.order_statistic_interval(range(1, size + 1), 0.5)
     assert (found.low, found.high) == ranks
-    assert found.coverage == pytest.approx(coverage, abs=1e-6)
 
 
 def test_a_tail_quantile_needs_enough_values_for_an_upper_end() -> None:
     needed = quantiles.values_needed(0.99)
     assert needed == 368  # 0.99^n <= 0.025
     enough = quantiles.order_statistic_interval(range(needed), 0.99)
-    assert enough.bounded and enough.coverage >= 0.95
+    assert math.isfinite(enough.low) and math.isfinite(enough.high)
     few = quantiles.order_statistic_interval(range(needed - 1), 0.99)
     assert few.high == math.inf and few.low < few.estimate
     alone = quantiles.order_statistic_interval([7.0], 0.5)
-    assert (alone.low, alone.high, alone.coverage) == (-math.inf, math.inf, pytest.approx(1.0))
+    assert (alone.low, alone.high) == (-math.inf, math.inf)
 
 
 def test_quantile_intervals_cover_as_often_as_they_say() -> None:
@@ -94,7 +93,8 @@ def test_quantile_intervals_cover_as_often_as_they_say() -> None:
         quantiles.order_statistic_interval(random.exponential(size=60), 0.9) for _ in range(1500)
     ]
     covered = np.mean([interval.low <= truth <= interval.high for interval in found])
-    assert covered == pytest.approx(found[0].coverage, abs=0.015)
+    # Ranks 49 and 59 of 60 values (binomial).
+    assert covered == pytest.approx(0.9716, abs=0.015)
 
 
 def test_ratio_of_quantiles_is_conservative() -> None:
@@ -107,4 +107,4 @@ def test_ratio_of_quantiles_is_conservative() -> None:
     ]
     assert np.mean([interval.low <= 1.2 <= interval.high for interval in found]) >= 0.95
     short = quantiles.quantile_ratio_interval([1.0, 2.0], [1.0, 2.0], 0.9)
-    assert (short.low, short.high) == (0.0, math.inf) and not short.bounded
+    assert (short.low, short.high) == (0.0, math.inf)

@@ -9,12 +9,11 @@ from plans import changed, plan_of
 
 from parity.checks.parity_audit import comparison, document
 from parity.checks.parity_audit.report import report, verdict_text
-from parity.checks.parity_audit.side import ProgramFile, Side, benchmarks_of, programs_of
+from parity.checks.parity_audit.side import Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
-from parity.measure.documents import Library
-from parity.software.binaries import closure_digest
+from parity.software.binaries import Library, ProgramFile, closure_digest
 
 ONE, TWO = "/usr/bin/one", f"{PREFIX}/debian12/view/two/bin/two"
 PROGRAMS = {"bench": (ONE, TWO)}
@@ -25,12 +24,13 @@ PLAN = plan_of({"campaign": "study-smoke", "reference": "base"})
 
 def program(path, sha256="a" * 64, **libraries):
     wanted = {name: digest for name, digest in (LIBRARIES | libraries).items() if digest and sha256}
-    rows = [{"library": name, "sha256": digest} for name, digest in wanted.items()]
+    closure = tuple(Library(library=name, sha256=digest) for name, digest in wanted.items())
     return ProgramFile(
         path=path,
         sha256=sha256,
-        closure=tuple(Library(**row) for row in rows),
-        closure_sha256=closure_digest(rows) if sha256 else "",
+        build_id="",
+        closure=closure,
+        closure_sha256=closure_digest(closure) if sha256 else "",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from parity.claims.arithmetic.numbers import read
+from parity.claims.published import load_published
 from parity.claims.register import load_register
 from parity.preview import published_designs
 from parity.report.text.paper import BANNED
@@ -77,10 +77,10 @@ def test_no_claim_uses_words_that_no_test_can_show(claim: dict[str, Any]) -> Non
 
 @each_claim
 def test_the_published_number_of_a_rule_exists(claim: dict[str, Any]) -> None:
-    facts = read(PUBLISHED).facts
+    numbers = load_published(PUBLISHED / "claims.csv").get(claim["id"], {})
     for rule in ("magnitude", "anchor"):
         for test in of_rule(claim, rule):
-            assert (claim["id"], test["published"]) in facts
+            assert test["published"] in numbers
 
 
 @each_claim
@@ -117,9 +117,10 @@ def test_published_numbers_are_complete_and_say_where_they_stand() -> None:
 
 
 def test_table_1_of_ruiz_is_whole() -> None:
-    profile = read(PUBLISHED).profile
-    assert len(profile) == 54
-    assert {configuration for configuration, _, _ in profile} == {"Multinode", "Container", "SM"}
+    rows = rows_of("ruiz_table1.csv")
+    cells = {(row["configuration"], row["component"], row["benchmark"]) for row in rows}
+    assert len(cells) == len(rows) == 54
+    assert {row["configuration"] for row in rows} == {"Multinode", "Container", "SM"}
 
 
 def test_the_designs_of_all_five_papers_are_there() -> None:
@@ -127,8 +128,8 @@ def test_the_designs_of_all_five_papers_are_there() -> None:
     assert {design.study for design in designs} == set(REGISTER["studies"])
     assert all(design.cv_source and design.place for design in designs)
     [sysbench] = [design for design in designs if design.experiment == "SysBench"]
-    facts = read(PUBLISHED).facts
-    low, high = (facts["torrez19-cpu-allruns", f"{end}_time/all"] for end in ("min", "max"))
+    runs = load_published(PUBLISHED / "claims.csv")["torrez19-cpu-allruns"]
+    low, high = (runs[f"{end}_time/all"].value for end in ("min", "max"))
     # 5.0152: expected range of 100 normal values in standard deviations (Tippett 1925).
     assert sysbench.cv == pytest.approx((high / low - 1) / 5.0152, abs=5e-5)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from parity.claims import tables
-from parity.claims.arithmetic.defect import Defect
+from parity.claims.defects import Defect
 from parity.report.text import adjudication
 from parity.report.text.paper import BANNED, refuse_banned
 

@@ -12,11 +12,10 @@ from toolchains import site_toolchain
 from parity.core import digests
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
-from parity.software import sources
+from parity.software.build import BUILDERS, build_command, in_store
 from parity.software.build_context import Context, recipe_of, spack_context, system_context
-from parity.software.builders import BUILDERS, build_command, in_store
 from parity.software.native import programs_of
-from parity.software.spack import Spack, find_spack, spack_site
+from parity.software.spack import Spack, find_spack, gather_sources, spack_site, unfetched
 from parity.software.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +39,7 @@ def spack(tmp_path: Path) -> Spack:
     section = load_yaml(ROOT / "config/config.yaml")["spack"]
     site = spack_site(section | {"prefix": str(tmp_path / "prefix")}, jobs=2)
     home = tmp_path / "prefix/debian12"
-    return Spack(program, "0.22.1", "", home / "scope", home / "tree", None, site)
+    return Spack(program, "0.22.1", "", home, None, site)
 
 
 @pytest.fixture
@@ -54,11 +53,10 @@ def mirror(tmp_path: Path) -> Path:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every package has version 1."""
-    for module in ("debian_packages", "toolchain"):
-        monkeypatch.setattr(
-            f"parity.software.{module}.installed_versions",
-            lambda names: sorted(f"{name}=1" for name in names),
-        )
+    monkeypatch.setattr(
+        "parity.software.toolchain.installed_versions",
+        lambda names: sorted(f"{name}=1" for name in names),
+    )
 
 
 @pytest.fixture
@@ -219,7 +217,7 @@ def test_a_failed_gathering_leaves_the_older_mirror(
 
     monkeypatch.setattr(Spack, "run", run)
     with pytest.raises(UserError, match=r"cannot be fetched: hpcc@1\.5\.0\n") as caught:
-        sources.gather_sources(spack, toolchain, mirror, tmp_path / "log")
+        gather_sources(spack, toolchain, mirror, tmp_path / "log")
     said = str(caught.value)
     assert "spack.sources" in said and "spack mirror create" in said and "hpcc netpipe" in said
     assert (mirror / "a-1.tar.gz").exists()
@@ -242,7 +240,7 @@ def test_a_failed_gathering_leaves_the_older_mirror(
     ],
 )
 def test_what_spack_says_of_sources_in_one_line(said: str, what: str) -> None:
-    assert sources.unfetched(said) == what
+    assert unfetched(said) == what
 
 
 def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) -> None:
@@ -267,6 +265,6 @@ def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path) -> None:
     named = {"prefix": str(tmp_path / "prefix"), "repository": checkout, "sources": mirror}
     toolchain = site_toolchain(tmp_path / "spack")
     spack = find_spack(spack_site(section | named, jobs=1), toolchain, tmp_path / "log")
-    sources.gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
+    gather_sources(spack, toolchain, tmp_path / "mirror", tmp_path / "log")
     names = {path.name for path in (tmp_path / "mirror").glob("*/*.tar.gz")}
     assert names == {"hpcc-1.5.0.tar.gz", "netpipe-3.7.2.tar.gz"}

@@ -11,7 +11,7 @@ from parity.core.settings import load_yaml
 from parity.software.environment import (
     ToolchainEntry,
     builds_of_study,
-    compilers_in,
+    compilers_of,
     compose,
     read_builds,
 )
@@ -66,7 +66,7 @@ def test_before_1_0_compilers_stand_apart(tmp_path: Path) -> None:
     assert entry["compiler"]["spec"] == "gcc@=12.2.0"
     assert content["packages"]["all"]["require"] == ["%gcc@12.2.0", "target=x86_64_v3"]
     assert "gcc" not in content["packages"]
-    assert compilers_in(content)["fc"] == "/usr/bin/gfortran-12"
+    assert compilers_of(tmp_path / "composed.yaml")["fc"] == "/usr/bin/gfortran-12"
 
 
 def test_from_1_0_on_compilers_are_packages(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_from_1_0_on_compilers_are_packages(tmp_path: Path) -> None:
     assert {name: packages[name] for name in ("c", "cxx", "fortran")} == {
         name: {"require": ["gcc@12.2.0"]} for name in ("c", "cxx", "fortran")
     }
-    assert compilers_in(content) == {
+    assert compilers_of(tmp_path / "composed.yaml") == {
         "c": "/usr/bin/gcc-12",
         "cxx": "/usr/bin/g++-12",
         "fortran": "/usr/bin/gfortran-12",

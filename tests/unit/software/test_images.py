@@ -4,27 +4,26 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from parity.core import digests
+from parity.core.availability import Presence
 from parity.core.commands import answer_of, output_of
+from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
-from parity.software import base, build, builders, debian_packages, install
+from parity.software import build, debian_packages, install
 from parity.software.build_context import Context, recipe_of
 from parity.software.images import (
-    Converter,
     ImageRecord,
     config_digest,
     forget_failures,
     layer_digests,
     line_of,
     made_or_reason,
-    make_format,
     manifest_digest,
-    read_record,
-    write_record,
 )
 
 
@@ -90,7 +89,7 @@ def test_size_counts_a_linked_file_once(tree):
 
 def test_a_base_by_digest_is_taken():
     reference = f"docker.io/library/debian@sha256:{'a' * 64}"
-    record = base.registry_base(reference)
+    record = build.registry_base(reference)
     assert (record.digest, record.location) == (f"sha256:{'a' * 64}", reference)
 
 
@@ -131,13 +130,13 @@ def test_sources_are_apts_own_of_this_release_only(monkeypatch):
 
 def test_without_a_builder_the_record_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "is_installed", lambda _program: True)
-    monkeypatch.setattr(builders, "answer_of", lambda _argv: (False, ""))
+    monkeypatch.setattr(build, "answer_of", lambda _argv: (False, ""))
     base = ImageRecord("base", digest="sha256:1", location="/base.tar")
     record = build.build_image(base, context(), tmp_path / "oci", tmp_path / "l")
     assert record.reason == "no image builder: docker, podman or buildah"
     directory = build.unpack_image(record, tmp_path / "d", rootless=True, log=tmp_path / "l")
     assert directory.reason == record.reason
-    assert make_format(converter(), record, directory, tmp_path / "x").reason == record.reason
+    assert build.make_format(arm(), record, directory, tmp_path / "x").reason == record.reason
 
 
 def test_record_has_the_columns_of_the_images_table():
@@ -147,8 +146,8 @@ def test_record_has_the_columns_of_the_images_table():
 
 def test_records_survive_being_written(tmp_path):
     record = ImageRecord("sif", "sha256:1", "oci", "sha256:2", 5, 0.25, "tool 1", "", "/x", "r")
-    write_record(record, tmp_path / "sif.json")
-    assert read_record(tmp_path / "sif.json") == record
+    write_document(tmp_path / "sif.json", record)
+    assert read_document(tmp_path / "sif.json", ImageRecord) == record
     assert [file.name for file in tmp_path.iterdir()] == ["sif.json"]
 
 
@@ -168,19 +167,19 @@ def layout(folder):
     return manifest, config
 
 
-def converter(convert=None, reason="", digest=None, image_format="squashfs"):
+def arm(convert=None, reason="", digest=None, image_format="squashfs"):
     def write(_oci, _rootfs, destination):
         destination.write_text("image")
         return str(destination)
 
-    return Converter(
-        image_format,
-        "oci",
-        reason,
-        "tool 1",
-        convert or write,
-        digest or (lambda location: digests.digest(Path(location))),
-        lambda location: 5,
+    return SimpleNamespace(
+        image_format=image_format,
+        made_from="oci",
+        converter=("echo", "tool 1"),
+        probe=lambda: Presence(not reason, reason=reason),
+        convert=convert or write,
+        digest=digest or (lambda location: digests.digest(Path(location))),
+        size=lambda location: 5,
     )
 
 
@@ -199,7 +198,7 @@ def test_the_chain_is_read_from_the_layout(tmp_path):
 def test_a_format_is_published_whole(tmp_path, oci):
     final = tmp_path / "image.squashfs"
     final.write_text("an older one")
-    record = make_format(converter(), oci, ImageRecord("directory"), final)
+    record = build.make_format(arm(), oci, ImageRecord("directory"), final)
     assert final.read_text() == "image"
     assert record.digest == digests.digest(final)
     assert (record.parent, record.parent_digest, record.recipe) == ("oci", oci.digest, "r")
@@ -215,26 +214,29 @@ def test_a_failed_conversion_leaves_the_older_image(tmp_path, oci):
         raise UserError("disk full")
 
     with pytest.raises(UserError):
-        make_format(converter(fails), oci, ImageRecord("directory"), final)
+        build.make_format(arm(fails), oci, ImageRecord("directory"), final)
     assert final.read_text() == "an older one"
 
 
 def test_an_absent_runtime_is_a_reason(tmp_path, oci):
-    record = make_format(
-        converter(reason="not installed"), oci, ImageRecord("directory"), tmp_path / "x"
+    record = build.make_format(
+        arm(reason="not installed"), oci, ImageRecord("directory"), tmp_path / "x"
     )
     assert (record.reason, record.digest, record.location) == ("not installed", "", "")
 
 
 def test_a_store_must_hold_that_very_image(tmp_path, oci):
     def stored(identity):
-        return converter(lambda *_: identity, "", lambda location: location, "docker")
+        return arm(lambda *_: identity, "", lambda location: location, "docker")
 
     same = config_digest(Path(oci.location))
-    assert make_format(stored(same), oci, ImageRecord("directory"), tmp_path / "x").digest == same
+    assert (
+        build.make_format(stored(same), oci, ImageRecord("directory"), tmp_path / "x").digest
+        == same
+    )
     other = f"sha256:{'0' * 64}"
     with pytest.raises(UserError, match=other) as error:
-        make_format(stored(other), oci, ImageRecord("directory"), tmp_path / "x")
+        build.make_format(stored(other), oci, ImageRecord("directory"), tmp_path / "x")
     assert same in str(error.value)
 
 
@@ -335,13 +337,13 @@ def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):
 
 
 def test_a_registry_s_base_is_a_line_without_size():
-    record = base.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
+    record = build.registry_base(f"docker.io/library/debian@sha256:{'a' * 64}")
     assert line_of(record).startswith("base")
 
 
 def test_what_could_not_be_made_is_tried_again(tmp_path):
-    write_record(ImageRecord("sif", reason="not installed"), tmp_path / "sif.json")
-    write_record(ImageRecord("oci", digest="sha256:1"), tmp_path / "oci.json")
+    write_document(tmp_path / "sif.json", ImageRecord("sif", reason="not installed"))
+    write_document(tmp_path / "oci.json", ImageRecord("oci", digest="sha256:1"))
     (tmp_path / "images.json").write_text("{}")
     assert forget_failures(tmp_path) == ["sif"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["images.json", "oci.json"]

@@ -1,18 +1,18 @@
 """images.json and native.json: of today and of the archive, and broken ones in one message."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.software.images import (
     ImageRecord,
     read_images,
-    read_record,
     without_location,
     write_images,
-    write_record,
 )
 from parity.software.native import read_native
 
@@ -44,13 +44,15 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     write_images(tmp_path / "images.json", {"sif": RECORD})
     assert read_images(tmp_path / "images.json") == {"sif": RECORD}
     assert json.loads((tmp_path / "images.json").read_text())["version"] == 2
-    write_record(RECORD, tmp_path / "sif.json")
-    assert read_record(tmp_path / "sif.json") == RECORD
+    write_document(tmp_path / "sif.json", RECORD)
+    assert read_document(tmp_path / "sif.json", ImageRecord) == RECORD
     assert without_location({"sif": RECORD})["sif"].location == ""
 
 
 @pytest.mark.parametrize("text", BROKEN)
-@pytest.mark.parametrize("read", [read_images, read_native, read_record])
+@pytest.mark.parametrize(
+    "read", [read_images, read_native, partial(read_document, kind=ImageRecord)]
+)
 def test_a_broken_document_is_one_message_with_its_file(tmp_path: Path, read, text: str) -> None:
     path = tmp_path / "document.json"
     path.write_text(text)

@@ -8,7 +8,9 @@ import pytest
 from toolchains import composed_toolchain, site_toolchain
 
 from parity.core.errors import UserError
+from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
+from parity.software.environment import compilers_of
 from parity.software.spack import SpackSite, find_spack, spack_site
 from parity.software.toolchain import (
     Toolchain,
@@ -16,11 +18,9 @@ from parity.software.toolchain import (
     check_lock,
     check_prefix,
     choose_toolchain,
-    compilers_of,
     installed_packages,
     packages_now,
     packages_of,
-    read_lock,
     specs_of,
 )
 
@@ -137,7 +137,7 @@ def test_packages_that_are_not_installed_are_named(
 ) -> None:
     known = {"gcc-12": "12.2.0-14"}
     monkeypatch.setattr(
-        "parity.software.debian_packages.installed_versions",
+        "parity.software.toolchain.installed_versions",
         lambda names: [f"{name}=1" for name in names if name in known],
     )
     toolchain.debian.write_text("build: [gcc-12, g++-12]\nrun: [libgomp1]\n")
@@ -163,10 +163,10 @@ def test_a_wrong_list_of_packages_is_refused(toolchain: Toolchain, text: str) ->
 
 
 def test_the_lock_says_what_is_built_and_what_is_debian_s(toolchain: Toolchain) -> None:
-    rows = {row["name"]: row for row in specs_of(read_lock(toolchain.lock))}
-    assert {name for name, row in rows.items() if row["root"]} == {"hpcc", "netpipe"}
-    assert {row["target"] for row in rows.values()} == {"x86_64_v3"}
-    assert rows["openmpi"]["external"] == "/usr" and not rows["netpipe"]["external"]
+    rows = {row.name: row for row in specs_of(toolchain.lock)}
+    assert {name for name, row in rows.items() if row.root} == {"hpcc", "netpipe"}
+    assert {row.target for row in rows.values()} == {"x86_64_v3"}
+    assert rows["openmpi"].external == "/usr" and not rows["netpipe"].external
     assert set(compilers_of(toolchain.manifest)) == {"cc", "cxx", "f77", "fc"}
 
 
@@ -181,7 +181,7 @@ def test_another_spack_s_version_in_the_lock_is_no_other_package(toolchain: Tool
 def test_the_lock_holds_no_place_of_the_machine_that_made_it(toolchain: Toolchain) -> None:
     places = [
         spec["external"]["path"]
-        for spec in read_lock(toolchain.lock)["concrete_specs"].values()
+        for spec in read_json(toolchain.lock)["concrete_specs"].values()
         if "external" in spec
     ]
     assert set(places) == {"/usr"}

@@ -19,7 +19,7 @@ from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset
-from parity.analysis.estimate import estimate
+from parity.analysis.decision import decide
 from parity.analysis.identity import worst
 from parity.analysis.pairing import DIFFERENCE
 from parity.analysis.tables import AGREEMENT
@@ -122,20 +122,20 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
 
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     """What two sets of log ratios say of each other."""
-    here, there = estimate(fresh), estimate(archive)
+    here, there = decide(fresh, None), decide(archive, None)
     predicted = prediction.prediction_interval(archive, len(fresh))
     between = prediction.difference_interval(fresh, archive)
     spread = float(archive.std(ddof=1))
-    inside = predicted[0] - ROUNDING <= here.mean <= predicted[1] + ROUNDING
+    inside = predicted[0] - ROUNDING <= fresh.mean() <= predicted[1] + ROUNDING
     varies = spread >= ROUNDING
     return {
-        "fresh_ratio": math.exp(here.mean),
-        "fresh_low95": math.exp(here.interval95[0]),
-        "fresh_high95": math.exp(here.interval95[1]),
-        "archive_ratio": math.exp(there.mean),
+        "fresh_ratio": here.estimate,
+        "fresh_low95": here.interval95[0],
+        "fresh_high95": here.interval95[1],
+        "archive_ratio": there.estimate,
         "predicted_low95": math.exp(predicted[0]),
         "predicted_high95": math.exp(predicted[1]),
-        "ratio_of_ratios": math.exp(here.mean - there.mean),
+        "ratio_of_ratios": math.exp(fresh.mean() - archive.mean()),
         "low95": math.exp(between[0]),
         "high95": math.exp(between[1]),
         "spread_ratio": float(fresh.std(ddof=1)) / spread if varies else None,
@@ -161,7 +161,7 @@ def _obstacle(here: Comparison, there: Comparison) -> str:
 
 def _other_parameters(key: Key, fresh: Analysed, archive: Analysed) -> str:
     """The parameters in which the case differs, in words; empty if it is the same."""
-    here, there = fresh.parameters[key[0]], archive.parameters[key[0]]
+    here, there = (each.dataset.plan.case(key[0]).parameters for each in (fresh, archive))
     parts = [
         f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
         for name in sorted(here.keys() | there.keys())

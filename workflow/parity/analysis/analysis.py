@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -58,11 +58,6 @@ class Analysed:
         for case, metric, arm, effect in columns.itertuples(index=False, name=None):
             lists.setdefault((case, metric, arm), []).append(effect)
         return {key: np.array(effects) for key, effects in lists.items()}
-
-    @cached_property
-    def parameters(self) -> dict[str, Mapping[str, Any]]:
-        """Parameters and factor levels of each case."""
-        return {case.name: case.parameters for case in self.dataset.plan.cases}
 
 
 def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import Decision, decide
+from parity.analysis.decision import NONE, Decision, decide
 from parity.analysis.identity import hashes, identity, in_blocks
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 
@@ -111,8 +111,17 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
             )
         )
         all_pairs += paired
+    gates = {
+        row.asked[:2]: row.decision.outcome for row in rows if row.control and row.decision.blocks
+    }
+    gated = [
+        row
+        if row.control
+        else replace(row, decision=row.decision.gated(gates.get(row.asked[:2], NONE)))
+        for row in rows
+    ]
     return (
-        tables.frame(tables.COMPARISONS, [_gated(row, rows).columns() for row in rows]),
+        tables.frame(tables.COMPARISONS, [row.columns() for row in gated]),
         tables.frame(tables.PAIRS, [pair._asdict() for pair in all_pairs]),
     )
 
@@ -143,14 +152,3 @@ def _reason(dataset: Dataset, asked: Asked) -> str:
         if commonest := dataset.shortage(asked.case, (arm,)):
             return commonest if arm == asked.arm else f"{arm}: {commonest}"
     return NEEDS_TWO
-
-
-def _gated(row: Comparison, rows: Sequence[Comparison]) -> Comparison:
-    """The comparison after the A/A gate of its case and metric."""
-    if row.control:
-        return row
-    for other in rows:
-        of_case = (other.asked.case, other.asked.metric) == (row.asked.case, row.asked.metric)
-        if of_case and other.control and other.decision.blocks:
-            return replace(row, decision=row.decision.gated(other.decision.outcome))
-    return replace(row, decision=row.decision.gated(row.decision.gate))

@@ -59,16 +59,6 @@ class Dataset:
         return [arm for arm in self.plan.arms if (case, arm) in self._planned_pairs]
 
     @cached_property
-    def benchmark_of(self) -> dict[str, str]:
-        """The benchmark of each case."""
-        return {case.name: case.benchmark for case in self.plan.cases}
-
-    @property
-    def double(self) -> str:
-        """The reference's double: the other arm of the A/A pair."""
-        return self.plan.double
-
-    @cached_property
     def final_runs(self) -> pd.DataFrame:
         """The attempt of each run that counts; `not-tested` carries its detail in the reason."""
         final = self.runs[self.runs["final"]].copy()
@@ -84,7 +74,7 @@ class Dataset:
 
     def not_tested(self, case: str) -> dict[str, str]:
         """Arms that the study declares as not tested in this case, with the reason."""
-        benchmark = self.benchmark_of[case]
+        benchmark = self.plan.case(case).benchmark
         return {
             entry.arm: entry.reason
             for entry in self.plan.not_tested

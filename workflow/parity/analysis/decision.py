@@ -111,24 +111,26 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     if len(values) < 2:
         alone = shown(values[0]) if len(values) else math.nan
         return Decision(len(values), alone, margin=margin)
-    mean = estimate.estimate(values)
+    if not np.isfinite(values).all():
+        raise ValueError("effects must be finite: pairs without a usable number are dropped before")
+    interval95, interval90 = (estimate.t_interval(values, level) for level in (0.95, 0.90))
     reported = Decision(
-        blocks=mean.blocks,
-        estimate=shown(mean.mean),
-        interval95=(shown(mean.interval95[0]), shown(mean.interval95[1])),
-        interval90=(shown(mean.interval90[0]), shown(mean.interval90[1])),
+        blocks=len(values),
+        estimate=shown(float(values.mean())),
+        interval95=(shown(interval95[0]), shown(interval95[1])),
+        interval90=(shown(interval90[0]), shown(interval90[1])),
         margin=margin,
         outcome=outcomes.REPORTED,
     )
     if margin is None:
         return reported
     bound = math.log1p(margin) if ratio else margin
-    widest = max(abs(end) for end in mean.interval90)
+    widest = max(abs(end) for end in interval90)
     return replace(
         reported,
         p_equivalence=estimate.equivalence_p(values, bound),
         smallest_margin=math.expm1(widest) if ratio else widest,
-        outcome=outcome_of(mean.interval90, mean.interval95, (-bound, bound)),
+        outcome=outcome_of(interval90, interval95, (-bound, bound)),
     )
 
 

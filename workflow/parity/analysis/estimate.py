@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -21,16 +20,6 @@ from statsmodels.stats.weightstats import DescrStatsW
 ALPHA = 0.05
 Interval = tuple[float, float]
 Effects = Sequence[float] | np.ndarray
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The mean effect over at least two blocks, with its t intervals."""
-
-    blocks: int
-    mean: float
-    interval95: Interval
-    interval90: Interval
 
 
 def t_interval(effects: Effects, confidence: float) -> Interval:
@@ -42,21 +31,6 @@ def t_interval(effects: Effects, confidence: float) -> Interval:
     standard_error = values.std(ddof=1) / math.sqrt(len(values))
     half = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1) * standard_error)
     return float(values.mean()) - half, float(values.mean()) + half
-
-
-def estimate(effects: Effects) -> Estimate:
-    """Mean and t intervals of the effects.
-
-    Raises:
-        ValueError: there are fewer than two, or one is no finite number.
-    """
-    values = np.asarray(effects, dtype=float)
-    if len(values) < 2:
-        raise ValueError("an interval needs at least two effects")
-    if not np.isfinite(values).all():
-        raise ValueError("effects must be finite: pairs without a usable number are dropped before")
-    mean = float(values.mean())
-    return Estimate(len(values), mean, t_interval(values, 0.95), t_interval(values, 0.90))
 
 
 def equivalence_p(effects: Effects, bound: float) -> float:

@@ -82,14 +82,14 @@ def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
     planned = set(dataset.planned[["case", "arm"]].itertuples(index=False, name=None))
     rows += [
         {
-            "case": case,
+            "case": case.name,
             "arm": arm,
             "stage": "not-planned",
             "reason": f"not-tested: {why}",
             "runs": 0,
         }
-        for case in dataset.benchmark_of
-        for arm, why in dataset.not_tested(case).items()
-        if (case, arm) not in planned
+        for case in dataset.plan.cases
+        for arm, why in dataset.not_tested(case.name).items()
+        if (case.name, arm) not in planned
     ]
     return tables.frame(tables.LOSSES, rows)

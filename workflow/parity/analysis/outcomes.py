@@ -9,5 +9,3 @@ TOO_FEW_BLOCKS = "too-few-blocks"
 # A difference in absolute terms is an estimate with an interval; no claim is attached to it.
 REPORTED = "reported"
 NOT_TESTED = "not-tested"
-
-NAMES = (EQUIVALENT, DIFFERENT, INCONCLUSIVE, TOO_FEW_BLOCKS, REPORTED, NOT_TESTED)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from parity.analysis.estimate import Effects, Interval
+from parity.analysis.statistics import checks
 
 CONFIDENCE = 0.95
 # Arms of a case are held against the same runs of the reference. With equal variances
@@ -20,10 +21,8 @@ CONFIDENCE = 0.95
 SHARED_REFERENCE = 0.5
 
 
-def difference_interval(
-    fresh: Effects, archived: Effects, confidence: float = CONFIDENCE
-) -> Interval:
-    """Welch's t interval of the mean of `fresh` minus the mean of `archived`.
+def difference_interval(fresh: Effects, archived: Effects) -> Interval:
+    """Welch's 95 % t interval of the mean of `fresh` minus the mean of `archived`.
 
     The variances may differ, as those of two machines do (Welch, Biometrika 34, 1947;
     degrees of freedom after Satterthwaite). Without any variance it has no width.
@@ -31,18 +30,15 @@ def difference_interval(
     Raises:
         ValueError: one side has fewer than two effects.
     """
-    one, other = _usable(fresh), _usable(archived)
-    parts = [one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)]
-    mean, variance = float(one.mean() - other.mean()), sum(parts)
-    if variance == 0:
-        return mean, mean
-    freedom = variance**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1))
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom) * math.sqrt(variance))
-    return mean - half, mean + half
+    one, other = checks.finite(fresh, 2, "effects"), checks.finite(archived, 2, "effects")
+    if np.ptp(one) == np.ptp(other) == 0:
+        return float(one[0] - other[0]), float(one[0] - other[0])
+    low, high = stats.ttest_ind(one, other, equal_var=False).confidence_interval(CONFIDENCE)
+    return float(low), float(high)
 
 
-def prediction_interval(archived: Effects, blocks: int, confidence: float = CONFIDENCE) -> Interval:
-    """Where the mean of that many new effects is expected, if nothing has changed.
+def prediction_interval(archived: Effects, blocks: int) -> Interval:
+    """Where the mean of that many new effects is expected at 95 %, if nothing has changed.
 
     m ± t(n - 1) s sqrt(1/n + 1/blocks), with mean m and standard deviation s of the n
     archived effects (Spence & Stanley, PLoS ONE 11(9), 2016, e0162874; Hahn, J. Am. Stat.
@@ -53,18 +49,16 @@ def prediction_interval(archived: Effects, blocks: int, confidence: float = CONF
     Raises:
         ValueError: fewer than two archived effects, or no new one.
     """
-    values = _usable(archived)
+    values = checks.finite(archived, 2, "effects")
     if blocks < 1:
         raise ValueError("a prediction is of at least one block")
     deviation = float(values.std(ddof=1)) * math.sqrt(1 / len(values) + 1 / blocks)
-    half = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * deviation
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * deviation
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def count_range(
-    groups: Sequence[int], share: float = CONFIDENCE, correlation: float = 0.0
-) -> tuple[int, int]:
-    """How many predictions come true in 95 of 100 repetitions, if each does with `share`.
+def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
+    """How many predictions at 95 % come true in 95 of 100 repetitions.
 
     Without correlation this is the binomial distribution's central range. With it, the
     predictions of a group follow one common normal factor; given that factor they are
@@ -76,7 +70,7 @@ def count_range(
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     weights = weights / weights.sum()
-    bound, own = stats.norm.ppf((1 + share) / 2), math.sqrt(1 - correlation)
+    bound, own = stats.norm.ppf((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
     common = math.sqrt(correlation) * nodes
     inside = stats.norm.cdf((bound - common) / own) - stats.norm.cdf((-bound - common) / own)
     counts = np.ones(1)
@@ -86,12 +80,3 @@ def count_range(
     summed = np.cumsum(counts) / counts.sum()
     tail = (1 - CONFIDENCE) / 2
     return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
-
-
-def _usable(effects: Effects) -> np.ndarray:
-    values = np.asarray(effects, dtype=float)
-    if len(values) < 2:
-        raise ValueError("needs at least two effects")
-    if not np.isfinite(values).all():
-        raise ValueError("effects must be finite")
-    return values

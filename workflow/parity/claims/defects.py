@@ -1,22 +1,58 @@
 """Statements of the five papers that arithmetic alone can check, without a measurement.
 
-Every number comes from config/published/claims.csv and ruiz_table1.csv; a limit from
-elsewhere stands beside its check with its source. Nothing is mended: what does not come out
-is said in the paper's discussion.
+They stand in `statements.yaml`, their arithmetic in `arithmetic`, and every number comes from
+config/published/claims.csv and ruiz_table1.csv; a limit from elsewhere stands beside its
+source. Nothing is mended: what does not come out is said in the paper's discussion.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from parity.claims.arithmetic import others, ruiz, torrez
-from parity.claims.arithmetic.defect import Defect
-from parity.claims.arithmetic.numbers import read
+import msgspec
+import pandas as pd
+
+from parity.claims.arithmetic import CHECKS
+from parity.claims.published import load_published
+from parity.core.documents import Document
 from parity.core.errors import UserError
 
-__all__ = ["Defect", "defects"]
+TABLE_1 = "ruiz_table1.csv"
 
-CHECKS = (*torrez.CHECKS, *ruiz.CHECKS, *others.CHECKS)
+
+@dataclass(frozen=True)
+class Defect:
+    """One checked statement.
+
+    Attributes:
+        study: key of the study in config/claims.yaml.
+        place: where the statement stands in the paper.
+        says: what the paper says, in short.
+        gives: what arithmetic gives, in short.
+        holds: whether the statement, or the rule that it is held against, comes out.
+        sentence: both in one sentence, for the paper's discussion.
+    """
+
+    study: str
+    place: str
+    says: str
+    gives: str
+    holds: bool
+    sentence: str
+
+
+class _Statement(Document, frozen=True):
+    """An entry of statements.yaml."""
+
+    check: str
+    study: str
+    place: str
+    numbers: dict[str, str | float | list[str]]
+    says: str
+    gives: str
+    sentence: str
 
 
 def defects(folder: Path) -> tuple[Defect, ...]:
@@ -26,10 +62,61 @@ def defects(folder: Path) -> tuple[Defect, ...]:
         folder: config/published.
 
     Raises:
-        UserError: a number that a check needs is not there.
+        UserError: a number that a check needs is not there, or is no number.
     """
-    published = read(folder)
+    text = Path(__file__).with_name("statements.yaml").read_bytes()
+    known = {TABLE_1: _table_1(folder / TABLE_1)} | {
+        f"{claim} {key}": number.value
+        for claim, of_claim in load_published(folder / "claims.csv").items()
+        for key, number in of_claim.items()
+    }
     try:
-        return tuple(check(published) for check in CHECKS)
+        return tuple(
+            _checked(statement, known)
+            for statement in msgspec.yaml.decode(text, type=list[_Statement])
+        )
     except KeyError as error:
         raise UserError(f"no published number {error}", where=str(folder)) from error
+
+
+def _checked(statement: _Statement, known: dict[str, Any]) -> Defect:
+    numbers = {name: _looked_up(of, known) for name, of in statement.numbers.items()}
+    holds, derived = CHECKS[statement.check](**numbers)
+    says, gives, sentence = (
+        text.format(**numbers, **derived)
+        for text in (statement.says, statement.gives, statement.sentence)
+    )
+    return Defect(statement.study, statement.place, says, gives, holds, sentence)
+
+
+def _looked_up(of: str | float | list[str], known: dict[str, Any]) -> Any:
+    """What `statements.yaml` calls so.
+
+    Raises:
+        KeyError: there is no such number.
+    """
+    if isinstance(of, list):
+        return [known[name] for name in of]
+    if not isinstance(of, str):
+        return of
+    if not of.endswith("/*"):
+        return known[of]
+    of_metric = [value for name, value in known.items() if name.startswith(of.removesuffix("*"))]
+    if not of_metric:
+        raise KeyError(of)
+    return of_metric
+
+
+def _table_1(path: Path) -> pd.DataFrame:
+    """Table 1 of Ruiz et al.: a row per code; columns value, configuration and component."""
+    named, values = ["benchmark", "configuration", "component"], ["time_ms", "percent"]
+    try:
+        rows = pd.read_csv(path, usecols=[*named, *values], dtype=dict.fromkeys(values, float))
+        table = rows.pivot(index="benchmark", columns=named[1:], values=values)
+        if table.isna().any(axis=None):
+            raise ValueError(f"a cell of {path.name} is missing")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the published numbers cannot be read: {error}", where=str(path.parent)
+        ) from error
+    return table

@@ -36,11 +36,6 @@ def load(path: Path) -> dict[tuple[str, str], str]:
     return found
 
 
-def of_dataset(expected: Expected, dataset: str) -> dict[str, str]:
-    """The expected verdicts of one dataset by claim."""
-    return {claim: verdict for (name, claim), verdict in expected.items() if name == dataset}
-
-
 def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str]:
     """One line for each claim whose verdict is not the expected one, with the reason.
 
@@ -65,7 +60,7 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
         UserError: nothing is expected of it, or a verdict is another; all are named.
     """
     dataset = verdicts["dataset"].iloc[0]
-    wanted = of_dataset(expected, dataset)
+    wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
     action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
     if not wanted:
         known = ", ".join(dict.fromkeys(name for name, _ in expected))

@@ -16,7 +16,6 @@ from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
-from parity.plan.system_kind import SystemKind
 
 CONTAINERS = "containers"
 # `pairs` takes a comparison with a margin for a ratio, whatever the margin.
@@ -138,11 +137,6 @@ class JudgingData(Analysed):
     def plan(self) -> Plan:
         """The plan of the dataset."""
         return self.dataset.plan
-
-    @property
-    def kind(self) -> SystemKind:
-        """What the systems are that measured it."""
-        return self.dataset.kind
 
     @cached_property
     def numbers(self) -> dict[tuple[str, str], Numbers]:

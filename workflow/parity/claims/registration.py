@@ -124,22 +124,10 @@ def status(
     of_plan = [row for row in registered if row.what == plan[0]]
     if of_plan and plan[1] not in {row.sha256 for row in of_plan}:
         return AMENDED
+    start = datetime.fromisoformat(first_run) if first_run else None
+    before = [row for row in registered if start is None or row.time < start]
+    plans_before = [row.sha256 for row in before if row.what == plan[0]]
     unchanged = bool(of_claim) and of_claim[-1].sha256 == claim[1]
-    if (
-        unchanged
-        and _newest_before(of_claim, first_run) is of_claim[-1]
-        and _is(_newest_before(of_plan, first_run), plan[1])
-    ):
+    if unchanged and of_claim[-1] in before and plans_before[-1:] == [plan[1]]:
         return BEFORE
     return AFTER if {row.sha256 for row in of_claim} == {claim[1]} else AMENDED
-
-
-def _newest_before(rows: Sequence[Registration], first_run: str) -> Registration | None:
-    """The last registration before the first run; without a run, the last one."""
-    start = datetime.fromisoformat(first_run) if first_run else None
-    earlier = [row for row in rows if start is None or row.time < start]
-    return earlier[-1] if earlier else None
-
-
-def _is(row: Registration | None, digest: str) -> bool:
-    return row is not None and row.sha256 == digest

@@ -52,20 +52,14 @@ class Series:
         """The worst that any of its cells says about the binaries."""
         return worst(cell.identity for cell in self.cells)
 
-    def complete(self, value: str, control: bool = False) -> pd.DataFrame:
-        """Columns block, level and `value`, the log cost ratio, of blocks with every level.
+    def complete(self, control: bool = False) -> pd.DataFrame:
+        """Logs of the cost ratio of blocks with every level: a row per block, a column per level.
 
         Args:
             control: of the A/A pair instead of the arm.
         """
-        rows = [
-            (number, level, log)
-            for level, cell in zip(self.levels, self.cells, strict=True)
-            for number, log in cell.logs_by_number(control).items()
-        ]
-        frame = pd.DataFrame(rows, columns=["block", "level", value])
-        counts = frame.groupby("block")["level"].transform("size")
-        return frame[counts == len(self.cells)]
+        columns = [pd.Series(cell.logs_by_number(control), dtype=float) for cell in self.cells]
+        return pd.concat(columns, axis=1, keys=self.levels).sort_index().dropna()
 
 
 def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Absent]]:

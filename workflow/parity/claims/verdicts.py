@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +62,6 @@ class Verdict:
         return tuple(finding for _, finding in self.findings)
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """What the rule, the plan and the code of a verdict were."""
-
-    registration: str
-    fingerprint: str
-    plan_sha256: str
-
-
 def judge(
     register: Register,
     dataset: Dataset,
@@ -82,7 +73,7 @@ def judge(
     judged = _adjusted([_judged(claim, data) for claim in register.claims])
     stamp = _stamps(dataset, registrations)
     verdicts = [
-        {"position": position, **_row(one, data), **asdict(stamp(one.claim))}
+        {"position": position, **_row(one, data), **stamp(one.claim)}
         for position, one in enumerate(judged, start=1)
     ]
     evidence = [row for one in judged for row in _evidence(one)]
@@ -91,12 +82,12 @@ def judge(
 
 def _judged(claim: Claim, data: JudgingData) -> Verdict:
     """A claim before its family is looked at."""
-    support = data.kind.support
+    support = data.dataset.kind.support
     capability = claim.capability[support]
     if claim.not_tested:
         return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
     if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
-        reason = f"this kind of system ({data.kind.label}) cannot test it"
+        reason = f"this kind of system ({data.dataset.kind.label}) cannot test it"
         if support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
             reason += "; a cluster can"
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
@@ -118,7 +109,7 @@ def _findings(test: Test, claim: Claim, data: JudgingData) -> list[Finding]:
         found = [absent(Absent(test.cells.metric, "", "", "the dataset has too few arms for it"))]
     if rule.compares:
         found = [gated(finding, rule.proves_sameness) for finding in found]
-    if claim.kind == MAGNITUDE and data.kind.support == MACHINE:
+    if claim.kind == MAGNITUDE and data.dataset.kind.support == MACHINE:
         found = conjunction.on_one_machine(found)
     return found
 
@@ -171,7 +162,7 @@ def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
     return {
         "claim": claim.id,
         **{name: getattr(claim, name) for name in copied},
-        "scale": data.kind.label,
+        "scale": data.dataset.kind.label,
         "capability": one.capability,
         "verdict": one.verdict,
         "reason": one.reason,
@@ -187,20 +178,23 @@ def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
     }
 
 
-def _stamps(dataset: Dataset, registrations: Sequence[Registration]) -> Callable[[Claim], Stamp]:
-    """The function that says what a verdict's rule, plan and code were."""
+def _stamps(
+    dataset: Dataset, registrations: Sequence[Registration]
+) -> Callable[[Claim], dict[str, str]]:
+    """The function that gives the columns on what a verdict's rule, plan and code were."""
     digest, code = dataset.plan_sha256, digest_of(Path(__file__))
     plan = (registration.plan_name(dataset.plan), digest)
     started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
     first_run = min(started, default="")
 
-    def of_claim(claim: Claim) -> Stamp:
+    def of_claim(claim: Claim) -> dict[str, str]:
         together = f"{claim.sha256}\n{digest}\n{code}\n"
-        return Stamp(
-            registration.status(registrations, (claim.id, claim.sha256), plan, first_run),
-            hashlib.sha256(together.encode()).hexdigest(),
-            digest,
-        )
+        known = (claim.id, claim.sha256)
+        return {
+            "registration": registration.status(registrations, known, plan, first_run),
+            "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
+            "plan_sha256": digest,
+        }
 
     return of_claim
 

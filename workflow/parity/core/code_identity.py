@@ -25,13 +25,9 @@ _IMPORTS = re.compile(
 
 @cache
 def digest_of(program: Path, package: Path = PACKAGE) -> str:
-    """SHA-256 over a program and all that it imports from this package, in turn.
+    """SHA-256 over a program (script or module) and all that it imports from this package.
 
     Snakemake does not see what a script imports; rules carry this as a parameter.
-
-    Args:
-        program: a script, or a module of the package.
-        package: the folder of the package `parity`.
     """
     return _digest(sources_of(program, package), package)
 

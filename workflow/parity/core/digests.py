@@ -31,15 +31,9 @@ def digest(path: Path) -> str:
 
 def size_on_disk(path: Path) -> int:
     """Bytes that a file or a directory takes on disk; a file with many links counts once."""
-    inodes = {entry.lstat().st_ino: entry.lstat().st_blocks * 512 for entry in _entries(path)}
-    return sum(inodes.values())
-
-
-def _entries(path: Path) -> Iterator[Path]:
-    yield path
-    if path.is_dir() and not path.is_symlink():
-        for folder, folders, files in os.walk(path):
-            yield from (Path(folder, name) for name in (*folders, *files))
+    below = [] if path.is_symlink() else path.rglob("*")
+    states = [entry.lstat() for entry in (path, *below)]
+    return sum({state.st_ino: state.st_blocks * 512 for state in states}.values())
 
 
 def _manifest_lines(root: Path) -> Iterator[bytes]:

@@ -29,6 +29,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 D = TypeVar("D")
 Content = dict[str, Any]
 
+# What to do about a file that is not as it was written.
+RESTORE = "restore the file, or let the workflow make it anew"
 # The end of msgspec's messages: where in the document the problem is.
 _PLACE = re.compile(r" - at `(key in )?\$?(?P<key>[^`]*)`$")
 
@@ -56,7 +58,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
         raise UserError(
             f"this is not a JSON document: {error}",
             where=where,
-            action="restore the file, or let the workflow make it anew",
+            action=RESTORE,
         ) from None
 
 
@@ -75,7 +77,7 @@ def as_document(content: Any, kind: type[D], where: str) -> D:
         raise UserError(
             f"this is no {_name_of(kind)}: {_PLACE.sub('', said)}",
             where=f"{where}: {key}" if key else where,
-            action="restore the file, or let the workflow make it anew",
+            action=RESTORE,
         ) from None
 
 
@@ -91,7 +93,7 @@ def read_text(path: Path) -> str:
         raise UserError(
             f"the file cannot be read: {error}",
             where=str(path),
-            action="restore the file, or let the workflow make it anew",
+            action=RESTORE,
         ) from None
 
 
@@ -109,8 +111,8 @@ def _version_said(content: Mapping[str, Any]) -> Any:
     return content.get("version")
 
 
-def said_or_first(content: Mapping[str, Any]) -> Any:
-    """The version of a content of a document whose first version did not say it."""
+def said_from_2_on(content: Mapping[str, Any]) -> Any:
+    """The version of a content of a format whose first one did not say it."""
     return content.get("version", 1)
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import convert
+from msgspec.structs import asdict
 
 from parity.measure import inner_command
 from parity.measure.documents import Binary
@@ -43,14 +43,14 @@ def audit_arm(
     paths = sorted({path for group in binaries.values() for path in group})
     witness = ["/bin/sh", "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
     answer = run_in_arm(arm, image, [*witness, *audit_script(paths)])
-    audited = {row["path"]: row for row in parse_audit(answer.stdout)}
-    rows = [
-        {"arm": arm.name, "benchmark": benchmark, **audited[path]}
+    audited = {program.path: program for program in parse_audit(answer.stdout)}
+    rows = tuple(
+        Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))
         for benchmark, group in binaries.items()
         for path in group
         if path in audited
-    ]
-    return convert(rows, tuple[Binary, ...]), inner_command.evidence(answer.stderr)
+    )
+    return rows, inner_command.evidence(answer.stderr)
 
 
 def run_in_arm(

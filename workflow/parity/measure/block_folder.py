@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.core.documents import Content, Format, in_parts, said_or_first, unchanged
+from parity.core.documents import Content, Format, in_parts, said_from_2_on, unchanged
 from parity.measure.documents import (
     BlockProgress,
     BlockRecord,
@@ -72,14 +72,14 @@ def _progress_not_counted(content: Content) -> Content:
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
 # each document says its version.
-RECORD = Format(RunRecord, (_with_ranks, unchanged), said_or_first, file="record.json")
-STARTED = Format(Started, (_started_without_ranks,), said_or_first, file="started.json")
+RECORD = Format(RunRecord, (_with_ranks, unchanged), said_from_2_on, file="record.json")
+STARTED = Format(Started, (_started_without_ranks,), said_from_2_on, file="started.json")
 BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
 QUESTION = Format(Question, file="question.json")
 ANSWER = Format(NodeAnswer)
-_START = Format(SessionStart, (_start_with_allocation, unchanged), said_or_first)
-_END = Format(SessionEnd, (_end_with_busy_fraction, unchanged), said_or_first)
+_START = Format(SessionStart, (_start_with_allocation, unchanged), said_from_2_on)
+_END = Format(SessionEnd, (_end_with_busy_fraction, unchanged), said_from_2_on)
 
 
 def next_session(block: Path) -> int:

@@ -16,6 +16,7 @@ from parity.benchmarks.model import NodeFacts
 from parity.core.documents import Document
 from parity.plan.plan import Run
 from parity.runtimes.model import Image
+from parity.software.binaries import ProgramFile
 from parity.software.images import ImageRecord
 
 
@@ -120,23 +121,11 @@ class ArmState(Document, frozen=True, kw_only=True):
         return self.image.digest if self.image else ""
 
 
-class Library(Document, frozen=True, kw_only=True):
-    """A resolved library of an executable."""
-
-    library: str
-    sha256: str
-
-
-class Binary(Document, frozen=True, kw_only=True):
+class Binary(ProgramFile, frozen=True, kw_only=True):
     """An executable of a benchmark inside an arm; with empty hashes if it is not there."""
 
     arm: str
     benchmark: str
-    path: str
-    sha256: str
-    build_id: str
-    closure: tuple[Library, ...]
-    closure_sha256: str
 
 
 class NodeState(Document, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.documents import (
+    RESTORE,
     Content,
     Document,
     Format,
@@ -185,7 +186,7 @@ def read_plan(path: Path) -> Plan:
             raise UserError(
                 f"{case} in {arm} is not among the plan's cases and arms",
                 where=f"{path}: {key}",
-                action="restore the file, or let the workflow make it anew",
+                action=RESTORE,
             )
     return plan
 

@@ -99,7 +99,7 @@ def spreads(plan: Plan, pilot: Analysed) -> dict[tuple[str, str], Spread]:
             arms=len(effects),
             blocks=min(len(arm) for arm in effects),
             dataset=pilot.dataset.name,
-            same=pilot.parameters[case] == parameters[case],
+            same=pilot.dataset.plan.case(case).parameters == parameters[case],
         )
         for (case, metric), effects in by_case.items()
     }

@@ -12,7 +12,7 @@ from parity.core.documents import (
     Document,
     Format,
     canonical,
-    said_or_first,
+    said_from_2_on,
     unchanged,
     write_document,
 )
@@ -56,7 +56,7 @@ class Provenance(Document, frozen=True, kw_only=True):
 
 
 # The first were without a version, and otherwise the same.
-_PROVENANCE = Format(Provenance, (unchanged,), said_or_first)
+_PROVENANCE = Format(Provenance, (unchanged,), said_from_2_on)
 
 
 def read_sums(folder: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import Content, Document, Format, said_or_first
+from parity.core.documents import Content, Document, Format, said_from_2_on
 
 NOISE_AUDIT = "harness.json"
 NOISE_AUDIT_VERSION = 2
@@ -95,4 +95,4 @@ def _with_ratios(content: Content) -> Content:
     return kept
 
 
-AUDIT = Format(NoiseAudit, (_with_ratios,), said_or_first, file=NOISE_AUDIT)
+AUDIT = Format(NoiseAudit, (_with_ratios,), said_from_2_on, file=NOISE_AUDIT)

@@ -16,6 +16,8 @@ from parity.core.errors import UserError
 
 PREFIX = Path("/opt/parity/apptainer")
 _LIBRARIES = ("libc6", "libseccomp2", "libsqlite3-0", "libzstd1", "zlib1g")
+# Where the two programs find their loader and libraries.
+_PRIVATE = "usr/lib/private"
 _STARTER = "usr/lib/x86_64-linux-gnu/apptainer/bin/starter"
 
 
@@ -28,11 +30,17 @@ def install() -> None:
     PREFIX.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=PREFIX.parent) as name:
         folder = Path(name)
-        packages = _download(folder)
-        tree = folder / "tree"
+        tree, libraries = folder / "tree", folder / "libraries"
         tree.mkdir(mode=0o755)
-        _unpack(packages, tree)
-        _relink(tree)
+        for package in _download(folder):
+            own = package.name.startswith("apptainer_")
+            output_of(["dpkg-deb", "-x", package, tree if own else libraries])
+        (libraries / "usr/lib/x86_64-linux-gnu").rename(tree / _PRIVATE)
+        private = PREFIX / _PRIVATE
+        for program in ("usr/bin/apptainer", _STARTER):
+            loader = ("--set-interpreter", private / "ld-linux-x86-64.so.2")
+            search = ("--force-rpath", "--set-rpath", private)
+            output_of(["patchelf", *loader, *search, tree / program])
         _lay_out(tree)
         shutil.rmtree(PREFIX, ignore_errors=True)
         tree.rename(PREFIX)
@@ -72,38 +80,12 @@ def _download(folder: Path) -> list[Path]:
         # only. Its signature is checked all the same.
         "Acquire::Check-Valid-Until": "false",
     }
-    apt = [
-        "apt-get",
-        *(word for key, value in settings.items() for word in ("-o", f"{key}={value}")),
-    ]
+    apt = ["apt-get", *(f"-o{key}={value}" for key, value in settings.items())]
     output_of([*apt, "update"])
     wanted = ("apptainer", *_LIBRARIES)
     output_of([*apt, "--yes", "--download-only", "--no-install-recommends", "install", *wanted])
     archives = sorted((folder / "cache/archives").glob("*.deb"))
     return [file for file in archives if file.name.split("_")[0] in wanted]
-
-
-def _unpack(packages: list[Path], tree: Path) -> None:
-    """Apptainer's own files into the tree, the libraries into its private folder."""
-    private = tree / "usr/lib/private"
-    for package in packages:
-        if package.name.startswith("apptainer_"):
-            output_of(["dpkg-deb", "-x", package, tree])
-            continue
-        with tempfile.TemporaryDirectory(dir=tree) as name:
-            output_of(["dpkg-deb", "-x", package, name])
-            shutil.copytree(
-                Path(name, "usr/lib/x86_64-linux-gnu"), private, symlinks=True, dirs_exist_ok=True
-            )
-
-
-def _relink(tree: Path) -> None:
-    """Point the two programs at the private loader and libraries."""
-    private = PREFIX / "usr/lib/private"
-    for program in ("usr/bin/apptainer", _STARTER):
-        interpreter = ["--set-interpreter", str(private / "ld-linux-x86-64.so.2")]
-        search = ["--force-rpath", "--set-rpath", str(private)]
-        output_of(["patchelf", *interpreter, *search, tree / program])
 
 
 def _lay_out(tree: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.availability import Presence
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
@@ -64,22 +64,15 @@ class Charliecloud(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
-        mount = [f"--mount={self._mount_point(launch)}"] if self._squashed else []
+        mount = []
+        if self._squashed:
+            # A mount point of the run's own; the mount itself ends with ch-run's namespace.
+            point = launch.state / "mount"
+            point.mkdir(exist_ok=True)
+            mount = [f"--mount={point}"]
         # ch-run knows no read-only bind: only the host's own permissions protect it.
         bind = [f"--bind={path}:{path}" for path in (launch.scratch, *launch.binds)]
         return ["ch-run", *mount, *bind, launch.image.location, "--", *inner]
-
-    def _mount_point(self, launch: Launch) -> Path:
-        """A mount point of the run's own; the mount itself ends with ch-run's namespace."""
-        point = launch.state / "mount"
-        point.mkdir(exist_ok=True)
-        return point
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        if not self._squashed:
-            return str(rootfs)
-        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
-        return str(destination)
 
 
 ARMS = (

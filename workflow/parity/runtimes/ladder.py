@@ -17,13 +17,14 @@ import platform
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from parity.core.availability import Presence
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import answer_of, is_installed
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
 from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
@@ -36,60 +37,11 @@ _LONGEST_END_SECONDS = 5
 # engine does: below the caller's group in those of version 1 (where a new cpuset is
 # empty), beside it in version 2, where a group that has processes hands no controller
 # down. The outer shell ($$) stays where it is, and removes the groups after the program.
-CONTROL_GROUP = r"""
-name=$1 mounted=/sys/fs/cgroup
-shift
-for_each_group() {
-  while IFS=: read -r number controllers path; do
-    hierarchy=$mounted/${controllers#name=}
-    if [ "$number" = 0 ]; then
-      hierarchy=$mounted path=${path%/*}
-      if [ -d "$mounted/unified" ]; then hierarchy=$mounted/unified; fi
-      if [ ! -e "$hierarchy/cgroup.procs" ]; then continue; fi
-    fi
-    "$1" "$hierarchy${path%/}" "$name"
-  done < "/proc/$$/cgroup"
-}
-make() {
-  mkdir "$1/$2"
-  if [ "$number" != 0 ] && [ -e "$1/$2/cpuset.cpus" ]; then
-    cat "$1/cpuset.cpus" > "$1/$2/cpuset.cpus"
-    cat "$1/cpuset.mems" > "$1/$2/cpuset.mems"
-  fi
-}
-enter() { echo 0 > "$1/$2/cgroup.procs"; }
-remove() {
-  tries=0
-  until rmdir "$1/$2" 2> /dev/null || [ $((tries += 1)) = 50 ]; do sleep 0.02; done
-  [ $tries -lt 50 ] || rmdir "$1/$2"
-}
-for_each_group make
-set +e
-(
-  set -e
-  for_each_group enter
-  if ! grep -qF "/$name" /proc/self/cgroup; then echo "no control groups here" >&2; exit 1; fi
-  exec "$@"
-)
-status=$?
-set -e
-for_each_group remove
-exit $status
-"""
+CONTROL_GROUP = Path(__file__).with_name("ladder_control_group.sh").read_text(encoding="utf-8")
 
 # Mounts an image for the words alone. The server of its files ends when it is unmounted; if
 # the run is killed, it is found in the run's control group.
-MOUNTED = """
-image=$1 root=$2
-shift 2
-squashfuse_ll "$image" "$root"
-set +e
-"$@"
-status=$?
-set -e
-umount "$root"
-exit $status
-"""
+MOUNTED = Path(__file__).with_name("ladder_mounted.sh").read_text(encoding="utf-8")
 
 # Bubblewrap reads the filter from an open file.
 FILTERED = """
@@ -98,24 +50,28 @@ shift
 exec "$@" 9< "$filter"
 """
 
-# The mechanisms in the order in which they are added, with the namespace that each makes.
+
+class Mechanism(NamedTuple):
+    """One mechanism: the namespace that it makes, bubblewrap's words for it, Debian packages."""
+
+    namespace: str = ""
+    words: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+# In the order in which they are added. A network namespace's loopback, over which mpirun
+# finds its ranks, bubblewrap brings up.
 MECHANISMS = {
-    "cgroup": "",
-    "mount": "mnt",
-    "pid": "pid",
-    "ipc": "ipc",
-    "user": "user",
-    "net": "net",
-    "seccomp": "",
-    "squashfs": "",
-}
-_BUBBLEWRAP = {
-    # A network namespace's loopback, over which mpirun finds its ranks, bubblewrap brings up.
-    "pid": ("--unshare-pid", "--proc", "/proc"),
-    "ipc": ("--unshare-ipc",),
-    "user": ("--unshare-user",),
-    "net": ("--unshare-net",),
-    "seccomp": ("--seccomp", "9"),
+    "cgroup": Mechanism(),
+    "mount": Mechanism("mnt", packages=("bubblewrap",)),
+    "pid": Mechanism("pid", ("--unshare-pid", "--proc", "/proc")),
+    "ipc": Mechanism("ipc", ("--unshare-ipc",)),
+    "user": Mechanism("user", ("--unshare-user",)),
+    "net": Mechanism("net", ("--unshare-net",)),
+    "seccomp": Mechanism(
+        "", ("--seccomp", "9"), ("golang-github-containers-common", "libseccomp2")
+    ),
+    "squashfs": Mechanism(packages=("squashfs-tools", "squashfuse", "umoci", "util-linux")),
 }
 
 
@@ -139,16 +95,11 @@ class Step(Arm):
 
     @property
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(MECHANISMS[each] for each in self.mechanisms if MECHANISMS[each])
+        return tuple(filter(None, (MECHANISMS[each].namespace for each in self.mechanisms)))
 
     @property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        wanted = {
-            "mount": ("bubblewrap",),
-            "seccomp": ("golang-github-containers-common", "libseccomp2"),
-            "squashfs": ("squashfs-tools", "squashfuse", "umoci", "util-linux"),
-        }
-        return tuple(name for each in self.mechanisms for name in wanted.get(each, ()))
+        return tuple(name for each in self.mechanisms for name in MECHANISMS[each].packages)
 
     def probe(self) -> Presence:
         if missing := _missing(self.mechanisms):
@@ -168,10 +119,6 @@ class Step(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return [*_words(self.mechanisms, launch), *inner]
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
-        return str(destination)
 
     def cleanup(self, launch: Launch) -> None:
         """End what is left in the run's control groups, and remove them."""
@@ -212,7 +159,7 @@ def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
         words += ["/bin/sh", "-euc", FILTERED, "filtered", str(file)]
     if "mount" in mechanisms:
         words += ["bwrap", *root]
-    return words + [word for each in mechanisms for word in _BUBBLEWRAP.get(each, ())]
+    return words + [word for each in mechanisms for word in MECHANISMS[each].words]
 
 
 def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
@@ -243,11 +190,10 @@ def _remove(group: Path) -> None:
         time.sleep(0.01)
 
 
-def _step(last: int) -> Step:
-    mechanisms = tuple(MECHANISMS)[: last + 1]
-    name = mechanisms[-1]
-    image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
-    return Step(f"ladder-{name}", f"+{name}", mechanisms, *image)
+def _steps() -> Iterator[Step]:
+    for last, name in enumerate(MECHANISMS, start=1):
+        image = ("squashfs", "fuse") if name == "squashfs" else (None, "")
+        yield Step(f"ladder-{name}", f"+{name}", tuple(MECHANISMS)[:last], *image)
 
 
-ARMS = tuple(_step(last) for last in range(len(MECHANISMS)))
+ARMS = tuple(_steps())

@@ -65,10 +65,6 @@ class Lxc(Arm):
             *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}", "--", *inner),
         ]
 
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        """Nothing but the unpacked image itself."""
-        return str(rootfs)
-
     def cleanup(self, launch: Launch) -> None:
         folder = f"--lxcpath={launch.state}"
         answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)

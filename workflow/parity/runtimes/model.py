@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from parity.core import digests
 from parity.core.availability import Presence
+from parity.core.commands import output_of
 
 # Where a run works, outside and inside of every container: the working directory
 # is the same path in all arms, because a path's length alone can shift a timing
@@ -131,6 +132,8 @@ class Arm(ABC):
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         """Make the arm's image format; return the image's location.
 
+        A directory is nothing but the unpacked image itself.
+
         Args:
             oci: an OCI image layout directory that holds the one image, tagged `parity`.
             rootfs: the same image unpacked into a directory (format `directory`).
@@ -140,6 +143,11 @@ class Arm(ABC):
         Returns:
             The location for `Image.location`.
         """
+        if self.image_format == "directory":
+            return str(rootfs)
+        if self.image_format == "squashfs":
+            output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress"])
+            return str(destination)
         raise TypeError(f"{self.name} runs from no image")
 
     def digest(self, location: str) -> str:

@@ -14,24 +14,7 @@ from parity.runtimes.model import Arm, Launch, Look
 # never as part of the script. /dev and /sys are the host's, /proc is that of the new
 # process namespace, and everything of the image is read-only. An ordinary user's PATH
 # does not lead to chroot.
-ENTER = """
-root=$1 scratch=$2
-shift 2
-mount --bind "$root" "$root"
-mount --rbind /dev "$root/dev"
-mount --rbind /sys "$root/sys"
-mount -t proc proc "$root/proc"
-mount --rbind "$scratch" "$root$scratch"
-mount --bind /etc/hosts "$root/etc/hosts"
-while [ "$1" != -- ]; do
-  mount --bind "$1" "$root$1"
-  mount -o remount,bind,ro "$root$1"
-  shift
-done
-shift
-mount -o remount,bind,ro "$root"
-exec /usr/sbin/chroot "$root" "$@"
-"""
+ENTER = Path(__file__).with_name("namespaces_enter.sh").read_text(encoding="utf-8")
 
 UNSHARE = ("unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
 
@@ -67,10 +50,6 @@ class Namespaces(Arm):
         assert launch.image is not None
         enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
         return [*UNSHARE, *enter, *map(str, launch.binds), "--", *inner]
-
-    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        """Nothing but the unpacked image itself."""
-        return str(rootfs)
 
 
 ARMS = (Namespaces(),)

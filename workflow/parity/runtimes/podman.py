@@ -36,8 +36,7 @@ def ulimits() -> list[str]:
 class Podman(Arm):
     """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts.
 
-    Attributes:
-        shared: namespaces that the container shares with the host.
+    The container shares the namespaces `shared` with the host.
     """
 
     name: str = "podman"

@@ -11,28 +11,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+
+from parity.core.documents import Document
 
 # Prints for each executable: its name, its hash, its first page in hexadecimal (which
 # holds the ELF notes), and for each library of its closure: name, hash.
-_SCRIPT = r"""
-for path in "$@"; do
-  echo "executable $path"
-  [ -r "$path" ] || continue
-  echo "sha256 $(sha256sum < "$path")"
-  od -A n -v -t x1 -N 4096 "$path" | sed 's/^/page /'
-  ldd "$path" 2>/dev/null | sed -n '
-    s/^\t\([^ ]*\) => not found$/\1 -/p
-    s/^\t\([^ ]*\) => \(\/[^ ]*\) (0x.*/\1 \2/p
-    s/^\t\(\/[^ ]*\) (0x.*/\1 \1/p
-  ' | while read -r name file; do
-    case $file in
-      -) echo "library $name not-found" ;;
-      *) echo "library $name $(sha256sum < "$file")" ;;
-    esac
-  done
-done
-"""
+_SCRIPT = Path(__file__).with_name("binaries_audit.sh").read_text(encoding="utf-8")
 
 # An ELF note named GNU of type 3 is the build-id: length of the name, length of the
 # identifier, type, name (System V ABI, "Note Section"), here of little-endian machines.
@@ -44,35 +30,52 @@ def audit_script(paths: Sequence[str]) -> list[str]:
     return ["/bin/sh", "-c", _SCRIPT, "audit", *paths]
 
 
-def parse_audit(text: str) -> list[dict[str, Any]]:
-    """Rows of the BINARIES table from the script's output.
+class Library(Document, frozen=True):
+    """A resolved library of an executable."""
 
-    Returns:
-        For each executable: path, sha256, build_id, closure_sha256 and closure (library
-        and sha256, sorted by name). An executable that is not there has empty hashes; a
-        library that is not there has the hash `not-found`. Lines that the script did not
-        print, such as a runtime's own remarks, are passed over.
+    library: str
+    sha256: str
+
+
+class ProgramFile(Document, frozen=True):
+    """An executable or library; all but the path is empty where it is not there."""
+
+    path: str
+    sha256: str
+    build_id: str
+    closure: tuple[Library, ...]
+    closure_sha256: str
+
+
+def parse_audit(text: str) -> list[ProgramFile]:
+    """The executables from the script's output, each with its closure sorted by name.
+
+    A library that is not there has the hash `not-found`. Lines that the script did not
+    print, such as a runtime's own remarks, are passed over.
     """
     rows: list[dict[str, Any]] = []
-    page = ""
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
         if kind == "executable":
-            page = ""
-            rows.append({"path": rest, "sha256": "", "build_id": "", "closure": []})
+            rows.append({"path": rest, "sha256": "", "page": "", "closure": []})
         elif rows and kind == "sha256":
-            rows[-1]["sha256"] = _first_word(rest)
+            rows[-1]["sha256"] = rest.split(" ")[0]
         elif rows and kind == "page":
-            page += rest.replace(" ", "")
-            rows[-1]["build_id"] = build_id(page)
+            rows[-1]["page"] += rest.replace(" ", "")
         elif rows and kind == "library":
             name, _, digest = rest.partition(" ")
-            library = {"library": name.rpartition("/")[2], "sha256": _first_word(digest)}
+            library = Library(library=name.rpartition("/")[2], sha256=digest.split(" ")[0])
             rows[-1]["closure"].append(library)
-    for row in rows:
-        row["closure"].sort(key=lambda library: library["library"])
-        row["closure_sha256"] = closure_digest(row["closure"]) if row["sha256"] else ""
-    return rows
+    return [
+        ProgramFile(
+            path=row["path"],
+            sha256=row["sha256"],
+            build_id=build_id(row["page"]),
+            closure=tuple(sorted(row["closure"], key=lambda library: library.library)),
+            closure_sha256=closure_digest(row["closure"]) if row["sha256"] else "",
+        )
+        for row in rows
+    ]
 
 
 def build_id(page: str) -> str:
@@ -81,11 +84,7 @@ def build_id(page: str) -> str:
     return note.group(2)[: 2 * int(note.group(1), 16)] if note else ""
 
 
-def closure_digest(closure: Iterable[dict[str, str]]) -> str:
+def closure_digest(closure: Iterable[Library]) -> str:
     """SHA-256 over the lines `library sha256`, sorted by library."""
-    lines = sorted(f"{library['library']} {library['sha256']}\n" for library in closure)
+    lines = sorted(f"{library.library} {library.sha256}\n" for library in closure)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _first_word(text: str) -> str:
-    return text.split(" ")[0]

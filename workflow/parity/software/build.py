@@ -1,68 +1,162 @@
-"""Makes the one image: on top of a base, the benchmarks as the study's provider has them."""
+"""Makes the one image: a base, the benchmarks as the study's provider has them, every format.
+
+The base is bootstrapped from Debian's packages, or a registry's by digest.
+"""
 
 from __future__ import annotations
 
+import platform
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from parity.core import digests
-from parity.core.commands import is_installed, output_of
+from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.errors import UserError
-from parity.software.base import base_reference, check_base, version_of
+from parity.runtimes.model import Arm
 from parity.software.build_context import Context, recipe_of
-from parity.software.builders import build_command, find_builder, in_store
-from parity.software.images import TAG, ImageRecord, manifest_digest, publish, remove
+from parity.software.debian_packages import debian_sources
+from parity.software.images import (
+    TAG,
+    ImageRecord,
+    config_digest,
+    layer_digests,
+    manifest_digest,
+    publish,
+    remove,
+)
 
 # Debian packages that building and unpacking take, beyond those of the runtimes.
 PACKAGES = ("buildah", "mmdebstrap", "skopeo", "uidmap", "umoci")
+# No file of the base is newer than the day Debian 12 came out: the same packages give
+# the same bytes.
+SOURCE_DATE_EPOCH = "1686355200"
+# The tool of a base that was not bootstrapped.
+REGISTRY = "registry"
+_DOCKER_STORE = "docker-daemon:"
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A program that understands a Dockerfile.
+
+    Attributes:
+        alive: command that succeeds where it can be used, and then says its version.
+        build: words that begin a build. The host's network is used because that is
+            the one that reaches the mirror; `chroot` needs no privilege.
+        store: transport of its image store, as skopeo names it.
+    """
+
+    program: str
+    alive: tuple[str, ...]
+    build: tuple[str, ...]
+    store: str
+
+
+BUILDERS = (
+    Builder(
+        "docker",
+        ("docker", "version", "--format=docker version {{.Server.Version}}"),
+        ("docker", "build", "--network=host"),
+        _DOCKER_STORE,
+    ),
+    *(
+        Builder(
+            program,
+            (program, "--version"),
+            (program, "build", "--isolation=chroot", "--network=host"),
+            "containers-storage:",
+        )
+        for program in ("podman", "buildah")
+    ),
+)
+
+
+def build_command(
+    builder: Builder, context: Context, base: str, recipe: str, identity: Path
+) -> list[str]:
+    """The command line that builds the context's stage.
+
+    Args:
+        base: a name of the base that `FROM` accepts.
+        recipe: of `recipe_of`.
+        identity: file for the id of the image.
+    """
+    arguments = {"BASE": base, "RECIPE": recipe, **context.arguments}
+    words = [w for key, value in arguments.items() for w in ("--build-arg", f"{key}={value}")]
+    file = context.folder / "Dockerfile"
+    tail = ["--target", context.stage, "--iidfile", str(identity), "--file", str(file)]
+    return [*builder.build, *words, *tail, str(context.folder)]
+
+
+def in_store(builder: Builder, identity: str) -> str:
+    """An image of the builder's store by its id, as skopeo names it."""
+    if builder.store == _DOCKER_STORE:
+        return f"{builder.store}{identity}"
+    return f"{builder.store}@{identity.removeprefix('sha256:')}"
+
+
+def registry_base(reference: str) -> ImageRecord:
+    """A base image of a registry, given by digest (`load_system` refuses any other)."""
+    digest = reference.partition("@")[2]
+    return ImageRecord("base", digest=digest, tool=REGISTRY, location=reference)
+
+
+def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
+    """A minimal Debian as a tar file, from this machine's own mirror.
+
+    Raises:
+        UserError: mmdebstrap failed; the message ends with its output.
+    """
+    if not is_installed("mmdebstrap"):
+        return ImageRecord("base", reason="mmdebstrap not installed")
+    suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    sources = debian_sources(suite)
+    if not sources:
+        return ImageRecord("base", reason="apt knows no Debian mirror for this release")
+
+    def bootstrap(part: Path) -> None:
+        argv = ["mmdebstrap", "--variant=minbase", "--format=tar", suite, str(part), *sources]
+        output_of(argv, environment={"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}, log=log)
+
+    return _made(ImageRecord("base"), bootstrap, destination, ("mmdebstrap", "--version"))
 
 
 def build_image(base: ImageRecord, context: Context, destination: Path, log: Path) -> ImageRecord:
     """Build the image and leave it as an OCI image layout, tagged `parity`.
 
-    Args:
-        base: the base's record.
-        context: what is built.
-        destination: directory of the layout.
-        log: file for the output of the programs that build.
-
     Raises:
         UserError: a program that is here failed, or the image is not on that base.
     """
-    builder = find_builder()
     absent = [program for program in ("skopeo", "umoci") if not is_installed(program)]
     reason = base.reason or (f"{' and '.join(absent)} not installed" if absent else "")
+    builder = next((builder for builder in BUILDERS if answer_of(builder.alive)[0]), None)
     if reason or not builder:
         reason = reason or "no image builder: docker, podman or buildah"
         return ImageRecord("oci", parent="base", parent_digest=base.digest, reason=reason)
     recipe = recipe_of(context, base.digest)
-    part = destination.with_name(f".{destination.name}.part")
-    remove(part)
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        reference = base_reference(base, builder, Path(name), log)
-        identity = Path(name) / "id"
-        try:
-            output_of(build_command(builder, context, reference, recipe, identity), log=log)
-        except UserError as error:
-            # The command line alone would be a screen.
-            raise UserError(f"{builder.program} cannot build it, see {log}\n{error.what}") from None
-        built = in_store(builder, identity.read_text().strip())
-    output_of(["skopeo", "copy", built, f"oci:{part}:{TAG}"], log=log)
-    seconds = round(time.monotonic() - start, 3)
-    check_base(base, part)
-    publish(part, destination)
-    return ImageRecord(
-        "oci",
-        digest=manifest_digest(destination),
-        parent="base",
-        parent_digest=base.digest,
-        bytes=digests.size_on_disk(destination),
-        seconds=seconds,
-        tool=version_of(*builder.alive),
-        location=str(destination),
-        recipe=recipe,
+
+    def build(part: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            reference = _base_reference(base, builder, Path(folder), log)
+            identity = Path(folder) / "id"
+            try:
+                output_of(build_command(builder, context, reference, recipe, identity), log=log)
+            except UserError as error:
+                # The command line alone would be a screen.
+                what = f"{builder.program} cannot build it, see {log}\n{error.what}"
+                raise UserError(what) from None
+            built = in_store(builder, identity.read_text().strip())
+        output_of(["skopeo", "copy", built, f"oci:{part}:{TAG}"], log=log)
+        _check_base(base, part)
+
+    empty = ImageRecord("oci", parent="base", parent_digest=base.digest, recipe=recipe)
+    return _made(
+        empty, build, destination, builder.alive, digest=lambda oci: manifest_digest(Path(oci))
     )
 
 
@@ -75,24 +169,107 @@ def unpack_image(oci: ImageRecord, destination: Path, rootless: bool, log: Path)
     Raises:
         UserError: umoci failed; the message ends with its output.
     """
+    empty = ImageRecord("directory", parent="oci", reason=oci.reason)
     if oci.reason:
-        return ImageRecord("directory", parent="oci", reason=oci.reason)
+        return empty
+    words = ["umoci", "raw", "unpack", *(["--rootless"] if rootless else [])]
+    words += ["--image", f"{oci.location}:{TAG}"]
+    empty = replace(empty, parent_digest=oci.digest, recipe=oci.recipe)
+
+    def unpack(part: Path) -> None:
+        output_of([*words, part], log=log)
+
+    return _made(empty, unpack, destination, ("umoci", "--version"))
+
+
+def make_format(
+    arm: Arm, oci: ImageRecord, directory: ImageRecord, destination: Path
+) -> ImageRecord:
+    """Make the arm's format from the image; where that is impossible the record says why.
+
+    Raises:
+        UserError: a program that is here failed, or the result is another image.
+    """
+    parent = directory if arm.made_from == "directory" else oci
+    empty = ImageRecord(str(arm.image_format), parent=parent.format)
+    if reason := parent.reason or arm.probe().reason:
+        return replace(empty, reason=reason)
+
+    def convert(part: Path) -> str:
+        return arm.convert(Path(oci.location), Path(directory.location), part)
+
+    empty = replace(empty, parent_digest=parent.digest, recipe=oci.recipe)
+    record = _made(empty, convert, destination, arm.converter, digest=arm.digest, size=arm.size)
+    _check_store(record, Path(oci.location))
+    return record
+
+
+def _made(
+    empty: ImageRecord,
+    make: Callable[[Path], str | None],
+    destination: Path,
+    tool: Sequence[str],
+    *,
+    digest: Callable[[str], str] = lambda location: digests.digest(Path(location)),
+    size: Callable[[str], int] = lambda location: digests.size_on_disk(Path(location)),
+) -> ImageRecord:
+    """A format that is made beside its place, and given its name as soon as it is whole.
+
+    Args:
+        empty: what is known of it before.
+        make: writes to the path that it is given, or returns an id in an image store.
+        tool: command that says the version of what makes it.
+        digest: from a location to `sha256:…` of what is there.
+        size: from a location to bytes.
+    """
     part = destination.with_name(f".{destination.name}.part")
     remove(part)
     start = time.monotonic()
-    as_user = ["--rootless"] if rootless else []
-    image = f"{oci.location}:{TAG}"
-    output_of(["umoci", "raw", "unpack", *as_user, "--image", image, part], log=log)
+    location = make(part)
     seconds = round(time.monotonic() - start, 3)
-    publish(part, destination)
-    return ImageRecord(
-        "directory",
-        digest=digests.digest(destination),
-        parent="oci",
-        parent_digest=oci.digest,
-        bytes=digests.size_on_disk(destination),
+    if location is None or location == str(part):
+        publish(part, destination)
+        location = str(destination)
+    return replace(
+        empty,
+        digest=digest(location),
+        bytes=size(location),
         seconds=seconds,
-        tool=version_of("umoci", "--version"),
-        location=str(destination),
-        recipe=oci.recipe,
+        tool=answer_of(tool)[1],
+        location=location,
     )
+
+
+def _base_reference(base: ImageRecord, builder: Builder, folder: Path, log: Path) -> str:
+    """A name of the base that `FROM` accepts; a bootstrapped one is put into the store first."""
+    if base.tool == REGISTRY:
+        return base.location
+    name = f"localhost/parity-base:{base.digest.removeprefix('sha256:')[:12]}"
+    layout = folder / "base"
+    output_of(["umoci", "init", "--layout", layout])
+    output_of(["umoci", "new", "--image", f"{layout}:{TAG}"])
+    output_of(["umoci", "raw", "add-layer", "--image", f"{layout}:{TAG}", base.location], log=log)
+    output_of(["skopeo", "copy", f"oci:{layout}:{TAG}", f"{builder.store}{name}"], log=log)
+    return name
+
+
+def _check_base(base: ImageRecord, oci: Path) -> None:
+    """Refuse an image whose lowest layer is not the bootstrapped tar file; raises UserError."""
+    lowest = layer_digests(oci)[0]
+    if base.tool != REGISTRY and lowest != base.digest:
+        raise UserError(
+            f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
+            action="snakemake images --forcerun bootstrap_base",
+        )
+
+
+def _check_store(record: ImageRecord, oci: Path) -> None:
+    """An image store's id is the digest of the image's configuration or of its manifest."""
+    expected = (config_digest(oci), manifest_digest(oci))
+    in_store = record.location == record.digest
+    if in_store and record.digest not in expected:
+        raise UserError(
+            f"{record.format} holds another image than results/images/oci: "
+            f"its id is {record.digest}, expected {' or '.join(expected)}",
+            action="snakemake images --forcerun build_image",
+        )

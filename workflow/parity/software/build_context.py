@@ -15,7 +15,7 @@ from pathlib import Path
 from parity.core.documents import canonical
 from parity.core.files import files_below
 from parity.software.spack import Spack, write_scope
-from parity.software.toolchain import Toolchain, installed_packages, read_origin
+from parity.software.toolchain import LOCKED, Toolchain, installed_packages, read_origin
 
 # The parts of Spack that it runs from; the others are its history, tests and caches. Its
 # packages are part of it before 1.0 only.
@@ -23,6 +23,7 @@ SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
 # Where the build stage has the source mirror, and Spack's packages from 1.0 on.
 _SOURCES = "file:///sources"
 _PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
+_COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,7 @@ def recipe_of(context: Context, base_digest: str) -> str:
 
 
 def system_context(containers: Path, packages: Sequence[str]) -> Context:
-    """The image of Debian's packages.
-
-    Args:
-        containers: folder of the Dockerfile.
-        packages: Debian packages, `name=version`.
-    """
+    """The image of Debian's packages (`name=version`), from the folder of the Dockerfile."""
     return Context(containers, "system", {"PACKAGES": " ".join(packages)}, _texts(containers))
 
 
@@ -71,9 +67,6 @@ def spack_context(
     """The image that has, on top, what Spack builds from the toolchain's lock.
 
     Args:
-        containers: folder of the Dockerfile.
-        packages: Debian packages of the benchmarks, `name=version`.
-        spack: the Spack that builds natively, too.
         sources: source mirror that has all sources of the lock.
         folder: an empty folder that becomes the context.
 
@@ -87,13 +80,15 @@ def spack_context(
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
     _copy_spack(spack, folder / "spack")
-    home = spack.site.prefix / toolchain.name
-    _copy_toolchain(toolchain, folder / "toolchain")
+    # The toolchain's own files, and the recipes within: this is what the image shows of them.
+    shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_COMPILED)
+    for name in LOCKED:
+        shutil.copy(toolchain.folder / name, folder / "toolchain")
     shutil.copytree(sources, folder / "sources", symlinks=True)
     site = replace(spack.site, sources=_SOURCES)
     packages_there = _PACKAGES if spack.packages else None
-    write_scope(site, home, home / "recipes", packages_there, folder / "scope")
-    origin = read_origin(toolchain)
+    write_scope(site, spack.home, spack.home / "recipes", packages_there, folder / "scope")
+    origin = read_origin(toolchain.origin)
     arguments = {
         "PACKAGES": " ".join(sorted({*packages, *debian.run})),
         "BUILD_PACKAGES": " ".join(debian.build),
@@ -102,12 +97,7 @@ def spack_context(
         "LOCK": origin.lock,
         "RECIPES": origin.recipes,
     }
-    made_from = [
-        _texts(containers),
-        canonical(origin),
-        spack.version,
-        spack.commit,
-    ]
+    made_from = [_texts(containers), canonical(origin), spack.version, spack.commit]
     return Context(folder, "spack", arguments, "\0".join(made_from))
 
 
@@ -121,20 +111,10 @@ def _texts(containers: Path) -> str:
 
 def _copy_spack(spack: Spack, destination: Path) -> None:
     """Spack as it is used natively, without what it compiled of itself."""
-    without = shutil.ignore_patterns("__pycache__", "*.pyc")
     checkout = spack.program.parents[1]
     for part in SPACK_PARTS:
         if (checkout / part).is_dir():
-            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=without)
+            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=_COMPILED)
     if spack.packages:
         builtin = destination / _PACKAGES.relative_to("/spack")
-        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=without)
-
-
-def _copy_toolchain(toolchain: Toolchain, destination: Path) -> None:
-    """The toolchain's own files, and the recipes within: this is what the image shows of them."""
-    destination.mkdir()
-    for path in toolchain.files:
-        shutil.copy(path, destination / path.name)
-    without = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(toolchain.recipes, destination / "recipes", ignore=without)
+        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_COMPILED)

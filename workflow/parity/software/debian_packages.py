@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from parity.core.commands import is_installed, output_of
-from parity.core.errors import UserError
 
 
-def installed_versions(packages: Sequence[str]) -> list[str]:
-    """`name=version` of each package that is installed natively, sorted.
+def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
+    """Versions of the packages that are installed natively, of all if none are named.
 
-    A package that is not installed is left out: what cannot run natively has nothing to
-    be compared with. Where there is no dpkg at all the bare names are returned, and
-    whether both sides have the same binaries is for the audit to say.
+    Empty where there is no dpkg at all.
     """
-    names = sorted(set(packages))
     if not is_installed("dpkg-query"):
-        return names
+        return {}
     # One call for all: Snakemake asks each time it reads the rules. It fails if a package
     # is unknown and answers for the others all the same.
-    form = "--showformat=${db:Status-Abbrev}\t${Package}=${Version}\n"
+    form = "--showformat=${db:Status-Abbrev}\t${Package}\t${Version}\n"
     done = subprocess.run(
         ["dpkg-query", "--show", form, *names], capture_output=True, text=True, check=False
     )
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    return sorted({said for status, said in lines if status.strip() == "ii"})
+    return {name: version for status, name, version in lines if status.strip() == "ii"}
 
 
-def check_installed(packages: Sequence[str], where: str, action: str) -> None:
-    """Refuse to go on without packages; raises UserError, which names them."""
-    found = {each.partition("=")[0] for each in installed_versions(packages)}
-    absent = sorted(set(packages) - found)
-    if absent:
-        raise UserError(
-            f"Debian packages that are not installed: {' '.join(absent)}",
-            where=where,
-            action=f"{action}, or sudo apt-get install --no-install-recommends {' '.join(absent)}",
-        )
+def installed_versions(packages: Iterable[str]) -> list[str]:
+    """`name=version` of each package that is installed natively, sorted.
+
+    A package that is not installed is left out: what cannot run natively has nothing to
+    be compared with. Where there is no dpkg the bare names are returned, and whether both
+    sides have the same binaries is for the audit to say.
+    """
+    names = sorted(set(packages))
+    if not is_installed("dpkg-query"):
+        return names
+    versions = installed_packages(names)
+    return [f"{name}={versions[name]}" for name in names if name in versions]
 
 
 def debian_sources(suite: str) -> list[str]:

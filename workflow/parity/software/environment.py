@@ -176,16 +176,13 @@ def _compiler_as_package(compiler: Compiler) -> dict[str, Any]:
     return {compiler.name: {"buildable": False, "externals": [external]}, **languages}
 
 
-def compilers_in(content: Mapping[str, Any]) -> dict[str, str]:
+def compilers_of(manifest: Path) -> dict[str, str]:
     """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran)."""
-    entries = content.get("compilers", [])
-    apart = {
-        language: path
-        for entry in entries
-        for language, path in entry["compiler"]["paths"].items()
-        if path
-    }
-    packages = content.get("packages", {}).values()
-    externals = (each for package in packages for each in package.get("externals", []))
-    attributes = (each.get("extra_attributes", {}).get("compilers", {}) for each in externals)
-    return apart | {language: path for found in attributes for language, path in found.items()}
+    content = load_yaml(manifest)["spack"]
+    found = [entry["compiler"]["paths"] for entry in content.get("compilers", [])]
+    found += [
+        external.get("extra_attributes", {}).get("compilers", {})
+        for package in content.get("packages", {}).values()
+        for external in package.get("externals", [])
+    ]
+    return {language: path for paths in found for language, path in paths.items() if path}

@@ -9,20 +9,18 @@ import json
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from parity.core.documents import (
+    RESTORE,
     Document,
-    as_document,
-    parse_json,
+    Format,
     read_document,
-    read_text,
+    said_from_2_on,
     write_document,
 )
 from parity.core.errors import UserError
@@ -69,37 +67,25 @@ class Images(Document, frozen=True):
     formats: dict[str, ImageRecord]
 
 
-def read_record(path: Path | str) -> ImageRecord:
-    """The record of one format; raises UserError."""
-    return read_document(Path(path), ImageRecord)
-
-
-def write_record(record: ImageRecord, path: Path | str) -> None:
-    """Write a record as JSON, whole or not at all."""
-    write_document(Path(path), record)
+# The first was the records alone.
+_FORMAT = Format(Images, (lambda content: {"formats": content},), said_from_2_on)
 
 
 def read_images(path: Path | str) -> dict[str, ImageRecord]:
     """The records of all formats by format, from images.json of this or of the older shape.
 
-    1, which said no version, was the records alone; 2 has them under `formats`.
-
     Raises:
         UserError: it is neither, or a record stands under another format's name.
     """
-    content: Any = parse_json(read_text(Path(path)), str(path))
-    if isinstance(content, dict) and "version" not in content:
-        content = {"version": IMAGES_VERSION, "formats": content}
-    images = as_document(content, Images, str(path))
-    misnamed = [name for name, record in images.formats.items() if record.format != name]
-    if images.version != IMAGES_VERSION or misnamed:
-        said = f"the record of {misnamed[0]} is another one" if misnamed else "an unknown version"
-        raise UserError(
-            f"these are no records of images: {said}",
-            where=str(path),
-            action="restore the file, or let the workflow make it anew",
-        )
-    return images.formats
+    formats = _FORMAT.read(Path(path)).formats
+    for name, record in formats.items():
+        if record.format != name:
+            raise UserError(
+                f"these are no records of images: the record of {name} is another one",
+                where=str(path),
+                action=RESTORE,
+            )
+    return formats
 
 
 def write_images(path: Path | str, formats: Mapping[str, ImageRecord]) -> None:
@@ -124,75 +110,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True)
-class Converter:
-    """How one format is made and read; the functions are those of a runtime's arm.
-
-    Attributes:
-        format: the format.
-        made_from: `oci` or `directory`.
-        reason: why it cannot be made here; empty if it can.
-        tool: program and version.
-        convert: from OCI layout, unpacked image and destination to the location.
-        digest: from a location to `sha256:…` of what is there.
-        size: from a location to bytes.
-    """
-
-    format: str
-    made_from: str
-    reason: str
-    tool: str
-    convert: Callable[[Path, Path, Path], str]
-    digest: Callable[[str], str]
-    size: Callable[[str], int]
-
-
-def make_format(
-    converter: Converter, oci: ImageRecord, directory: ImageRecord, destination: Path
-) -> ImageRecord:
-    """Make one format from the image; where that is impossible the record says why.
-
-    Raises:
-        UserError: a program that is here failed, or the result is another image.
-    """
-    parent = directory if converter.made_from == "directory" else oci
-    if reason := parent.reason or converter.reason:
-        return ImageRecord(converter.format, parent=parent.format, reason=reason)
-    part = destination.with_name(f".{destination.name}.part")
-    remove(part)
-    start = time.monotonic()
-    location = converter.convert(Path(oci.location), Path(directory.location), part)
-    seconds = time.monotonic() - start
-    if location == str(part):
-        publish(part, destination)
-        location = str(destination)
-    record = ImageRecord(
-        format=converter.format,
-        digest=converter.digest(location),
-        parent=parent.format,
-        parent_digest=parent.digest,
-        bytes=converter.size(location),
-        seconds=round(seconds, 3),
-        tool=converter.tool,
-        location=location,
-        recipe=oci.recipe,
-    )
-    _check_store(record, oci)
-    return record
-
-
-def _check_store(record: ImageRecord, oci: ImageRecord) -> None:
-    """An image store's id is the digest of the image's configuration or of its manifest."""
-    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
-    in_store = record.location == record.digest
-    if in_store and record.digest not in expected:
-        raise UserError(
-            f"{record.format} holds another image than results/images/oci: "
-            f"its id is {record.digest}, expected {' or '.join(expected)}",
-            action="snakemake images --forcerun build_image",
-        )
 
 
 def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Path) -> ImageRecord:
@@ -231,7 +148,7 @@ def forget_failures(folder: Path) -> list[str]:
     """Remove the records of what could not be made, so that it is tried again; their formats."""
     again = []
     for path in sorted(folder.glob("*.json")):
-        if path.stem != "images" and read_record(path).reason:
+        if path.stem != "images" and read_document(path, ImageRecord).reason:
             path.unlink()
             again.append(path.stem)
     return again

@@ -18,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from parity.benchmarks import benchmarks
@@ -26,6 +27,7 @@ from parity.core.errors import UserError
 from parity.core.settings import load_checked
 from parity.runtimes import arms
 from parity.software import build
+from parity.software.debian_packages import installed_packages
 from parity.software.images import forget_failures
 from parity.software.probe import probe_lines
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
@@ -43,6 +45,7 @@ PAPER_PACKAGES = (
 TEST_PACKAGES = ("binutils", "chromium-headless-shell")
 IMAGES = Path("results/images")
 SYSTEM = Path("config/systems/machine.yaml")
+_say = partial(print, flush=True)
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
@@ -57,9 +60,7 @@ def wanted_packages(
 ) -> dict[str, tuple[str, ...]]:
     """The Debian packages of everything that may be used, by what wants them.
 
-    Args:
-        toolchain: one whose compilers are wanted as well, as config/config.yaml names it.
-        system: the file that has its entry.
+    Those of a toolchain only if it is named, as config/config.yaml does.
 
     Raises:
         UserError: there is no such toolchain, or it does not say what it takes.
@@ -68,8 +69,7 @@ def wanted_packages(
         f"arm {arm.name}": arm.packages for arm in arms().values()
     }
     wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
-    wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES}
-    wanted |= {"tests": TEST_PACKAGES}
+    wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
     if toolchain:
         entries = load_checked(system, "system").get("toolchains", {})
         named = debian_packages(choose_toolchain(toolchain, entries, str(system)))
@@ -77,25 +77,12 @@ def wanted_packages(
     return wanted
 
 
-def installed_packages() -> frozenset[str]:
-    """The names of all installed Debian packages; empty where there is no dpkg."""
-    if not is_installed("dpkg-query"):
-        return frozenset()
-    form = "--showformat=${db:Status-Abbrev}\t${Package}\n"
-    lines = [line.split("\t") for line in output_of(["dpkg-query", "--show", form]).splitlines()]
-    return frozenset(name for status, name in lines if status.strip() == "ii")
-
-
 def missing_packages(
-    wanted: Mapping[str, Iterable[str]], installed: frozenset[str]
+    wanted: Mapping[str, Iterable[str]], installed: Iterable[str]
 ) -> dict[str, list[str]]:
     """The packages that are not installed, by what wants them; complete ones are left out."""
-    lacking = {what: sorted(set(names) - installed) for what, names in wanted.items()}
+    lacking = {what: sorted(set(names).difference(installed)) for what, names in wanted.items()}
     return {what: names for what, names in lacking.items() if names}
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 def _names(missing: Mapping[str, Iterable[str]]) -> list[str]:
@@ -141,7 +128,7 @@ def _prepare_arms() -> dict[str, str]:
 def outdated_libraries() -> list[str]:
     """Installed packages that the benchmarks depend on and that the mirror has newer."""
     wanted = {name for each in benchmarks().values() for name in each.packages}
-    names = sorted(wanted & installed_packages())
+    names = sorted(wanted.intersection(installed_packages()))
     if not names or not is_installed("apt-cache"):
         return []
     hard = [f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks")]
@@ -180,17 +167,16 @@ def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return failures | _prepare_arms()
 
 
-def advise_user(wanted: Mapping[str, Iterable[str]]) -> None:
-    """Say what is missing and the one command that an administrator can run."""
-    missing = missing_packages(wanted, installed_packages())
-    if not missing:
-        return
-    _say("missing on this machine (the study goes on with what is there):")
-    for what, names in missing.items():
-        _say(f"  {what:<28} {' '.join(names)}")
-    _say("an administrator can install all of it:")
-    _say(f"  sudo apt-get install --no-install-recommends {' '.join(_names(missing))}")
-    _say("or, with Apptainer and a Docker daemon as well: sudo make setup")
+def advise_user(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Say what is missing and the one command that an administrator can run; nothing failed."""
+    if missing := missing_packages(wanted, installed_packages()):
+        _say("missing on this machine (the study goes on with what is there):")
+        for what, names in missing.items():
+            _say(f"  {what:<28} {' '.join(names)}")
+        _say("an administrator can install all of it:")
+        _say(f"  sudo apt-get install --no-install-recommends {' '.join(_names(missing))}")
+        _say("or, with Apptainer and a Docker daemon as well: sudo make setup")
+    return {}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -213,11 +199,7 @@ def main(words: Sequence[str] | None = None) -> int:
         _say(f"parity: {error}")
         return 1
     root = os.getuid() == 0
-    failures: dict[str, str] = {}
-    if root:
-        failures = install_as_root(wanted)
-    else:
-        advise_user(wanted)
+    failures = install_as_root(wanted) if root else advise_user(wanted)
     try:
         level_libraries(upgrade=root and not chosen.keep_libraries)
     except UserError as error:

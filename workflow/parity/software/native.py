@@ -6,37 +6,29 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from parity.core import digests
 from parity.core.commands import answer_of, output_of
-from parity.core.documents import (
-    Document,
-    as_document,
-    parse_json,
-    read_text,
-    write_document,
-)
+from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
 from parity.core.errors import UserError
-from parity.software.binaries import audit_script, parse_audit
-from parity.software.environment import read_builds
-from parity.software.sources import fetch_sources
-from parity.software.spack import Spack
+from parity.software.binaries import ProgramFile, audit_script, parse_audit
+from parity.software.environment import compilers_of, read_builds
+from parity.software.spack import Spack, fetch_sources
 from parity.software.toolchain import (
+    BuiltPackage,
     Toolchain,
     check_compilers,
     check_lock,
     check_only_grown,
-    compilers_of,
     packages_of,
-    read_lock,
     specs_of,
     write_origin,
 )
 
 # The record of a build.
 NATIVE = "native.json"
-_ELF = b"\x7fELF"
 NATIVE_VERSION = 2
 
 
@@ -54,47 +46,13 @@ class UsedCompiler(Document, frozen=True):
     version: str
 
 
-class BuiltPackage(Document, frozen=True):
-    """A package of the lock.
-
-    Attributes:
-        flags: those of the compilers that are set, by kind.
-        external: prefix of a package that Spack did not build, or empty.
-        root: whether it was asked for.
-    """
-
-    name: str
-    version: str
-    hash: str
-    target: str
-    flags: dict[str, str]
-    external: str
-    root: bool
-
-
-class Library(Document, frozen=True):
-    """A library of a program's closure."""
-
-    library: str
-    sha256: str
-
-
-class BuiltBinary(Document, frozen=True):
-    """The identity of a program or library; its path is within the view."""
-
-    path: str
-    sha256: str
-    build_id: str
-    closure: tuple[Library, ...]
-    closure_sha256: str
-
-
 class NativeBuild(Document, frozen=True):
     """What Spack built natively: by which Spack, lock and compilers, and each binary's identity.
 
     Attributes:
         lock: `sha256:…` of spack.lock.
         compilers: by language.
+        binaries: programs and libraries, by their paths within the view.
         seconds: that installing took.
     """
 
@@ -105,7 +63,7 @@ class NativeBuild(Document, frozen=True):
     compilers: dict[str, UsedCompiler]
     specs: tuple[BuiltPackage, ...]
     view: str
-    binaries: tuple[BuiltBinary, ...]
+    binaries: tuple[ProgramFile, ...]
     seconds: float
 
     @property
@@ -114,23 +72,7 @@ class NativeBuild(Document, frozen=True):
         return {f"{self.view}/{binary.path}": binary.sha256 for binary in self.binaries}
 
 
-def read_native(path: Path) -> NativeBuild:
-    """The record of a native build, of this or of the older shape; raises UserError.
-
-    1, which said no version, to 2: nothing else.
-    """
-    content = parse_json(read_text(path), str(path))
-    if isinstance(content, dict) and "version" not in content:
-        content = {**content, "version": NATIVE_VERSION}
-    native = as_document(content, NativeBuild, str(path))
-    if native.version != NATIVE_VERSION:
-        raise UserError(
-            f"version {native.version} of such a record is not known here",
-            where=f"{path}: version",
-            allowed=f"none (the first), or {NATIVE_VERSION}",
-            action="use the state of this repository that wrote it",
-        )
-    return native
+read_native = Format(NativeBuild, (unchanged,), said_from_2_on).read
 
 
 def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> None:
@@ -142,11 +84,9 @@ def make_lock(spack: Spack, toolchain: Toolchain, manifest: str, log: Path) -> N
     Raises:
         UserError: a compiler is missing, or Spack finds no solution.
     """
-    workplace = _workplace(spack, toolchain)
-    if toolchain.entry is None:
-        manifest = toolchain.manifest.read_text(encoding="utf-8")
+    manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
     _concretize(spack, toolchain, manifest, log, "--force")
-    _keep(spack, toolchain, workplace)
+    _keep(spack, toolchain)
 
 
 def build_native(
@@ -165,22 +105,22 @@ def build_native(
         UserError: the lock does not match, a compiler is missing, Spack finds no solution, a
             source cannot be fetched, or a build fails.
     """
-    workplace = _workplace(spack, toolchain)
+    workplace = _workplace(spack)
     if toolchain.entry is None or toolchain.lock.exists():
         check_lock(toolchain)
         for path in (toolchain.manifest, toolchain.lock):
             shutil.copyfile(path, workplace / path.name)
-    if toolchain.entry is not None:
-        if not toolchain.lock.exists():
-            _concretize(spack, toolchain, manifest, log, "--force")
-        elif not _is_kept(toolchain, manifest):
+        manifest = manifest or toolchain.manifest.read_text(encoding="utf-8")
+        if not _is_kept(toolchain, manifest):
             check_only_grown(toolchain, spack.release)
             _concretize(spack, toolchain, manifest, log)
+    else:
+        _concretize(spack, toolchain, manifest, log, "--force")
     check_compilers(compilers_of(workplace / "spack.yaml"), toolchain)
     lock = workplace / "spack.lock"
     decided = packages_of(lock)
     # Asked for sources of nothing, Spack fails.
-    if not_installed(spack.tree, lock):
+    if not_installed(spack.home / "tree", lock):
         fetch_sources(spack, workplace, log)
     destination.unlink(missing_ok=True)
     start = time.monotonic()
@@ -193,14 +133,14 @@ def build_native(
             where=str(toolchain.lock),
             action="snakemake lock with this Spack",
         )
-    if toolchain.entry is not None and not _is_kept(toolchain, manifest):
-        _keep(spack, toolchain, workplace)
-    write_document(destination, _record(spack, toolchain, workplace.parent / "view", seconds))
+    if not _is_kept(toolchain, manifest):
+        _keep(spack, toolchain)
+    write_document(destination, _record(spack, toolchain, spack.home / "view", seconds))
 
 
 def _concretize(spack: Spack, toolchain: Toolchain, manifest: str, log: Path, *words: str) -> None:
     """Have Spack decide in its own folder."""
-    workplace = _workplace(spack, toolchain)
+    workplace = _workplace(spack)
     composed = workplace / "spack.yaml"
     composed.write_text(manifest, encoding="utf-8")
     if toolchain.entry is not None and not read_builds(composed):
@@ -218,17 +158,17 @@ def _is_kept(toolchain: Toolchain, manifest: str) -> bool:
     return toolchain.lock.exists() and toolchain.manifest.read_text(encoding="utf-8") == manifest
 
 
-def _keep(spack: Spack, toolchain: Toolchain, workplace: Path) -> None:
+def _keep(spack: Spack, toolchain: Toolchain) -> None:
     """Keep the environment and its lock with the results, or in the site's own folder."""
     toolchain.folder.mkdir(parents=True, exist_ok=True)
     for path in (toolchain.manifest, toolchain.lock):
-        shutil.copyfile(workplace / path.name, path)
+        shutil.copyfile(_workplace(spack) / path.name, path)
     write_origin(toolchain, spack.version)
 
 
-def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
+def _workplace(spack: Spack) -> Path:
     """The folder that Spack works in, outside of the clone; the view is beside it."""
-    folder = spack.site.prefix / toolchain.name / "environment"
+    folder = spack.home / "environment"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -236,36 +176,33 @@ def _workplace(spack: Spack, toolchain: Toolchain) -> Path:
 def not_installed(tree: Path, lock: Path) -> list[str]:
     """Folders of a lock's packages that are not in the installation tree yet."""
     names = [
-        f"{row['name']}-{row['version'].replace('=', '_')}-{row['hash'][:7]}"
-        for row in specs_of(read_lock(lock))
-        if not row["external"]
+        f"{package.name}-{package.version.replace('=', '_')}-{package.hash[:7]}"
+        for package in specs_of(lock)
+        if not package.external
     ]
     return [name for name in names if not (tree / name).is_dir()]
 
 
 def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
     """What was built: by which Spack, lock and compilers, and the identity of each binary."""
-    programs = programs_of(view)
-    audit = output_of(audit_script([str(path) for path in programs]))
-    rows: list[dict[str, Any]] = [
-        row | {"path": str(path.relative_to(view))}
-        for row, path in zip(parse_audit(audit), programs, strict=True)
-    ]
-    content = {
-        "version": NATIVE_VERSION,
-        "toolchain": toolchain.name,
-        "spack": {"version": spack.version, "commit": spack.commit},
-        "lock": digests.digest(toolchain.lock),
-        "compilers": {
-            language: {"path": path, "version": answer_of([path, "--version"])[1]}
+    audit = output_of(audit_script([str(path) for path in programs_of(view)]))
+    return NativeBuild(
+        version=NATIVE_VERSION,
+        toolchain=toolchain.name,
+        spack=UsedSpack(version=spack.version, commit=spack.commit),
+        lock=digests.digest(toolchain.lock),
+        compilers={
+            language: UsedCompiler(path=path, version=answer_of([path, "--version"])[1])
             for language, path in compilers_of(toolchain.manifest).items()
         },
-        "specs": specs_of(read_lock(toolchain.lock)),
-        "view": str(view),
-        "binaries": rows,
-        "seconds": seconds,
-    }
-    return as_document(content, NativeBuild, "native.json")
+        specs=tuple(specs_of(toolchain.lock)),
+        view=str(view),
+        binaries=tuple(
+            msgspec.structs.replace(program, path=str(Path(program.path).relative_to(view)))
+            for program in parse_audit(audit)
+        ),
+        seconds=seconds,
+    )
 
 
 def programs_of(view: Path) -> list[Path]:
@@ -273,10 +210,5 @@ def programs_of(view: Path) -> list[Path]:
 
     Libraries count, because mpiP is one that is preloaded.
     """
-    found = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
-    return [path for path in found if path.is_file() and _is_elf(path)]
-
-
-def _is_elf(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_ELF)) == _ELF
+    files = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
+    return [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]

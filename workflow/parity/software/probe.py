@@ -24,9 +24,6 @@ def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) ->
     """Ask every arm and benchmark, or those of the given names, whether it is here.
 
     Without names those arms that differ in their link set alone are not asked.
-
-    Args:
-        provider: who provides the benchmarks.
     """
     return [
         Probe(kind, name, entry.probe())
@@ -40,11 +37,7 @@ def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) ->
 
 
 def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
-    """A line for every arm and benchmark: version, or why it is not here and what to do.
-
-    Args:
-        asked: what was asked already; everything is asked now if not given.
-    """
+    """A line for every arm and benchmark asked: version, or why it is not here and what to do."""
     lines = []
     for probe in probes() if asked is None else asked:
         found = probe.presence

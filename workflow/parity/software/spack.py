@@ -1,19 +1,20 @@
-"""Gets Spack and runs it, shut off from any other Spack of the same user."""
+"""Gets Spack, shut off from any other of the same user, and the sources that it builds from."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
-from parity.software.toolchain import Toolchain
+from parity.software.images import publish, remove
+from parity.software.toolchain import Toolchain, specs_of
 
-# The oldest and the newest Spack that the recipes and locks were tried with.
-TRIED = ("0.22.1", "0.23.0.dev0")
 # Where a checkout of Spack says its version, and one of its packages has them.
 _VERSION_FILE = "lib/spack/spack/__init__.py"
 _BUILTIN = "repos/spack_repo/builtin"
@@ -26,14 +27,11 @@ class SpackSite:
     Attributes:
         repository: address of its git repository, or a folder that holds a checkout.
         release: tag that is cloned; of no effect where `repository` is a folder.
-        packages: the same for its packages, which are a repository apart from Spack 1.0 on.
-        packages_release: tag of that one.
+        packages, packages_release: the same of its packages, from Spack 1.0 on.
         python: Python that runs Spack; empty for the first on PATH. Where the network
             does not let Spack fetch its solver, one that has clingo installed.
-        sources: folder or address of a Spack source mirror that is asked first; empty for
-            none.
-        prefix: folder of all installations. Binaries carry it in their run paths, so the
-            same prefix is needed for the same bytes.
+        sources: folder or address of a source mirror that is asked first; empty for none.
+        prefix: folder of all installations; the binaries carry it.
         jobs: how many compilers run at a time.
     """
 
@@ -82,16 +80,14 @@ class Spack:
         program: absolute path of bin/spack.
         version: what it says of itself.
         commit: commit of its checkout; empty if it is none.
-        scope: folder of the configuration that it is given in every call.
-        tree: folder of the toolchain's installations.
+        home: the toolchain's folder under the prefix.
         packages: its own packages from 1.0 on; None where they are part of its checkout.
     """
 
     program: Path
     version: str
     commit: str
-    scope: Path
-    tree: Path
+    home: Path
     packages: Path | None
     site: SpackSite
 
@@ -102,7 +98,7 @@ class Spack:
 
     def run(self, *words: str | Path, log: Path | None = None) -> str:
         """Run it to its end and return its standard output; raises UserError."""
-        argv = [self.program, "--config-scope", self.scope, *words]
+        argv = [self.program, "--config-scope", self.home / "scope", *words]
         return output_of(argv, environment=_environment(self.site), log=log)
 
 
@@ -135,8 +131,7 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
         program=program,
         version=version,
         commit=commit if (folder / ".git").exists() else "",
-        scope=home / "scope",
-        tree=home / "tree",
+        home=home,
         packages=packages,
         site=site,
     )
@@ -204,7 +199,6 @@ def write_scope(
         home: the toolchain's folder under the prefix.
         recipes: absolute path of our own recipes, where Spack runs; they go before Spack's.
         packages: Spack's own, from 1.0 on, when repositories have names.
-        scope: folder of the scope.
     """
     scope.mkdir(exist_ok=True)
     documents: dict[str, object] = {
@@ -229,3 +223,46 @@ def write_scope(
 def _address(sources: str) -> str:
     """A source mirror's address; a folder becomes one, too."""
     return sources if "://" in sources else Path(sources).expanduser().resolve().as_uri()
+
+
+def fetch_sources(spack: Spack, environment: Path, log: Path) -> None:
+    """Fetch all sources of a Spack environment that are not installed yet; raises UserError."""
+    _fetch(spack, environment, log, "fetch", "--missing")
+
+
+def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
+    """Lay out a source mirror with all that the lock is built from.
+
+    Raises:
+        UserError: a source cannot be fetched; an older mirror is left as it was.
+    """
+    part = destination.with_name(f".{destination.name}.part")
+    remove(part)
+    with tempfile.TemporaryDirectory() as environment:
+        for path in (toolchain.manifest, toolchain.lock):
+            shutil.copy(path, environment)
+        _fetch(spack, Path(environment), log, "mirror", "create", "--all", "--directory", part)
+    publish(part, destination)
+
+
+def _fetch(spack: Spack, environment: Path, log: Path, *words: str | Path) -> None:
+    try:
+        spack.run("--env-dir", environment, *words, log=log)
+    except UserError as error:
+        packages = specs_of(environment / "spack.lock")
+        names = sorted({package.name for package in packages if package.root})
+        raise UserError(
+            f"a source cannot be fetched: {unfetched(error.what)}",
+            where=f"config/config.yaml: spack.sources; {log}",
+            allowed="empty (the network), or the folder or address of a Spack source mirror",
+            action="where there is a network, `spack mirror create --directory <folder>"
+            f" {' '.join(names)}`, and name that folder",
+        ) from None
+
+
+def unfetched(said: str) -> str:
+    """What Spack could not fetch, from what it said: the packages, or else its last error."""
+    if packages := set(re.findall(r"Error while fetching (\S+)", said)):
+        return ", ".join(sorted(packages))
+    errors = re.findall(r"Error: (.+)", said)
+    return errors[-1] if errors else said.splitlines()[-1]

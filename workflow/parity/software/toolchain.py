@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,16 +12,22 @@ from typing import Any
 import msgspec
 
 from parity.core import digests
-from parity.core.documents import Document, as_document, parse_json, read_text, write_document
+from parity.core.documents import (
+    Document,
+    Format,
+    as_document,
+    said_from_2_on,
+    unchanged,
+    write_document,
+)
 from parity.core.errors import UserError
-from parity.core.files import files_below
-from parity.core.settings import load_checked, load_yaml
+from parity.core.files import files_below, read_json
+from parity.core.settings import load_checked
 from parity.core.spack_paths import PREFIX
-from parity.software.debian_packages import check_installed, installed_versions
+from parity.software.debian_packages import installed_versions
 from parity.software.environment import (
     DebianPackages,
     ToolchainEntry,
-    compilers_in,
     compose,
     read_builds,
 )
@@ -84,11 +89,6 @@ class Toolchain:
         """A site's list of the Debian packages that building and running take."""
         return self.folder / "debian.yaml"
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """What Spack is given, what it decided, and what from."""
-        return tuple(self.folder / name for name in LOCKED)
-
 
 class LockOrigin(Document, frozen=True):
     """What a lock was made from: `lock.json`, beside it."""
@@ -98,6 +98,9 @@ class LockOrigin(Document, frozen=True):
     recipes: str
     manifest: str = msgspec.field(name="spack.yaml")
     lock: str = msgspec.field(name="spack.lock")
+
+
+read_origin = Format(LockOrigin, (unchanged,), said_from_2_on).read
 
 
 def choose_toolchain(
@@ -111,46 +114,39 @@ def choose_toolchain(
     """The toolchain that config/config.yaml names: of the system's file, or a site's folder.
 
     Args:
-        entries: `toolchains` of the system's file.
-        where: that file.
-        recipes: our own.
+        entries: `toolchains` of the system's file, which is `where`.
         needed: whether it is refused if it is not there; else it has its name and no more.
 
     Raises:
         UserError: there is none of that name.
     """
+    absent = ""
     if "/" in named:
         folder = Path(named).expanduser()
-        if needed and not (folder / "spack.yaml").exists():
-            raise _unknown(f"{folder}/spack.yaml is not there", entries, where)
-        return Toolchain(folder, folder.parent / "repo")
-    if needed and named not in entries:
-        raise _unknown(f"{named} is not in {where}", entries, where)
-    entry = (
-        as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
-        if named in entries
-        else None
-    )
-    return Toolchain(COMPOSED / named, recipes, entry)
-
-
-def _unknown(what: str, entries: Mapping[str, Any], where: str) -> UserError:
-    return UserError(
-        f"unknown toolchain: {what}",
-        where="config/config.yaml: spack.toolchain",
-        allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
-        " that holds a spack.yaml",
-    )
+        if not (folder / "spack.yaml").exists():
+            absent = f"{folder}/spack.yaml is not there"
+        toolchain = Toolchain(folder, folder.parent / "repo")
+    elif named in entries:
+        entry = as_document(entries[named], ToolchainEntry, f"{where}: toolchains.{named}")
+        toolchain = Toolchain(COMPOSED / named, recipes, entry)
+    else:
+        absent = f"{named} is not in {where}"
+        toolchain = Toolchain(COMPOSED / named, recipes)
+    if needed and absent:
+        raise UserError(
+            f"unknown toolchain: {absent}",
+            where="config/config.yaml: spack.toolchain",
+            allowed=", ".join(sorted(entries)) + f" ({where}: toolchains), or the path of a folder"
+            " that holds a spack.yaml",
+        )
+    return toolchain
 
 
 def check_prefix(section: Mapping[str, str]) -> None:
     """Refuse to measure what would be installed where no benchmark looks for it.
 
-    Args:
-        section: the key `spack` of config/config.yaml.
-
     Raises:
-        UserError: its prefix is another one.
+        UserError: the prefix of config/config.yaml's key `spack` is another one.
     """
     if Path(section["prefix"]).expanduser() != PREFIX:
         raise UserError(
@@ -199,17 +195,6 @@ def write_origin(toolchain: Toolchain, spack_version: str) -> None:
     write_document(toolchain.origin, _state(toolchain, spack_version))
 
 
-def read_origin(toolchain: Toolchain) -> LockOrigin:
-    """What the lock was made from; raises UserError.
-
-    1, which said no version, to 2: nothing else.
-    """
-    content = parse_json(read_text(toolchain.origin), str(toolchain.origin))
-    if isinstance(content, dict) and "version" not in content:
-        content = {**content, "version": ORIGIN_VERSION}
-    return as_document(content, LockOrigin, str(toolchain.origin))
-
-
 def check_lock(toolchain: Toolchain) -> None:
     """Refuse a lock that was made from another spack.yaml or other recipes, or was edited.
 
@@ -221,7 +206,7 @@ def check_lock(toolchain: Toolchain) -> None:
     missing = [path for path in (toolchain.lock, toolchain.origin) if not path.exists()]
     if missing:
         raise UserError("the toolchain has no lock", where=str(missing[0]), action="snakemake lock")
-    noted = read_origin(toolchain)
+    noted = read_origin(toolchain.origin)
     now = _state(toolchain, noted.spack)
     for name, before, after in (
         ("spack.yaml", noted.manifest, now.manifest),
@@ -252,11 +237,6 @@ def _recipes_digest(folder: Path) -> str:
     for path in files_below(folder):
         state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
     return f"sha256:{state.hexdigest()}"
-
-
-def compilers_of(manifest: Path) -> dict[str, str]:
-    """Paths of the compilers of a spack.yaml by language."""
-    return compilers_in(load_yaml(manifest)["spack"])
 
 
 def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
@@ -295,9 +275,15 @@ def installed_packages(toolchain: Toolchain) -> DebianPackages:
         UserError: some are not installed.
     """
     wanted = debian_packages(toolchain)
-    action = install_command(toolchain)
-    check_installed([*wanted.build, *wanted.run], f"{toolchain.source}: Debian packages", action)
     build, run = (tuple(installed_versions(names)) for names in (wanted.build, wanted.run))
+    there = {each.partition("=")[0] for each in (*build, *run)}
+    if absent := " ".join(sorted({*wanted.build, *wanted.run} - there)):
+        raise UserError(
+            f"Debian packages that are not installed: {absent}",
+            where=f"{toolchain.source}: Debian packages",
+            action=f"{install_command(toolchain)}, or"
+            f" sudo apt-get install --no-install-recommends {absent}",
+        )
     return DebianPackages(build=build, run=run)
 
 
@@ -312,43 +298,50 @@ def packages_now(toolchain: Toolchain) -> list[str]:
 
 def packages_of(lock: Path) -> list[str]:
     """The hashes of all packages of a lock file; each covers its dependencies, too."""
-    return sorted(read_lock(lock)["concrete_specs"])
+    return sorted(read_json(lock)["concrete_specs"])
 
 
-def specs_of(lock: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The packages of a lock that were asked for, and those they need, as rows.
+class BuiltPackage(Document, frozen=True):
+    """A package of a lock.
 
-    Returns:
-        For each: name, version, hash, target, flags (those that are set), external
-        (prefix of a package that Spack did not build, or empty) and root (whether it was
-        asked for); sorted by name and hash.
+    Attributes:
+        flags: those of the compilers that are set, by kind.
+        external: prefix of a package that Spack did not build, or empty.
+        root: whether it was asked for.
     """
+
+    name: str
+    version: str
+    hash: str
+    target: str
+    flags: dict[str, str]
+    external: str
+    root: bool
+
+
+def specs_of(path: Path) -> list[BuiltPackage]:
+    """The packages of a lock file: those asked for and those they need, by name and hash."""
+    lock = read_json(path)
     roots = {root["hash"] for root in lock["roots"]}
-    rows = [
-        {
-            "name": spec["name"],
-            "version": spec["version"],
-            "hash": digest,
-            "target": _target(spec),
-            "flags": {
+    packages = [
+        BuiltPackage(
+            name=spec["name"],
+            version=spec["version"],
+            hash=digest,
+            target=_target(spec),
+            flags={
                 name: " ".join(words)
                 for name, words in spec.get("parameters", {}).items()
                 if name.endswith("flags") and words
             },
-            "external": (spec.get("external") or {}).get("path") or "",
-            "root": digest in roots,
-        }
+            external=(spec.get("external") or {}).get("path") or "",
+            root=digest in roots,
+        )
         for digest, spec in lock["concrete_specs"].items()
     ]
-    return sorted(rows, key=lambda row: (row["name"], row["hash"]))
+    return sorted(packages, key=lambda package: (package.name, package.hash))
 
 
 def _target(spec: Mapping[str, Any]) -> str:
-    target = spec["arch"]["target"]
+    target: str | dict[str, str] = spec["arch"]["target"]
     return target if isinstance(target, str) else target["name"]
-
-
-def read_lock(path: Path) -> dict[str, Any]:
-    """A lock as Spack wrote it."""
-    lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return lock

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-Interval = tuple[float, float]
-
 
 def finite(values: Iterable[float], at_least: int, name: str = "values") -> np.ndarray:
     """The values as a vector of floats.

@@ -25,8 +25,8 @@ import pandas as pd
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
+from parity.analysis.estimate import Interval
 from parity.analysis.statistics import checks
-from parity.analysis.statistics.checks import Interval
 
 MIXED, FALLBACK = "mixed", "fallback"
 INTERCEPT, ORDER = "intercept", "order"

@@ -9,6 +9,7 @@ noncentral-t approximation is not: few blocks, low power.
 
 Margins are fractions: 0.05 is a ratio within (1/1.05, 1.05). Deviations are standard
 deviations of logarithms: nearly the coefficient of variation, see `deviation_of_cv`.
+Each of the two tests is made at 5 %.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, special, stats
 
+from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics import checks
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(96)
@@ -37,9 +39,7 @@ def deviation_of_cv(cv: float) -> float:
     return math.sqrt(math.log1p(cv**2))
 
 
-def tost_power(
-    deviation: float, blocks: int, margin: float, true_ratio: float = 1.0, alpha: float = 0.05
-) -> float:
+def tost_power(deviation: float, blocks: int, margin: float, true_ratio: float = 1.0) -> float:
     """Probability that `blocks` paired log ratios prove equivalence at the margin.
 
     Args:
@@ -47,7 +47,6 @@ def tost_power(
         blocks: number of pairs, at least 2.
         margin: a fraction.
         true_ratio: the ratio that the arms truly have.
-        alpha: level of each of the two one-sided tests.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -55,55 +54,45 @@ def tost_power(
     checks.count(2, blocks=blocks)
     checks.above_zero(deviation=deviation)
     error = deviation / math.sqrt(blocks)
-    return _power(error, blocks - 1, margin, true_ratio, alpha)
+    return _power(error, blocks - 1, margin, true_ratio)
 
 
 def two_sample_tost_power(
-    deviation: float, per_arm: int, margin: float, true_ratio: float = 1.0, alpha: float = 0.05
+    deviation: float, per_arm: int, margin: float, true_ratio: float = 1.0
 ) -> float:
     """The same for two independent samples of `per_arm` log values each.
 
     Args:
         deviation: standard deviation of the log values, the same in both arms.
         per_arm: runs of each arm, at least 2; the test has 2 (per_arm - 1) degrees of freedom.
-        margin, true_ratio, alpha: as in `tost_power`.
+        margin, true_ratio: as in `tost_power`.
     """
     checks.count(2, per_arm=per_arm)
     checks.above_zero(deviation=deviation)
     error = deviation * math.sqrt(2 / per_arm)
-    return _power(error, 2 * (per_arm - 1), margin, true_ratio, alpha)
+    return _power(error, 2 * (per_arm - 1), margin, true_ratio)
 
 
-def gated_power(
-    deviation: float,
-    blocks: int,
-    margin: float,
-    true_ratio: float = 1.0,
-    arms: int = 1,
-    alpha: float = 0.05,
-) -> float:
-    """Probability that `arms` comparisons pass and the A/A pair passes with them.
+def gated_power(deviation: float, blocks: int, margin: float, true_ratio: float = 1.0) -> float:
+    """Probability that a comparison passes and the A/A pair passes with it.
 
-    All of them share the reference's runs, so their log ratios correlate by 1/2 (equal,
-    independent noise in every run). Given the reference's own mean and spread they are
-    independent, each with a noncentral chi-square variance; that leaves an integral over
-    three dimensions instead of a simulation.
+    Both share the reference's runs, so their log ratios correlate by 1/2 (equal, independent
+    noise in every run). Given the reference's own mean and spread they are independent, each
+    with a noncentral chi-square variance; that leaves an integral over three dimensions
+    instead of a simulation.
 
     Args:
-        deviation, blocks, margin, alpha: as in `tost_power`.
-        true_ratio: of every arm over the reference; the A/A pair's is 1.
-        arms: comparisons that must all pass beside the A/A pair; 0 is the gate alone.
+        deviation, blocks, margin: as in `tost_power`.
+        true_ratio: of the arm over the reference; the A/A pair's is 1.
     """
     checks.count(2, blocks=blocks)
-    checks.count(0, arms=arms)
     checks.above_zero(deviation=deviation, true_ratio=true_ratio)
-    checks.share(alpha=alpha)
     bound, freedom = checks.log_margin(margin), blocks - 1
     error = deviation / math.sqrt(2 * blocks)  # of the mean of one arm's own noise
     mean, mean_weight = _normal_grid()
     spread, spread_weight = _chi_grid(freedom, np.zeros(1), math.inf, FEW_NODES, FEW_WEIGHTS)
     # Standard error of the log ratio per unit length of an arm's vector of residuals.
-    unit = stats.t.isf(alpha, freedom) / math.sqrt(freedom)
+    unit = stats.t.isf(ALPHA, freedom) / math.sqrt(freedom)
     length, weight = _chi_grid(freedom, spread[0] ** 2, bound / error / unit)
     room = bound / error - unit * length  # what the mean may be off at most
 
@@ -114,77 +103,40 @@ def gated_power(
         return np.asarray((inside * weight).sum(axis=-1))
 
     gate = passes(0.0)
-    both = gate * (gate if true_ratio == 1 else passes(math.log(true_ratio))) ** arms
+    both = gate * (gate if true_ratio == 1 else passes(math.log(true_ratio)))
     return float(np.clip(mean_weight @ both @ spread_weight[0], 0, 1))
 
 
-def blocks_needed(
-    deviation: float,
-    margin: float,
-    power: float = 0.9,
-    true_ratio: float = 1.0,
-    alpha: float = 0.05,
-) -> int:
-    """Fewest blocks (at least 2) whose `tost_power` reaches `power`.
-
-    Raises:
-        ValueError: the true ratio lies outside the margin, so that no number suffices.
-    """
-
-    def power_of(blocks: int) -> float:
-        return tost_power(deviation, blocks, margin, true_ratio, alpha)
-
-    return _fewest(power_of, power, margin, true_ratio)
+def blocks_needed(deviation: float, margin: float, power: float = 0.9) -> int:
+    """Fewest blocks (at least 2) in which equal arms reach `power` by `tost_power`."""
+    return _fewest(lambda blocks: tost_power(deviation, blocks, margin), power)
 
 
-def gated_blocks_needed(
-    deviation: float,
-    margin: float,
-    power: float = 0.9,
-    true_ratio: float = 1.0,
-    arms: int = 1,
-    alpha: float = 0.05,
-) -> int:
-    """Fewest blocks whose `gated_power` reaches `power`."""
-
-    def power_of(blocks: int) -> float:
-        return gated_power(deviation, blocks, margin, true_ratio, arms, alpha)
-
-    return _fewest(power_of, power, margin, true_ratio)
+def gated_blocks_needed(deviation: float, margin: float, power: float = 0.9) -> int:
+    """The same by `gated_power`."""
+    return _fewest(lambda blocks: gated_power(deviation, blocks, margin), power)
 
 
-def provable_margin(
-    deviation: float, blocks: int, power: float = 0.9, alpha: float = 0.05
-) -> float:
+def provable_margin(deviation: float, blocks: int, power: float = 0.9) -> float:
     """Smallest margin that equal arms would prove with this power: a fraction."""
-    return _margin(lambda margin: tost_power(deviation, blocks, margin, alpha=alpha), power)
+    return _margin(lambda margin: tost_power(deviation, blocks, margin), power)
 
 
-def two_sample_provable_margin(
-    deviation: float, per_arm: int, power: float = 0.9, alpha: float = 0.05
-) -> float:
+def two_sample_provable_margin(deviation: float, per_arm: int, power: float = 0.9) -> float:
     """The same for two independent samples of `per_arm` runs each."""
-
-    def power_of(margin: float) -> float:
-        return two_sample_tost_power(deviation, per_arm, margin, alpha=alpha)
-
-    return _margin(power_of, power)
+    return _margin(lambda margin: two_sample_tost_power(deviation, per_arm, margin), power)
 
 
-def gated_provable_margin(
-    deviation: float, blocks: int, power: float = 0.9, arms: int = 1, alpha: float = 0.05
-) -> float:
-    """The same for `arms` comparisons and the A/A pair, see `gated_power`."""
-    return _margin(lambda margin: gated_power(deviation, blocks, margin, 1.0, arms, alpha), power)
+def gated_provable_margin(deviation: float, blocks: int, power: float = 0.9) -> float:
+    """The same for a comparison and the A/A pair, see `gated_power`."""
+    return _margin(lambda margin: gated_power(deviation, blocks, margin), power)
 
 
-def _power(error: float, freedom: int, margin: float, true_ratio: float, alpha: float) -> float:
+def _power(error: float, freedom: int, margin: float, true_ratio: float) -> float:
     """Power, given the standard error of the mean log ratio and its degrees of freedom."""
     checks.above_zero(true_ratio=true_ratio)
-    checks.share(alpha=alpha)
     bound, off = checks.log_margin(margin), math.log(true_ratio)
-    quantile = stats.t.isf(alpha, freedom)
-    unit = quantile / math.sqrt(freedom)
+    unit = stats.t.isf(ALPHA, freedom) / math.sqrt(freedom)
     # A larger estimated error leaves no mean at which both tests pass.
     length, weight = _chi_grid(freedom, np.zeros(1), bound / error / unit)
     room = bound / error - unit * length
@@ -217,12 +169,9 @@ def _normal_grid() -> tuple[np.ndarray, np.ndarray]:
     return points, REACH * FEW_WEIGHTS * stats.norm.pdf(points)
 
 
-def _fewest(power_of: Callable[[int], float], power: float, margin: float, true: float) -> int:
+def _fewest(power_of: Callable[[int], float], power: float) -> int:
     """Smallest count of at least 2 with enough power, which grows with the count."""
     checks.share(power=power)
-    checks.above_zero(true_ratio=true)
-    if abs(math.log(true)) >= checks.log_margin(margin):
-        raise ValueError(f"a true ratio of {true} lies outside the margin {margin}")
     high = 2
     while power_of(high) < power:
         high *= 2

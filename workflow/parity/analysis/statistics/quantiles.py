@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -23,20 +24,11 @@ class QuantileInterval:
     Attributes:
         estimate: the sample quantile (linear interpolation).
         low, high: order statistics; -inf or inf where the values are too few for a bound.
-        coverage: the probability that the interval covers, at least the one asked for.
-        values: number of values.
     """
 
     estimate: float
     low: float
     high: float
-    coverage: float
-    values: int
-
-    @property
-    def bounded(self) -> bool:
-        """Whether both ends are numbers."""
-        return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 def order_statistic_interval(
@@ -45,31 +37,21 @@ def order_statistic_interval(
     """The interval between two order statistics that leaves at most half the error on each side.
 
     The number of values below the quantile is binomial whatever their distribution
-    (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2).
+    (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2), by scipy.
     Exact for independent values of a continuous distribution, conservative with ties.
 
     Args:
         values: at least one.
         quantile: between 0 and 1.
-        confidence: between 0 and 1; the coverage is at least that.
+        confidence: between 0 and 1; the interval covers at least as often.
     """
-    ordered = np.sort(checks.finite(values, 1))
+    sample = checks.finite(values, 1)
     checks.share(quantile=quantile, confidence=confidence)
-    size, error = len(ordered), (1 - confidence) / 2
-    below = stats.binom(size, quantile)
-    ranks = np.arange(size + 1)
-    # The rank-th smallest lies above the quantile if fewer than `rank` values lie below it.
-    fit_low = ranks[1:][below.cdf(ranks[:-1]) <= error]
-    fit_high = ranks[1:][below.sf(ranks[:-1]) <= error]
-    low = int(fit_low.max()) if len(fit_low) else 0
-    high = int(fit_high.min()) if len(fit_high) else size + 1
-    coverage = float(below.cdf(high - 1) - below.cdf(low - 1))
+    ends: Any = stats.quantile_test(sample, p=quantile).confidence_interval(confidence)
     return QuantileInterval(
-        estimate=float(np.quantile(ordered, quantile)),
-        low=float(ordered[low - 1]) if low else -math.inf,
-        high=float(ordered[high - 1]) if high <= size else math.inf,
-        coverage=coverage,
-        values=size,
+        estimate=float(np.quantile(sample, quantile)),
+        low=-math.inf if math.isnan(ends.low) else float(ends.low),
+        high=math.inf if math.isnan(ends.high) else float(ends.high),
     )
 
 
@@ -89,7 +71,7 @@ def quantile_ratio_interval(
     """Quantile of the first over that of the second, for positive, independent values.
 
     From two order-statistic intervals that each may err half as often (Bonferroni), so it
-    is conservative: the price of assuming nothing. `values` is the smaller number.
+    is conservative: the price of assuming nothing.
     """
     samples = [checks.positive(first, 1, "first values"), checks.positive(second, 1, "second")]
     checks.share(confidence=confidence)
@@ -100,6 +82,4 @@ def quantile_ratio_interval(
         estimate=above.estimate / under.estimate,
         low=max(above.low, 0.0) / under.high,
         high=above.high / under.low if under.low > 0 else math.inf,
-        coverage=max(0.0, above.coverage + under.coverage - 1),
-        values=min(above.values, under.values),
     )

@@ -24,14 +24,12 @@ class VarianceRatio:
         ratio: of the sample variances.
         low, high: ends of the interval.
         p_less: one-sided p that the first varies as much or more; small if it varies less.
-        values: number of values of the first and the second.
     """
 
     ratio: float
     low: float
     high: float
     p_less: float
-    values: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,12 @@ def paired_variance_ratio(
     checks.share(confidence=confidence)
     rows = checks.paired(logs_a, logs_b, 3)
     a, b = _varying(rows[0], "first logs"), _varying(rows[1], "second logs")
-    size, freedom = len(a), len(a) - 2
+    freedom = len(a) - 2
     ratio = float(a.var(ddof=1) / b.var(ddof=1))
     unshared = 1 - float(np.corrcoef(a, b)[0, 1]) ** 2
     if unshared < 1e-12:  # one is the other, scaled: the ratio is known exactly
         p_less = 0.0 if ratio < 1 else 1.0
-        return VarianceRatio(ratio, ratio, ratio, p_less, (size, size))
+        return VarianceRatio(ratio, ratio, ratio, p_less)
     quantile = stats.t.ppf((1 + confidence) / 2, freedom)
     middle = 1 + 2 * unshared * quantile**2 / freedom
     spread = math.sqrt(middle**2 - 1)
@@ -73,7 +71,6 @@ def paired_variance_ratio(
         low=float(ratio * (middle - spread)),
         high=float(ratio * (middle + spread)),
         p_less=float(stats.t.cdf(statistic, freedom)),
-        values=(size, size),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from parity.analysis.estimate import estimate
+from parity.analysis.decision import decide
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
@@ -95,14 +95,10 @@ def _mean_log(seconds: Sequence[float]) -> float:
 
 
 def _ratio(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> TimeRatio:
-    logs = estimate([_mean_log(inside) - _mean_log(bare) for inside, bare in pairs])
-    (low95, high95), (low90, high90) = logs.interval95, logs.interval90
+    decision = decide([_mean_log(inside) - _mean_log(bare) for inside, bare in pairs], None)
+    (low95, high95), (low90, high90) = decision.interval95, decision.interval90
     return TimeRatio(
-        ratio=math.exp(logs.mean),
-        low95=math.exp(low95),
-        high95=math.exp(high95),
-        low90=math.exp(low90),
-        high90=math.exp(high90),
+        ratio=decision.estimate, low95=low95, high95=high95, low90=low90, high90=high90
     )
 
 

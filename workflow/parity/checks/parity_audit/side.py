@@ -13,28 +13,18 @@ from parity.checks.parity_audit.interface import is_whole, parse_interface, ques
 from parity.core.documents import Document
 from parity.measure import node, storage
 from parity.measure.arm_audit import AuditError, run_in_arm
-from parity.measure.documents import ArmState, Library
+from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
 from parity.measure.node_check import arm_state, host_namespaces
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
-from parity.software.binaries import parse_audit
+from parity.software.binaries import ProgramFile, parse_audit
 from parity.software.images import ImageRecord
 
 # Paths of programs by benchmark.
 Programs = Mapping[str, Sequence[str]]
-
-
-class ProgramFile(Document, frozen=True):
-    """A program as an arm has it; all but the path is empty where it is not there."""
-
-    path: str
-    sha256: str = ""
-    build_id: str = ""
-    closure: tuple[Library, ...] = ()
-    closure_sha256: str = ""
 
 
 class Side(Document, frozen=True):
@@ -63,7 +53,8 @@ class Side(Document, frozen=True):
 
     def program(self, path: str) -> ProgramFile:
         """The program at `path`; an empty one if it is not there."""
-        return self.programs.get(path) or ProgramFile(path=path)
+        absent = ProgramFile(path=path, sha256="", build_id="", closure=(), closure_sha256="")
+        return self.programs.get(path, absent)
 
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -143,6 +134,5 @@ def _answer(
     where = where_gate(arm, witness, ours, state.recipe if arm.image_format else "")
     if where.detail:
         raise AuditError(where.detail)
-    programs = msgspec.convert(parse_audit(answer.stdout), list[ProgramFile])
-    by_path = {program.path: program for program in programs}
+    by_path = {program.path: program for program in parse_audit(answer.stdout)}
     return by_path, parse_interface(answer.stdout, witness, ours)

@@ -35,7 +35,6 @@ from parity.measure.documents import (
     Binary,
     BlockRecord,
     Gate,
-    Library,
     ProgramIdentity,
     SessionEnd,
     SessionStart,
@@ -48,6 +47,7 @@ from parity.plan.plan import Block, Case, Plan
 from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Launch
+from parity.software.binaries import Library
 
 MINUTES_PER_BLOCK = 24 * 60
 # Endings that leave only a part of the output.

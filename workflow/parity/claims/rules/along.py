@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
-
-import numpy as np
 
 from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
 from parity.analysis.estimate import ALPHA
@@ -19,9 +18,23 @@ from parity.claims.series import Series, series
 from parity.core import wording
 
 LEVELS = 3
+TOO_FEW = "too few blocks that hold every level: {} of 2"
 
 
-class Slope(Rule):
+class SeriesRule(Rule):
+    """A rule that looks at each series of cells by itself."""
+
+    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
+        """One finding for each series."""
+        whole, missing = series(scope, options["along"], LEVELS)
+        return [absent(each) for each in missing] + [self.look(one, options) for one in whole]
+
+    @abstractmethod
+    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
+        """The finding in a series with enough levels."""
+
+
+class Slope(SeriesRule):
     """Slope of the log ratio per doubling of the factor, in each block, by two one-sided tests.
 
     Three levels at least: through two points there is always a line.
@@ -34,35 +47,23 @@ class Slope(Rule):
     }
     proves_sameness = True
 
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each series."""
-        whole, missing = series(scope, options["along"], LEVELS)
-        looked = [_look_at_slope(one, options["margin_percent"] / 100) for one in whole]
-        return [absent(each) for each in missing] + looked
+    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
+        """The test of one series."""
+        slopes, margin = slopes_per_doubling(one.complete()), options["margin_percent"] / 100
+        if len(slopes) < 2:
+            return too_few(one, len(slopes), TOO_FEW.format(len(slopes)))
+        of_pair = slopes_per_doubling(one.complete(control=True))
+        finding = tested(one, slopes, of_pair, margin)
+        decision = finding.decision
+        said = f"ratio per doubling of {one.along} {wording.interval(*decision.interval95)}"
+        return finding.concluded(
+            same=f"{said} is within {wording.margin(margin)}",
+            different=f"{said} lies outside {wording.margin(margin)}",
+            neither=f"{said}; {wording.margin(decision.smallest_margin)} would pass",
+        )
 
 
-def _look_at_slope(one: Series, margin: float) -> Finding:
-    slopes = slopes_of(one)
-    if len(slopes) < 2:
-        reason = f"too few blocks that hold every level: {len(slopes)} of 2"
-        return too_few(one, len(slopes), reason)
-    finding = tested(one, slopes, slopes_of(one, control=True), margin)
-    decision = finding.decision
-    said = f"ratio per doubling of {one.along} {wording.interval(*decision.interval95)}"
-    return finding.concluded(
-        same=f"{said} is within {wording.margin(margin)}",
-        different=f"{said} lies outside {wording.margin(margin)}",
-        neither=f"{said}; {wording.margin(decision.smallest_margin)} would pass",
-    )
-
-
-def slopes_of(one: Series, control: bool = False) -> np.ndarray:
-    """The slopes of a series, or of the A/A pair along it, block by block."""
-    frame = one.complete("log", control)
-    return slopes_per_doubling(frame).to_numpy() if len(frame) else frame["log"].to_numpy(float)
-
-
-class Trend(Rule):
+class Trend(SeriesRule):
     """Page's test of the log ratio over the levels, with the order that was expected.
 
     Contradicted if the same test finds the opposite order. The estimate beside it is the
@@ -78,47 +79,39 @@ class Trend(Rule):
     }
     one_sided = True
 
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each series."""
-        whole, missing = series(scope, options["along"], LEVELS)
-        looked = [_look_at_trend(one, options["expect"]) for one in whole]
-        return [absent(each) for each in missing] + looked
-
-
-def _look_at_trend(one: Series, expect: str) -> Finding:
-    frame = one.complete("value")
-    blocks = frame["block"].nunique()
-    if blocks < 2:
-        return too_few(one, blocks, f"too few blocks that hold every level: {blocks} of 2")
-    opposite = FALLING if expect == RISING else RISING
-    p, against = (page_trend(frame, order).p for order in (expect, opposite))
-    has_slope = min(one.levels) > 0
-    finding = about(
-        one,
-        decide(slopes_of(one), None) if has_slope else Decision(blocks),
-        control=_pair_trend(one),
-        unit=wording.RATIO if has_slope else "",
-        p_value=p,
-        p_against=against,
-        strain=p / ALPHA,
-    )
-    said = f"p = {wording.number(p)} for {expect} along {one.along}"
-    if p < ALPHA:
-        return finding.ended(terms.SUPPORTED, said)
-    if against < ALPHA:
-        reason = f"p = {wording.number(against)} for {opposite} along {one.along}"
-        return finding.ended(terms.CONTRADICTED, reason)
-    return finding.ended(terms.INCONCLUSIVE, said)
+    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
+        """The test of one series."""
+        table, expect = one.complete(), options["expect"]
+        if len(table) < 2:
+            return too_few(one, len(table), TOO_FEW.format(len(table)))
+        opposite = FALLING if expect == RISING else RISING
+        p, against = (page_trend(table, order) for order in (expect, opposite))
+        has_slope = min(one.levels) > 0
+        finding = about(
+            one,
+            decide(slopes_per_doubling(table), None) if has_slope else Decision(len(table)),
+            control=_pair_trend(one),
+            unit=wording.RATIO if has_slope else "",
+            p_value=p,
+            p_against=against,
+            strain=p / ALPHA,
+        )
+        said = f"p = {wording.number(p)} for {expect} along {one.along}"
+        if p < ALPHA:
+            return finding.ended(terms.SUPPORTED, said)
+        if against < ALPHA:
+            reason = f"p = {wording.number(against)} for {opposite} along {one.along}"
+            return finding.ended(terms.CONTRADICTED, reason)
+        return finding.ended(terms.INCONCLUSIVE, said)
 
 
 def _pair_trend(one: Series) -> Decision:
     """Whether the A/A pair itself has a trend, either way (two-sided, 5 %)."""
-    frame = one.complete("value", control=True)
-    blocks = frame["block"].nunique()
-    if blocks < 2:
+    table = one.complete(control=True)
+    if len(table) < 2:
         return WITHOUT_CONTROL
-    p = 2 * min(page_trend(frame, order).p for order in (RISING, FALLING))
-    return Decision(blocks, outcome=DIFFERENT if p < ALPHA else INCONCLUSIVE)
+    p = 2 * min(page_trend(table, order) for order in (RISING, FALLING))
+    return Decision(len(table), outcome=DIFFERENT if p < ALPHA else INCONCLUSIVE)
 
 
 RULES = (Slope(), Trend())

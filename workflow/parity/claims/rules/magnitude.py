@@ -1,21 +1,27 @@
-"""An effect of the published size."""
+"""Published numbers beside ours: an effect of that size, or a value that is never compared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any, ClassVar
 
-from parity.analysis.decision import decide
+from parity.analysis.decision import Decision, decide
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, control
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.published import Published
-from parity.claims.rules.model import CellRule, Options
+from parity.claims.rules.model import CellRule, Options, Rule
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 
 PERCENT_UNIT, FACTOR_UNIT = "percent", "factor"
+PUBLISHED = {
+    "description": "`<metric>/<runtime>` of a row of config/published/claims.csv.",
+    "type": "string",
+    "minLength": 3,
+}
 
 
 class Magnitude(CellRule):
@@ -29,11 +35,7 @@ class Magnitude(CellRule):
 
     name = "magnitude"
     options: ClassVar[Options] = {
-        "published": {
-            "description": "`<metric>/<runtime>` of a row of config/published/claims.csv.",
-            "type": "string",
-            "minLength": 3,
-        },
+        "published": PUBLISHED,
         "scale": {"description": "How arms are compared.", "enum": [RATIO, DIFFERENCE]},
     }
 
@@ -49,7 +51,7 @@ class Magnitude(CellRule):
         of_pair = control(cell.effects(ratio, control=True), abs(target) / 2, ratio)
         shift = 1.0 if ratio else 0.0
         low, high = decision.interval95
-        cluster = scope.data.kind.support == CLUSTER
+        cluster = scope.data.dataset.kind.support == CLUSTER
         verdict, said = compare(
             target, decision.estimate - shift, low - shift, high - shift, cluster
         )
@@ -89,4 +91,26 @@ def _added(published: Published) -> float | None:
     return published.value - 1 if published.unit == FACTOR_UNIT else None
 
 
-RULES = (Magnitude(),)
+class Anchor(Rule):
+    """Not tested, on any system; our median stands beside the published value."""
+
+    name = "anchor"
+    options: ClassVar[Options] = {"published": PUBLISHED}
+    compares = False
+
+    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
+        """One finding for each cell."""
+        theirs = scope.values[options["published"]]
+        return [_shown(cell, f"{theirs.value:g} {theirs.unit}") for cell in scope.cells]
+
+
+def _shown(cell: Cell, theirs: str) -> Finding:
+    values = cell.values(cell.arm)
+    reason = f"an absolute value of their hardware ({theirs}) is not compared with another machine"
+    if values:
+        blocks = wording.counted(len(values), "block")
+        reason += f"; the median here is {wording.number(median(values))} {cell.unit} ({blocks})"
+    return about(cell, Decision(len(values)), against="").ended(terms.NOT_TESTED, reason)
+
+
+RULES = (Anchor(), Magnitude())

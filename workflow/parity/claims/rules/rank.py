@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from parity.analysis.decision import WITHOUT_CONTROL, Decision
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
-from parity.analysis.statistics.trend import rank_correlation
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
@@ -105,10 +105,10 @@ def _control(cells: Sequence[Cell], minimum: float) -> Decision:
 
 
 def tau(means: np.ndarray) -> float:
-    """Tau of overheads given in the published order; equal overheads have no order: 0."""
+    """Tau-b of overheads given in the published order; equal overheads have no order: 0."""
     if np.ptp(means) == 0:
         return 0.0
-    return rank_correlation(means, -np.arange(len(means))).tau
+    return float(stats.kendalltau(means, -np.arange(len(means))).statistic)
 
 
 def resampled_tau(table: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,59 +24,42 @@ PERCENT_UNIT, UNIT = "%", "ratio of deviations"
 SAME = (1.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Ratio of two standard deviations of logs, with its interval.
-
-    Attributes:
-        p_less: one-sided p that the first scatters less.
-    """
-
-    ratio: float
-    interval95: Interval
-    interval90: Interval
-    p_less: float
-    blocks: int
-
-    def decision(self, within: Interval, margin: float | None = None) -> Decision:
-        """Whether the ratio lies within these ends, by its 95 % interval."""
-        outcome = outcome_of(self.interval95, self.interval95, within)
-        ends = self.interval95, self.interval90
-        return Decision(self.blocks, self.ratio, *ends, margin, outcome=outcome)
-
-
-def spread(cell: Cell, arm: str, against: str, factor: float = 1.0) -> Spread | str:
-    """How the arm scatters beside the other; a text says why there is no ratio.
+def _logs(cell: Cell, arm: str, against: str) -> tuple[np.ndarray, np.ndarray] | str:
+    """Logs of the costs of both arms; a text says why there is no ratio of their scatter.
 
     Values of one block share what slows the block, so they are taken as pairs.
-
-    Args:
-        factor: divides the ratio, so that `p_less` is about a ratio below the factor.
     """
     one, other = cell.costs(arm), cell.costs(against)
     common = sorted(one.keys() & other.keys())
     logs, others = (np.array([side[number] for number in common]) for side in (one, other))
-    logs = logs / factor
     if len(common) < 3:
         return f"too few blocks: {len(common)} of at least 3"
     if np.ptp(logs) == 0 or np.ptp(others) == 0:
         return "one side does not vary at all, so there is no ratio of scatter"
-    wide = paired_variance_ratio(logs, others, 0.95)
-    narrow = paired_variance_ratio(logs, others, 0.90)
-    return Spread(
-        ratio=math.sqrt(wide.ratio),
-        interval95=(math.sqrt(wide.low), math.sqrt(wide.high)),
+    return logs, others
+
+
+def _decision(
+    logs: np.ndarray, others: np.ndarray, within: Interval, margin: float | None = None
+) -> Decision:
+    """Ratio of two standard deviations, and whether its 95 % interval lies within these ends."""
+    wide, narrow = (paired_variance_ratio(logs, others, level) for level in (0.95, 0.90))
+    interval95 = (math.sqrt(wide.low), math.sqrt(wide.high))
+    return Decision(
+        blocks=len(logs),
+        estimate=math.sqrt(wide.ratio),
+        interval95=interval95,
         interval90=(math.sqrt(narrow.low), math.sqrt(narrow.high)),
-        p_less=wide.p_less,
-        blocks=len(common),
+        margin=margin,
+        outcome=outcome_of(interval95, interval95, within),
     )
 
 
-def _pair_spread(cell: Cell, within: Interval, margin: float | None = None) -> Decision:
+def _of_pair(cell: Cell, within: Interval, margin: float | None = None) -> Decision:
     """The same of the A/A pair."""
     reference, double = cell.pair
-    of_pair = spread(cell, double, reference)
-    return of_pair.decision(within, margin) if isinstance(of_pair, Spread) else WITHOUT_CONTROL
+    logs = _logs(cell, double, reference)
+    return WITHOUT_CONTROL if isinstance(logs, str) else _decision(*logs, within, margin)
 
 
 class CoefficientOfVariation(CellRule):
@@ -162,18 +145,20 @@ class SpreadRatio(CellRule):
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The ratio of one cell."""
         factor = options["factor"]
-        own, scaled = (spread(cell, cell.arm, cell.against, each) for each in (1.0, factor))
-        if isinstance(own, str) or isinstance(scaled, str):
+        logs = _logs(cell, cell.arm, cell.against)
+        if isinstance(logs, str):
             finding = about(cell, Decision(cell.blocks, margin=factor), unit=UNIT)
-            return finding.ended(terms.INCONCLUSIVE, str(own))
-        low, high = own.interval95
+            return finding.ended(terms.INCONCLUSIVE, logs)
+        decision = _decision(*logs, (-math.inf, factor), factor)
+        low, high = decision.interval95
+        p = paired_variance_ratio(logs[0] / factor, logs[1]).p_less
         finding = about(
             cell,
-            replace(own.decision((-math.inf, factor), factor), smallest_margin=high),
+            replace(decision, smallest_margin=high),
             control=_within_both_ways(cell, factor),
             unit=UNIT,
-            p_value=scaled.p_less,
-            p_against=min(1.0, 2 * (1 - scaled.p_less)),
+            p_value=p,
+            p_against=min(1.0, 2 * (1 - p)),
             strain=high / factor,
         )
         said = f"ratio of deviations {interval(low, high)}"
@@ -186,7 +171,7 @@ class SpreadRatio(CellRule):
 
 def _within_both_ways(cell: Cell, factor: float) -> Decision:
     """The same of the A/A pair, which must lie within the factor both ways."""
-    decision = _pair_spread(cell, (1 / factor, factor), factor)
+    decision = _of_pair(cell, (1 / factor, factor), factor)
     if not decision.blocks:
         return decision
     low, high = decision.interval95
@@ -211,22 +196,22 @@ class LessVariable(CellRule):
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
-        own = spread(cell, cell.arm, cell.against)
-        if isinstance(own, str):
+        logs = _logs(cell, cell.arm, cell.against)
+        if isinstance(logs, str):
             finding = about(cell, Decision(cell.blocks), unit=UNIT)
-            return finding.ended(terms.INCONCLUSIVE, own)
-        p = own.p_less
+            return finding.ended(terms.INCONCLUSIVE, logs)
+        p = paired_variance_ratio(*logs).p_less
         finding = about(
             cell,
-            own.decision(SAME),
+            _decision(*logs, SAME),
             # Whether the two arms of the A/A pair scatter differently (95 % interval).
-            control=_pair_spread(cell, SAME),
+            control=_of_pair(cell, SAME),
             unit=UNIT,
             p_value=p,
             p_against=1 - p,
             strain=p / ALPHA,
         )
-        said = f"ratio of deviations {interval(*own.interval95)}"
+        said = f"ratio of deviations {interval(*finding.decision.interval95)}"
         if p < ALPHA:
             return finding.ended(terms.SUPPORTED, f"{said}: scatters less")
         if 1 - p < ALPHA:

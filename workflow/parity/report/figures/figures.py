@@ -199,7 +199,7 @@ def _columns_with_margin(view: View) -> list[Column]:
     compared = {pair: view.comparisons(*pair) for pair in view.planned()}
     held = {arm for rows_of in compared.values() for arm in rows_of}
     arms = sorted(
-        (arm for arm in view.arms if arm in held), key=lambda arm: arm != view.dataset.double
+        (arm for arm in view.arms if arm in held), key=lambda arm: arm != view.plan.double
     )
     return [
         Column(

@@ -47,7 +47,7 @@ def _tested(ratios: Sequence[Any]) -> str:
 def of_overview(view: View) -> str:
     """The caption of the overview."""
     reference = formatting.arm_title(view.plan, view.plan.reference)
-    control = formatting.arm_title(view.plan, view.dataset.double)
+    control = formatting.arm_title(view.plan, view.plan.double)
     return (
         f"Every cost ratio to {reference} with its margin (band). The first row of each panel is "
         f"{control}, which is {reference} once more: the A/A pair. {CAPTIONS['deciding']}"

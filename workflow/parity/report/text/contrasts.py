@@ -35,7 +35,7 @@ def of_crossed(view: View, spec: FigureSpec) -> str:
         first = rows_of(pair)[0]
         by_effect = {effect: _measured(rows) for effect, rows in pair.groupby("effect")}
         over = f"the cost with {first.factor} {first.high} over that with {first.low}"
-        reference, double = view.plan.reference, view.dataset.double
+        reference, double = view.plan.reference, view.plan.double
         said += [
             f"Margin {formatting.margin(first.margin)}.",
             *(_one(view, row, over, spec) for row in by_effect[LEVEL] if row.arm == reference),
@@ -64,7 +64,7 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
         steps = view.steps(case, metric)
         rungs = ladder.rungs(view.plan, view.arms_of([case]))
         rows = [steps[arm] for arm in rungs if arm in steps and steps[arm].blocks > 1]
-        full = [row for arm, row in steps.items() if arm not in (*rungs, view.dataset.double)]
+        full = [row for arm, row in steps.items() if arm not in (*rungs, view.plan.double)]
         compared = view.comparisons(case, metric).values()
         margin = next(row.margin for row in steps.values())
         reference = formatting.arm_title(view.plan, view.plan.reference)
