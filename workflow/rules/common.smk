@@ -77,6 +77,16 @@ def asked(key):
     return of_block
 
 
+def recipes_folder(wildcards):
+    """Where the toolchain's recipes lie; a function, because they are inputs as well."""
+    return str(TOOLCHAIN.recipes)
+
+
+def containers_folder(wildcards):
+    """Where the Dockerfile lies, with all that it copies; a function for the same reason."""
+    return own("containers")
+
+
 def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
     path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT

@@ -62,8 +62,8 @@ rule build_image:
         packages=PACKAGES,
         spack=config["spack"] if BY_SPACK else {},
         toolchains=SYSTEM.toolchains if BY_SPACK else {},
-        containers=own("containers"),
-        recipes=str(TOOLCHAIN.recipes),
+        containers=containers_folder,
+        recipes=recipes_folder,
         folder=IMAGE_FOLDER,
     script:
         "../scripts/build_image.py"

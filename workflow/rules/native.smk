@@ -37,7 +37,7 @@ rule lock:
     params:
         spack=config["spack"],
         toolchains=SYSTEM.toolchains,
-        recipes=str(TOOLCHAIN.recipes),
+        recipes=recipes_folder,
         manifest=MANIFEST or str(TOOLCHAIN.manifest),
     message:
         "spack.yaml:\n{params.manifest}"
@@ -62,7 +62,7 @@ rule image_sources:
     params:
         spack=config["spack"],
         toolchains=SYSTEM.toolchains,
-        recipes=str(TOOLCHAIN.recipes),
+        recipes=recipes_folder,
         # Another program in the environment makes another image, and so does a compiler
         # that is upgraded.
         environment=sha256(MANIFEST.encode()).hexdigest(),
@@ -92,7 +92,7 @@ rule native:
     params:
         spack=config["spack"],
         toolchains=SYSTEM.toolchains,
-        recipes=str(TOOLCHAIN.recipes),
+        recipes=recipes_folder,
         builds=BUILDS,
         environment=sha256(MANIFEST.encode()).hexdigest(),
     script:
