@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from parity.analysis import comparisons, estimate
+from parity.analysis import estimate
+from parity.analysis.decision import Decision
 from parity.benchmarks import sysbench
 from parity.checks.planted_truth import acceptance, report, trials
 from parity.checks.planted_truth.campaign import claims_of
@@ -85,7 +86,7 @@ def test_a_missing_gate_is_found_out(monkeypatch) -> None:
 
 
 def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(comparisons, "_gated", lambda row, rows: row)
+    monkeypatch.setattr(Decision, "gated", lambda self, control: self)
     words = ["validate", "--only=spoiled pair", "--effort=0.025", "--workers=1"]
     monkeypatch.setattr(sys, "argv", words)
     assert _tool().main() == 1

@@ -14,7 +14,9 @@ import json
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from parity.core.availability import Presence
@@ -126,7 +128,13 @@ def write_filter(file: Path) -> None:
     """
     if missing := no_profile():
         raise UserError(f"no filter of system calls: {missing.reason}", action=missing.remedy)
-    profile, library = json.loads(PROFILE.read_text(encoding="utf-8")), ctypes.CDLL(LIBRARY)
+    file.write_bytes(_filter(PROFILE))
+
+
+@cache
+def _filter(profile_file: Path) -> bytes:
+    """The filter of a profile; made once, because every run of the arm asks for it."""
+    profile, library = json.loads(profile_file.read_text(encoding="utf-8")), ctypes.CDLL(LIBRARY)
     library.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(
         library.seccomp_init(_action(profile, "defaultAction", "defaultErrnoRet"))
@@ -135,9 +143,11 @@ def write_filter(file: Path) -> None:
         _add_relatives(library, context, profile)
         for rule in rules(profile, _MACHINES.get(platform.machine(), "")):
             _add(library, context, rule)
-        with file.open("wb") as output:
+        with TemporaryFile() as output:
             if failure := library.seccomp_export_bpf(context, output.fileno()):
-                raise UserError(f"libseccomp cannot write the filter: {failure}", where=str(file))
+                raise UserError(f"libseccomp cannot write the filter: {failure}")
+            output.seek(0)
+            return output.read()
     finally:
         library.seccomp_release(context)
 
