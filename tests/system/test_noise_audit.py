@@ -33,7 +33,9 @@ def test_two_pairs_are_measured_and_a_second_audit_overwrites_nothing(
     assert audit is not None
     assert (audit.program, audit.system) == ("SysBench cpu", "machine")
     assert (len(audit.values), audit.planned, audit.lost) == (2, 2, ())
-    assert 0.5 < audit.own.low95 < audit.own.ratio < audit.own.high95 < 2
+    # Two pairs on a busy machine have an interval of any width, and a ratio near one.
+    assert audit.own.low95 < audit.own.ratio < audit.own.high95
+    assert 0.5 < audit.own.ratio < 2
     for pair in audit.values:
         # The outer clock also sees the start of the program, and in a block the words before.
         for own, outer in ((pair.bare, pair.bare_outer), (pair.inside, pair.inside_outer)):
