@@ -22,7 +22,8 @@ from parity.analysis.estimate import Effects, Interval
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
 NO_CONTROL = "no A/A pair"
-# The gate where there is no A/A pair.
+ASSAY = "this measurement could not have seen a difference"
+# The gate where there is no A/A pair, or no positive control.
 NONE = "none"
 _UNKNOWN: Interval = (math.nan, math.nan)
 
@@ -54,10 +55,14 @@ class Decision:
     gate: str = NONE
     reason: str = ""
 
-    def gated(self, control: str) -> Decision:
-        """The decision as far as the A/A pair allows, whose own outcome is `control`."""
-        claims = self.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT)
-        objection = objection_of(control, self.outcome == outcomes.EQUIVALENT) if claims else ""
+    def gated(self, control: str, assay: str = NONE) -> Decision:
+        """The decision as far as the A/A pair and the positive control allow.
+
+        Args:
+            control, assay: their own outcomes.
+        """
+        claims, says_same = outcomes.CLAIMS, self.outcome == outcomes.EQUIVALENT
+        objection = objection_of(control, says_same, assay) if self.outcome in claims else ""
         if not objection:
             return replace(self, gate=control)
         return replace(self, gate=control, outcome=outcomes.INCONCLUSIVE, reason=objection)
@@ -150,16 +155,31 @@ def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     return outcomes.INCONCLUSIVE
 
 
-def objection_of(control: str, says_same: bool) -> str:
-    """Why an A/A pair with this outcome does not let something be said; empty if it does.
+def assay_of(effects: Effects, margin: float) -> str:
+    """The outcome of a positive control, whose effects are logs of cost ratios.
+
+    Only a cost beyond the margin is what it must show: one that seems to gain shows nothing.
+    """
+    found = decide(effects, margin)
+    is_gain = found.outcome == outcomes.DIFFERENT and found.estimate < 1
+    return outcomes.INCONCLUSIVE if is_gain else found.outcome
+
+
+def objection_of(control: str, says_same: bool, assay: str = NONE) -> str:
+    """Why controls with these outcomes do not let something be said; empty if they do.
 
     The same thing measured twice must come out the same before "the same" can be
     said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
     Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
     either, because the harness alone produces one.
+
+    And where a known difference did not come out beyond the margin, that none came out is no
+    finding: the measurement lacks assay sensitivity (ICH E10, 2000, section 1.5).
     """
     if control == outcomes.DIFFERENT:
         return CONTROL_DIFFERS
-    if not says_same or control == outcomes.EQUIVALENT:
+    if not says_same:
         return ""
-    return NO_CONTROL if control == NONE else CONTROL_FAILED
+    if control != outcomes.EQUIVALENT:
+        return NO_CONTROL if control == NONE else CONTROL_FAILED
+    return "" if assay in (NONE, outcomes.DIFFERENT) else ASSAY

@@ -10,8 +10,10 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
+    ASSAY,
     CONTROL_DIFFERS,
     NO_CONTROL,
+    NONE,
     UNDECIDED,
     WITHOUT_CONTROL,
     Decision,
@@ -40,6 +42,7 @@ class Finding:
     Attributes:
         decision: the numbers, and what they would say without gates; in `unit`.
         control: the same of the A/A pair at the same margin.
+        assay: outcome of the positive control at that margin, or `none`.
         p_value: of the rule's test; None if it has none.
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
@@ -54,6 +57,7 @@ class Finding:
     reason: str = ""
     decision: Decision = UNDECIDED
     control: Decision = WITHOUT_CONTROL
+    assay: str = NONE
     unit: str = ""
     p_value: float | None = None
     p_against: float | None = None
@@ -92,6 +96,8 @@ class Finding:
 def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
     named = ("case", "metric", "arm", "against", "identity")
+    if facts.get("unit") == wording.RATIO and decision.margin:
+        facts = {"assay": subject.assay(decision.margin)} | facts
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
 
 
@@ -147,14 +153,14 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
     says_same = proves_sameness and found.verdict == terms.SUPPORTED
-    objection = objection_of(found.control.outcome, says_same)
+    objection = objection_of(found.control.outcome, says_same, found.assay)
     if not objection:
         return found
     if objection == CONTROL_DIFFERS:
         reason = f"the A/A pair differs from itself{_own(found)}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    if objection == NO_CONTROL:
-        return found.ended(terms.INCONCLUSIVE, f"{NO_CONTROL}; {found.reason}")
+    if objection in (NO_CONTROL, ASSAY):
+        return found.ended(terms.INCONCLUSIVE, f"{objection}; {found.reason}")
     would = wording.margin(found.needed, found.unit)
     reason = f"the A/A pair is not equivalent; {would} would pass"
     return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
