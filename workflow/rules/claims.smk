@@ -27,9 +27,15 @@ if len(OWN) < len(config.get("claims", [])) or "claims" in OWN:
 
 
 def this_and_other_claims(wildcards):
-    """The file of claims to judge first, then all others: none may have a claim of its names."""
+    """The file of own claims to judge, then all others: no two may have a name in common."""
     this = OWN[wildcards.register]
-    return [this, *(set(OWN.values()) - {this}), REGISTER["claims"]]
+    return [this, *sorted({*OWN.values()} - {this})]
+
+
+def numbers_beside(wildcards):
+    """The published numbers of own claims, if there are any."""
+    path = Path(OWN[wildcards.register]).with_suffix(".csv")
+    return [str(path)] if path.exists() else []
 
 
 rule judge:
@@ -66,8 +72,9 @@ rule judge:
 
 use rule judge as judge_own with:
     input:
-        claims=this_and_other_claims,
-        published=REGISTER["published"],
+        **REGISTER,
+        own=this_and_other_claims,
+        numbers=numbers_beside,
         plan=rules.judge.input.plan,
         records=rules.judge.input.records,
         analysis=rules.judge.input.analysis,
@@ -141,8 +148,8 @@ rule claims_accept:
 rule register:
     """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
     input:
-        claims=[REGISTER["claims"], *OWN.values()],
-        published=REGISTER["published"],
+        **REGISTER,
+        own=sorted(OWN.values()),
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",

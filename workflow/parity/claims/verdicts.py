@@ -32,7 +32,7 @@ from parity.claims.rules.model import Rule
 from parity.claims.series import NODES
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
-from parity.core.wording import counted, number
+from parity.core.wording import counted, listed, number
 from parity.plan.system_kind import CLUSTER, MACHINE
 
 # A system that cannot test a claim at all has this as its capability.
@@ -127,6 +127,9 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
 
 def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
     """What a test finds in all datasets, after all gates, and no more than they can say."""
+    if test.waits_for:
+        reason = f"waits for {listed(test.waits_for)}"
+        return [absent(Absent(test.cells.metric, "", "", reason))]
     rule = rules()[test.rule]
     scopes = [
         resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
