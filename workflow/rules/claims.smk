@@ -38,23 +38,29 @@ def numbers_beside(wildcards):
     return [str(path)] if path.exists() else []
 
 
+# What a judgement is made from: a dataset and, if it is archived, all others of its system.
+GIVEN = {
+    **REGISTER,
+    "plan": "results/{source}/{dataset}/plan.json",
+    "records": expand(
+        "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
+    ),
+    "analysis": expand(
+        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+    ),
+    "plans_beside": of_other_datasets("plan.json"),
+    "beside": of_other_datasets(
+        *expand("records/{table}.parquet", table=RECORDS),
+        *expand("analysis/{table}.parquet", table=ANALYSED),
+    ),
+    "registration": configured(REGISTRATION),
+}
+
+
 rule judge:
     """Decide every published claim by its rule, from all archived datasets of the system or a live one."""
     input:
-        **REGISTER,
-        plan="results/{source}/{dataset}/plan.json",
-        records=expand(
-            "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
-        ),
-        analysis=expand(
-            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
-        ),
-        plans_beside=of_other_datasets("plan.json"),
-        beside=of_other_datasets(
-            *expand("records/{table}.parquet", table=RECORDS),
-            *expand("analysis/{table}.parquet", table=ANALYSED),
-        ),
-        registration=configured(REGISTRATION),
+        **GIVEN,
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/{table}.parquet", table=JUDGED
@@ -72,18 +78,9 @@ rule judge:
 
 use rule judge as judge_own with:
     input:
-        **REGISTER,
+        **GIVEN,
         own=this_and_other_claims,
         numbers=numbers_beside,
-        plan=rules.judge.input.plan,
-        records=rules.judge.input.records,
-        analysis=rules.judge.input.analysis,
-        plans_beside=of_other_datasets("plan.json"),
-        beside=of_other_datasets(
-            *expand("records/{table}.parquet", table=RECORDS),
-            *expand("analysis/{table}.parquet", table=ANALYSED),
-        ),
-        registration=configured(REGISTRATION),
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/own/{{register}}/{table}.parquet",
