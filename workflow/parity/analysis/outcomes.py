@@ -5,8 +5,6 @@ from __future__ import annotations
 EQUIVALENT = "equivalent"
 DIFFERENT = "different"
 INCONCLUSIVE = "inconclusive"
-# What controls can object to.
-CLAIMS = (EQUIVALENT, DIFFERENT)
 TOO_FEW_BLOCKS = "too-few-blocks"
 # A difference in absolute terms is an estimate with an interval; no claim is attached to it.
 REPORTED = "reported"

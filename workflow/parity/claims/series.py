@@ -15,6 +15,8 @@ from parity.claims.judging_data import Absent, Cell, Scope
 from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"
+# Between the cases of a series.
+JOINED = " + "
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Series:
     @property
     def case(self) -> str:
         """The cases, joined."""
-        return " + ".join(cell.case for cell in self.cells)
+        return JOINED.join(cell.case for cell in self.cells)
 
     @property
     def metric(self) -> str:

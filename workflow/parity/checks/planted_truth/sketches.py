@@ -26,6 +26,7 @@ from parity.checks.planted_truth.former_method import Concluded
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.planted_numbers import Chance
+from parity.claims.judging_data import JudgingData
 from parity.claims.published import COLUMNS
 from parity.claims.register import Register, load_register
 from parity.claims.verdicts import judge
@@ -209,7 +210,7 @@ def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
     # From (truths, replicates, levels, blocks, arms) to (blocks, cases, arms).
     values = np.stack([values for values, _ in made])
     values = values.reshape(-1, *values.shape[3:]).transpose(1, 0, 2)
-    judged = judge(register, *judging(sketch.layout, values), ()).verdicts
+    judged = judge(register, [JudgingData(*judging(sketch.layout, values))], ()).verdicts
     says = judged["claim"].str.removeprefix("t").str.split("-")
     verdicts = pd.DataFrame(
         {"study": number, "case": says.str[1], "says": says.str[0], "verdict": judged["verdict"]}
