@@ -27,7 +27,8 @@ class Selection:
     """The `cells` of a test.
 
     Attributes:
-        parameters: values of a case's parameters; each of them has to be there.
+        parameters: values of a case's parameters, which choose cases.
+        levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every arm whose runtime is not the reference's.
         against: the arm to compare with; empty for the plan's reference.
     """
@@ -35,6 +36,7 @@ class Selection:
     benchmark: str
     metric: str
     parameters: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: str
 
@@ -49,6 +51,7 @@ class Selection:
             benchmark=entry["benchmark"],
             metric=entry["metric"],
             parameters=parameters,
+            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
             against=entry.get("against", ""),
         )
