@@ -216,10 +216,9 @@ class JudgingData(Analysed):
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
-        runs = self.dataset.final_runs
-        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
-        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
-            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        reasons = self.dataset.reasons.get((case, arm), [])
+        if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
+            return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
 
 

@@ -32,7 +32,7 @@ from parity.claims.register import Register, load_register
 from parity.claims.verdicts import judge
 
 # Replicates that are analysed together.
-BATCH = 25
+BATCH = 8
 USUAL = Chance()
 RATIO, ADDED, SHARE = "ratio", "added", "share"
 _CENTRE = 100.0
