@@ -178,6 +178,7 @@ def _test(
             f"unknown rule: {entry['rule']}", where=f"{where}.rule", allowed=", ".join(known)
         )
     options = known[entry["rule"]].options
+    defaults = {name: of["default"] for name, of in options.items() if "default" in of}
     shared = schema("claims")
     check(
         entry,
@@ -185,7 +186,7 @@ def _test(
             "$defs": shared["$defs"],
             "type": "object",
             "additionalProperties": False,
-            "required": ["rule", "cells", *options],
+            "required": ["rule", "cells", *(name for name in options if name not in defaults)],
             "properties": {
                 "rule": {"type": "string"},
                 "cells": {"$ref": "#/$defs/cells"},
@@ -205,7 +206,7 @@ def _test(
     return Test(
         number=number,
         rule=entry["rule"],
-        options={key: value for key, value in entry.items() if key not in NOT_OPTIONS},
+        options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
         cells=Selection.of(entry["cells"]),
         instead_of=entry.get("instead_of", ""),
         waits_for=tuple(entry.get("waits_for", ())),

@@ -16,11 +16,12 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, registration, terms
-from parity.claims.finding import Finding, absent, gated
+from parity.claims.finding import Finding, absent, gated, most_hold
 from parity.claims.judging_data import Absent, JudgingData, resolve
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
+from parity.claims.rules.model import MOST
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
 from parity.core.wording import counted, number
@@ -58,8 +59,8 @@ class Verdict:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        """The findings of all tests."""
-        return tuple(finding for _, finding in self.findings)
+        """The findings that the verdict rests on."""
+        return tuple(finding for _, finding in self.findings if finding.counts)
 
 
 def judge(
@@ -93,9 +94,17 @@ def _judged(claim: Claim, data: JudgingData) -> Verdict:
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
     found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, data)]
     corrected = conjunction.corrected([finding for _, finding in found])
-    numbered = tuple(zip((test for test, _ in found), corrected, strict=True))
-    verdict, reason = conjunction.verdict(corrected), conjunction.reason(corrected)
-    return Verdict(claim, capability, verdict, reason, numbered)
+    numbered = _resting(claim, [(test, f) for (test, _), f in zip(found, corrected, strict=True)])
+    deciding = [finding for _, finding in numbered if finding.counts]
+    verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
+    return Verdict(claim, capability, verdict, reason, tuple(numbered))
+
+
+def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
+    """The findings, saying which of them the claim rests on where it speaks of most cells."""
+    of_most = {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
+    pool = iter(most_hold([finding for number, finding in found if number in of_most]))
+    return [(number, next(pool) if number in of_most else f) for number, f in found]
 
 
 def _findings(test: Test, claim: Claim, data: JudgingData) -> list[Finding]:
