@@ -10,7 +10,7 @@ from parity.analysis.decision import NONE
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import terms
-from parity.claims.finding import Finding
+from parity.claims.finding import AGAINST, Finding
 from parity.core.wording import counted, listed, number
 
 # Outcomes of A/A pairs, the worst first.
@@ -24,7 +24,6 @@ ENDED = {
     terms.HOLDS_IN_PART: "for it, this the least certain",
     terms.SUPPORTED: "for it, this the least certain",
 }
-AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 
 
 def verdict(findings: Sequence[Finding]) -> str:

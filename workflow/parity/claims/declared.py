@@ -45,7 +45,7 @@ def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> li
     if benchmark:
         found += _of_parameters(benchmark, _factors(options))
     found += _of_arms([options[key] for key in ("than",) if key in options], known)
-    if "control" in options:
+    if options.get("control") is not None:
         found += _of_cells(Selection.of(options["control"]), known)
     return list(dict.fromkeys(found))
 

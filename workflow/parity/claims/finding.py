@@ -61,11 +61,11 @@ class Finding:
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
-        dataset: that the comparison is of.
-        coverage: how much of what its test speaks of was decided; empty if nothing is said.
         shows_difference: whether it speaks of a difference, also where its rule speaks of
             sameness otherwise.
         counts: whether the verdict on the claim rests on it; the rest is shown only.
+        dataset: that the comparison is of.
+        coverage: how much of what its test speaks of was decided; empty if nothing is said.
     """
 
     case: str
@@ -82,10 +82,10 @@ class Finding:
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
-    dataset: str = ""
-    coverage: str = ""
     shows_difference: bool = False
     counts: bool = True
+    dataset: str = ""
+    coverage: str = ""
 
     @property
     def needed(self) -> float:

@@ -16,7 +16,7 @@ from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, limits, registration, terms
-from parity.claims.finding import Finding, absent, gated, most_hold
+from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated, most_hold
 from parity.claims.judging_data import (
     CASE_IS_THERE,
     Absent,
@@ -218,8 +218,8 @@ def _is_member(one: Verdict) -> bool:
 
 def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
     """A claim of a family of that size, with its two adjusted p."""
-    negative = one.verdict in conjunction.AGAINST
-    positive = one.verdict in (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
+    negative = one.verdict in AGAINST
+    positive = one.verdict in PASSED
     p = adjusted if positive else against
     one = replace(one, p_adjusted=adjusted)
     if not (positive or negative) or p < ALPHA:
