@@ -12,6 +12,7 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.dataset import Place
+from parity.analysis.decision import NONE, assay_of
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
@@ -23,6 +24,7 @@ from parity.plan.plan import Case, Plan
 CONTAINERS = "containers"
 # `pairs` takes a comparison with a margin for a ratio, whatever the margin.
 _SOME_MARGIN = 1.0
+NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Selection:
     """The `cells` of a test.
 
     Attributes:
-        parameters: values of a case's parameters; each of them has to be there.
+        parameters: values of a case's parameters, which choose cases.
+        levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every arm whose runtime is not the reference's.
         against: the arm to compare with; empty for the plan's reference.
     """
@@ -38,6 +41,7 @@ class Selection:
     benchmark: str
     metric: str
     parameters: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: str
 
@@ -52,6 +56,7 @@ class Selection:
             benchmark=entry["benchmark"],
             metric=entry["metric"],
             parameters=parameters,
+            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
             against=entry.get("against", ""),
         )
@@ -59,12 +64,18 @@ class Selection:
 
 @dataclass(frozen=True)
 class Absent:
-    """A comparison that the dataset does not hold, and why."""
+    """A comparison that the dataset does not hold, and why.
+
+    Attributes:
+        near: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of
+            several datasets the nearest says why.
+    """
 
     metric: str
     arm: str
     against: str
     reason: str
+    near: int = CASE_IS_THERE
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,7 @@ class Cell:
             empty for the reference alone.
         places: where and when each block ran; empty where that is not known.
         losses: what the runs that do not count have against any conclusion.
+        positive: the arm of the positive control; empty if it is not run in this case.
     """
 
     benchmark: str
@@ -98,11 +110,12 @@ class Cell:
     natives: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     losses: str = ""
+    positive: str = ""
 
     @cached_property
     def objection(self) -> str:
         """What losses, or nodes and sessions that differ, have against any conclusion."""
-        return self.losses or self._sample(ratio=True, control=False).objection
+        return self.losses or self._sample(True, self.arm, self.against).objection
 
     @property
     def unit(self) -> str:
@@ -126,11 +139,21 @@ class Cell:
         Args:
             control: of the A/A pair in this case instead of the arm.
         """
-        return self._sample(ratio, control).effects
+        return self._sample(ratio, *self._sides(control)).effects
 
-    def _sample(self, ratio: bool, control: bool) -> Sample:
-        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
+    def _sample(self, ratio: bool, arm: str, against: str) -> Sample:
+        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, arm, against)}
         return sample(by_block, self.places)
+
+    def _sides(self, control: bool) -> tuple[str, str]:
+        """The arm and what it is compared with: this cell's, or those of the A/A pair."""
+        return (self.pair[1], self.pair[0]) if control else (self.arm, self.against)
+
+    def assay(self, margin: float) -> str:
+        """Outcome of the positive control at a margin; `none` where there is none."""
+        if not self.positive:
+            return NONE
+        return assay_of(self._sample(True, self.positive, self.pair[0]).effects, margin)
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -138,17 +161,21 @@ class Cell:
         Cases of different node counts lie in different blocks; those of one number are
         independent allocations, which may be put beside each other at will.
         """
-        return {self.number_of[pair.block]: pair.effect for pair in self._pairs(True, control)}
+        return {
+            self.number_of[pair.block]: pair.effect
+            for pair in self._pairs(True, *self._sides(control))
+        }
 
     def costs(self, arm: str) -> dict[int, float]:
         """Logs of what an arm costs by the number of the block."""
         return {self.number_of[block]: log for block, log in self.numbers.costs(arm).items()}
 
-    def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
-        arm, against = reversed(self.pair) if control else (self.arm, self.against)
-        margin = _SOME_MARGIN if ratio else None
-        both = ratio and not control and against in self.natives
-        compared = self.numbers.with_reference(self.natives) if both else self.numbers
+    def _pairs(self, ratio: bool, arm: str, against: str) -> list[Pair]:
+        compared, margin = self.numbers, None
+        if ratio:
+            margin = _SOME_MARGIN
+            if against in self.natives and arm not in self.natives:
+                compared = self.numbers.with_reference(self.natives)
         return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
 
 
@@ -165,6 +192,16 @@ class JudgingData(Analysed):
     def numbers(self) -> dict[tuple[str, str], Numbers]:
         """The values that count, by case and metric."""
         return numbers(self.analysis.values)
+
+    @cached_property
+    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The arms that the analysis takes for the reference, by case and metric."""
+        table = self.analysis.comparisons
+        rows = table.loc[~table["control"], ["case", "metric", "references"]]
+        return {
+            (case, metric): tuple(arms.split("+"))
+            for case, metric, arms in rows.itertuples(index=False, name=None)
+        }
 
     @cached_property
     def hashes(self) -> dict[tuple[str, str, str], Digests]:
@@ -184,6 +221,15 @@ class JudgingData(Analysed):
         sizes = [float(text.removesuffix("kB")) / 1024 for text in said if text.endswith("kB")]
         return min(sizes, default=None)
 
+    @cached_property
+    def unsteady(self) -> frozenset[str]:
+        """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
+        return frozenset(
+            key[0]
+            for key, compared in self.compared.items()
+            if compared.control and compared.decision.outcome == outcomes.DIFFERENT
+        )
+
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
         planned = self.plan.case(case)
@@ -201,24 +247,21 @@ class JudgingData(Analysed):
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
             pair=(self.plan.reference, self.plan.double),
-            natives=self._natives(case, metric),
+            natives=self.natives.get((case, metric), ()),
             places=self.dataset.places,
             losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
+            positive=self._positive_in(case),
         )
 
-    def _natives(self, case: str, metric: str) -> tuple[str, ...]:
-        """The arms that the analysis takes for the reference of a case and metric."""
-        table = self.analysis.comparisons
-        of_case = table[(table["case"] == case) & (table["metric"] == metric)]
-        said = of_case.loc[~of_case["control"], "references"]
-        return tuple(said.iloc[0].split("+")) if len(said) else ()
+    def _positive_in(self, case: str) -> str:
+        arm = self.plan.positive_arm
+        return arm if arm in self.plan.arms_of(case) else ""
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
-        runs = self.dataset.final_runs
-        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
-        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
-            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        reasons = self.dataset.reasons.get((case, arm), [])
+        if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
+            return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
 
 
@@ -248,10 +291,10 @@ def resolve(
             plan's reference.
     """
     base = chosen.against or against or data.plan.reference
-    cases, reason = _cases(chosen, data)
+    cases, near, reason = _cases(chosen, data)
     if reason:
         arms = listed(chosen.arms or (CONTAINERS,))
-        return Scope(data, (), (Absent(chosen.metric, arms, base, reason),), values)
+        return Scope(data, (), (Absent(chosen.metric, arms, base, reason, near),), values)
     cells, missing = [], []
     for arm in _containers(data.plan) if chosen.arms is None else chosen.arms:
         for case in cases:
@@ -262,33 +305,44 @@ def resolve(
     return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)
 
 
+def nearest(scopes: Sequence[Scope]) -> list[Absent]:
+    """Why no dataset holds a cell: the reasons of those that come nearest to it, each once."""
+    every = [absent for scope in scopes for absent in scope.absent]
+    near = max((absent.near for absent in every), default=NO_CASE)
+    return list(dict.fromkeys(absent for absent in every if absent.near == near))
+
+
 def _containers(plan: Plan) -> list[str]:
     native = plan.arm_runtimes[plan.reference]
     return [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
 
 
-def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], str]:
-    """The cases of a selection, or why there are none."""
+def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
+    """The cases of a selection, or how near the dataset comes and why there are none.
+
+    Of several levels of a parameter one is enough; the coverage says which are missing.
+    """
     benchmark = chosen.benchmark
     cases = [case for case in data.plan.cases if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
-        return [], ": ".join([none, *declared[:1]])
+        near = DECLARED_ABSENT if declared else NO_CASE
+        return [], near, ": ".join([none, *declared[:1]])
     for name, wanted in chosen.parameters.items():
         there = {str(case.parameters[name]) for case in cases if name in case.parameters}
-        if missing := [value for value in wanted if str(value) not in there]:
-            return [], f"{none} with {name} {listed(missing)}"
+        if not any(str(value) in there for value in wanted):
+            return [], NO_LEVEL, f"{none} with {name} {listed(wanted)}"
     fitting = [case for case in cases if _fits(case.parameters, chosen.parameters)]
     if not fitting:
         asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
-        return [], f"no case of {benchmark} has {asked} at once"
+        return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     if not any(
         (case.name, chosen.metric) in data.numbers or chosen.metric in case.primary
         for case in fitting
     ):
-        return [], f"{benchmark} gives no {chosen.metric} here"
-    return fitting, ""
+        return [], NO_METRIC, f"{benchmark} gives no {chosen.metric} here"
+    return fitting, CASE_IS_THERE, ""
 
 
 def _fits(parameters: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
