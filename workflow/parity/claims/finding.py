@@ -28,10 +28,10 @@ from parity.analysis.decision import (
 from parity.analysis.estimate import (
     ALPHA,
     Effects,
+    mean_of,
     p_outside,
     rank_estimate,
     rank_interval,
-    t_interval,
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
@@ -151,7 +151,7 @@ def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
     """Those of the mean by Student's t, and of the centre by ranks."""
     mean, centre = float(np.mean(effects)), rank_estimate(effects)
     return (
-        Bounds(mean, *t_interval(effects, 0.90)),
+        Bounds(mean, *mean_of(effects).interval(0.90)),
         Bounds(centre, *rank_interval(effects, 0.90)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,12 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
-from parity.analysis.decision import NONE, assay_of
+from parity.analysis.dataset import Place
+from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
+from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.sample import Sample, sample
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -86,7 +89,12 @@ class Cell:
         identity: whether both ran the same binary, a name from `parity.analysis.identity`.
         shortage: the commonest reason why a run does not count; empty if all do.
         pair: reference and double, the two arms of the A/A pair.
+        natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
+            empty for the reference alone.
+        places: where and when each block ran; empty where that is not known.
+        losses: what the runs that do not count have against any conclusion.
         positive: the arm of the positive control; empty if it is not run in this case.
+        positive_losses: what the runs of that one that do not count have against it.
     """
 
     benchmark: str
@@ -100,7 +108,16 @@ class Cell:
     identity: str
     shortage: str
     pair: tuple[str, str]
+    natives: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    losses: str = ""
     positive: str = ""
+    positive_losses: str = ""
+
+    @cached_property
+    def objection(self) -> str:
+        """What losses, or nodes and sessions that differ, have against any conclusion."""
+        return self.losses or self._sample(ratio=True, control=False).objection
 
     @property
     def unit(self) -> str:
@@ -117,19 +134,28 @@ class Cell:
         return list(self.numbers.of(arm).values())
 
     def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
-        """Logs of the cost ratio, or differences in the unit, in the order of blocks.
+        """Logs of the cost ratio, or differences in the unit, in the order of time.
+
+        As in the analysis: one of each block, or of each node or session that blocks share.
 
         Args:
             control: of the A/A pair in this case instead of the arm.
         """
-        return np.array([pair.effect for pair in self._pairs(ratio, control)])
+        return self._sample(ratio, control).effects
+
+    def _sample(self, ratio: bool, control: bool) -> Sample:
+        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
+        return sample(by_block, self.places)
 
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
         if not self.positive:
             return NONE
-        asked = Asked(self.case, self.metric, self.positive, self.pair[0], margin)
-        return assay_of([pair.effect for pair in pairs(self.numbers, asked)], margin)
+        compared = self.numbers.with_reference(self.natives or self.pair[:1])
+        made = pairs(compared, Asked(self.case, self.metric, self.positive, self.pair[0], margin))
+        found = sample({pair.block: pair.effect for pair in made}, self.places)
+        objection = self.positive_losses or found.objection
+        return assay_of(decide(found.effects, margin).without_claim(objection))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -146,7 +172,9 @@ class Cell:
     def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
         arm, against = reversed(self.pair) if control else (self.arm, self.against)
         margin = _SOME_MARGIN if ratio else None
-        return pairs(self.numbers, Asked(self.case, self.metric, arm, against, margin))
+        both = ratio and not control and against in self.natives
+        compared = self.numbers.with_reference(self.natives) if both else self.numbers
+        return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
 
 
 @dataclass(frozen=True)
@@ -195,6 +223,8 @@ class JudgingData(Analysed):
         planned = self.plan.case(case)
         of_case = self.numbers.get((case, metric), Numbers())
         common = of_case.of(arm).keys() & of_case.of(against).keys()
+        reference, positive = self.plan.reference, self.plan.positive_arm
+        positive = positive if positive in self.plan.arms_of(case) else ""
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -206,13 +236,24 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
-            pair=(self.plan.reference, self.plan.double),
-            positive=self._positive_in(case),
+            pair=(reference, self.plan.double),
+            natives=self._natives(case, metric),
+            places=self.dataset.places,
+            losses=self._losses(case, metric, (arm, against)),
+            positive=positive,
+            positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
         )
 
-    def _positive_in(self, case: str) -> str:
-        arm = self.plan.positive_arm
-        return arm if arm in self.plan.arms_of(case) else ""
+    def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
+        of_case = self.numbers.get((case, metric), Numbers())
+        return objection_to_losses(self.dataset, of_case, case, arms)
+
+    def _natives(self, case: str, metric: str) -> tuple[str, ...]:
+        """The arms that the analysis takes for the reference of a case and metric."""
+        table = self.analysis.comparisons
+        of_case = table[(table["case"] == case) & (table["metric"] == metric)]
+        said = of_case.loc[~of_case["control"], "references"]
+        return tuple(said.iloc[0].split("+")) if len(said) else ()
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

@@ -240,11 +240,12 @@ def _scatter(times: float, law: str = "normal", spikes: bool = False) -> Chance:
     )
 
 
-LAWS = {
-    "normal": _scatter,
-    "Student's t, 5 degrees of freedom": lambda times: _scatter(times, "t5"),
-    "Student's t, 3 degrees of freedom": lambda times: _scatter(times, "t3"),
-    "spikes in every arm": lambda times: _scatter(times, spikes=True),
+# What is said of a law, and how `_scatter` makes it.
+LAWS: dict[str, dict[str, Any]] = {
+    "normal": {},
+    "Student's t, 5 degrees of freedom": {"law": "t5"},
+    "Student's t, 3 degrees of freedom": {"law": "t3"},
+    "spikes in every arm": {"spikes": True},
 }
 
 
@@ -252,8 +253,8 @@ def spread_ratio(blocks: int = 30) -> Sketch:
     """An arm scatters at most twice as much."""
     former = {SUPPORTED: former_method.scatters_within(2)}
     edges = [
-        Truth(f"twice as much; {law}", {SUPPORTED: EDGE}, {}, made(2.0), former)
-        for law, made in LAWS.items()
+        Truth(f"twice as much; {law}", {SUPPORTED: EDGE}, {}, _scatter(2.0, **traits), former)
+        for law, traits in LAWS.items()
     ]
     return Sketch(
         "spread-ratio",
@@ -275,8 +276,8 @@ def less_variable(blocks: int = 30) -> Sketch:
     """An arm scatters less than another."""
     former = {SUPPORTED: former_method.scatters_less}
     edges = [
-        Truth(f"as much; {law}", {SUPPORTED: EDGE}, {}, made(1.0), former)
-        for law, made in LAWS.items()
+        Truth(f"as much; {law}", {SUPPORTED: EDGE}, {}, _scatter(1.0, **traits), former)
+        for law, traits in LAWS.items()
     ]
     return Sketch(
         "less-variable",
