@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
+    ASSAY,
     CONTROL_DIFFERS,
+    FEW,
+    FEWEST_FOR_A_DIFFERENCE,
+    METHOD,
     NO_CONTROL,
+    NONE,
     UNDECIDED,
     WITHOUT_CONTROL,
     Decision,
     decide,
     objection_of,
+    outcome_of,
 )
-from parity.analysis.estimate import Effects, p_outside
+from parity.analysis.estimate import (
+    ALPHA,
+    Effects,
+    mean_of,
+    p_outside,
+    rank_estimate,
+    rank_interval,
+)
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
-from parity.claims.series import Series
+from parity.claims.series import JOINED, Series
 from parity.core import wording
 
+PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
+AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 # What an equivalence that a claim states becomes.
 _VERDICT = {
     outcomes.EQUIVALENT: terms.SUPPORTED,
@@ -40,10 +56,16 @@ class Finding:
     Attributes:
         decision: the numbers, and what they would say without gates; in `unit`.
         control: the same of the A/A pair at the same margin.
+        assay: outcome of the positive control at that margin, or `none`.
         p_value: of the rule's test; None if it has none.
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
+        shows_difference: whether it speaks of a difference, also where its rule speaks of
+            sameness otherwise.
+        counts: whether the verdict on the claim rests on it; the rest is shown only.
+        dataset: that the comparison is of.
+        coverage: how much of what its test speaks of was decided; empty if nothing is said.
     """
 
     case: str
@@ -54,17 +76,27 @@ class Finding:
     reason: str = ""
     decision: Decision = UNDECIDED
     control: Decision = WITHOUT_CONTROL
+    assay: str = NONE
     unit: str = ""
     p_value: float | None = None
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
+    shows_difference: bool = False
+    counts: bool = True
+    dataset: str = ""
+    coverage: str = ""
 
     @property
     def needed(self) -> float:
         """The margin that would have passed, the A/A pair's included; NaN if none is known."""
         own, of_pair = self.decision.smallest_margin, self.control.smallest_margin
         return own if math.isnan(own) or math.isnan(of_pair) else max(own, of_pair)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that it is about; none where the dataset holds no such comparison."""
+        return tuple(filter(None, self.case.split(JOINED)))
 
     def ended(self, verdict: str, reason: str) -> Finding:
         """The finding with its verdict."""
@@ -74,7 +106,17 @@ class Finding:
         """The finding with the verdict that its decision gives, and the reason of that one."""
         outcome = self.decision.outcome
         reasons = {outcomes.EQUIVALENT: same, outcomes.DIFFERENT: different}
+        if objection := self.decision.reason:
+            neither = f"{objection}; {neither}"
         return self.ended(_VERDICT[outcome], reasons.get(outcome, neither))
+
+    def agreed(self, verdict: str, by_ranks: str, reason: str) -> Finding:
+        """The finding with a verdict that the rank test has to give as well."""
+        if verdict in (terms.INCONCLUSIVE, by_ranks):
+            return self.ended(verdict, reason)
+        is_few = self.decision.blocks < FEWEST_FOR_A_DIFFERENCE
+        objection = FEW if is_few else f"{METHOD} {by_ranks}"
+        return self.ended(terms.INCONCLUSIVE, f"{objection}; {reason}")
 
     def columns(self) -> dict[str, Any]:
         """The columns that the table of evidence has of a finding."""
@@ -82,7 +124,7 @@ class Finding:
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
         named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
         return {
-            **{name: getattr(self, name) for name in (*named, "identity")},
+            **{name: getattr(self, name) for name in (*named, "identity", "dataset", "coverage")},
             **{name: own[name] for name in (*numbers, "smallest_margin")},
             "control": self.control.outcome,
             **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},
@@ -92,7 +134,26 @@ class Finding:
 def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
     named = ("case", "metric", "arm", "against", "identity")
+    if facts.get("unit") == wording.RATIO and decision.margin:
+        facts = {"assay": subject.assay(decision.margin)} | facts
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
+
+
+class Bounds(NamedTuple):
+    """An estimate between its two one-sided 95 % bounds; in the unit of the effects."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
+    """Those of the mean by Student's t, and of the centre by ranks."""
+    mean, centre = float(np.mean(effects)), rank_estimate(effects)
+    return (
+        Bounds(mean, *mean_of(effects).interval(0.90)),
+        Bounds(centre, *rank_interval(effects, 0.90)),
+    )
 
 
 def absent(missing: Absent) -> Finding:
@@ -135,7 +196,9 @@ def tested(subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, margin
 
 
 def gated(found: Finding, proves_sameness: bool) -> Finding:
-    """The finding after the gates: the same binary, and an A/A pair that is the same.
+    """The finding after the gates: blocks enough, the same binary, an A/A pair that is the same.
+
+    Fewer than six blocks show no difference, for a claim or against it.
 
     Args:
         proves_sameness: whether the rule concludes that two things are the same. Then the
@@ -146,18 +209,60 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     if found.identity in CONFOUNDED:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    says_same = proves_sameness and found.verdict == terms.SUPPORTED
-    objection = objection_of(found.control.outcome, says_same)
+    says_same = proves_sameness and not found.shows_difference and found.verdict == terms.SUPPORTED
+    if not says_same and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
+        return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
+    objection = objection_of(found.control.outcome, says_same, found.assay)
     if not objection:
         return found
     if objection == CONTROL_DIFFERS:
         reason = f"the A/A pair differs from itself{_own(found)}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    if objection == NO_CONTROL:
-        return found.ended(terms.INCONCLUSIVE, f"{NO_CONTROL}; {found.reason}")
+    if objection in (NO_CONTROL, ASSAY):
+        return found.ended(terms.INCONCLUSIVE, f"{objection}; {found.reason}")
     would = wording.margin(found.needed, found.unit)
     reason = f"the A/A pair is not equivalent; {would} would pass"
     return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
+
+
+def at_most(decision: Decision, limit: float) -> Decision:
+    """The decision on whether a number lies below a limit, by its one-sided 95 % bounds."""
+    own, by_ranks = (
+        outcome_of(interval, interval, (-math.inf, limit))
+        for interval in (decision.interval90, decision.robust_interval90)
+    )
+    made = replace(decision, outcome=own, robust_outcome=by_ranks, reason="")
+    return made.without_claim("" if own == by_ranks else f"{METHOD} {by_ranks}")
+
+
+def most_hold(pool: Sequence[Finding]) -> list[Finding]:
+    """The findings of a claim that speaks of most cells, saying which of them it rests on.
+
+    It holds if more than half of them pass, and if that is no chance: so many true ones are
+    shown at 5 % (partial conjunction: Benjamini & Heller, Biometrics 2008, with Hochberg's
+    steps). Cells that do not pass are then shown only, but for one that is against it by more
+    than twice the margin. It is contradicted if half of the cells or more are against it.
+    """
+    passed = [found for found in pool if found.verdict in PASSED]
+    against = [found for found in pool if found.verdict in AGAINST]
+    most, p = len(pool) // 2 + 1, sorted(1.0 if f.p_value is None else f.p_value for f in passed)
+    holds = any((len(pool) - k + 1) * p[k - 1] < ALPHA for k in range(most, len(passed) + 1))
+    if not holds and 2 * len(against) >= len(pool):
+        return [replace(found, counts=found.verdict in AGAINST) for found in pool]
+    after = []
+    for found in pool:
+        if found.verdict in AGAINST and not (holds and _near(found)):
+            reason = f"against it, but {len(passed)} of {len(pool)} pass; {found.reason}"
+            after.append(found.ended(terms.INCONCLUSIVE, reason))
+        else:
+            after.append(replace(found, counts=not holds or found.verdict in PASSED))
+    return after
+
+
+def _near(found: Finding) -> bool:
+    """Whether it is against a claim by no more than twice the margin, or there is no margin."""
+    margin = found.decision.margin
+    return margin is None or math.isnan(found.needed) or found.needed <= 2 * margin
 
 
 def _own(found: Finding) -> str:

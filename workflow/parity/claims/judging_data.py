@@ -12,6 +12,7 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.dataset import Place
+from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
@@ -23,6 +24,7 @@ from parity.plan.plan import Case, Plan
 CONTAINERS = "containers"
 # `pairs` takes a comparison with a margin for a ratio, whatever the margin.
 _SOME_MARGIN = 1.0
+NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Selection:
     """The `cells` of a test.
 
     Attributes:
-        parameters: values of a case's parameters; each of them has to be there.
+        parameters: values of a case's parameters, which choose cases.
+        levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every arm whose runtime is not the reference's.
         against: the arm to compare with; empty for the plan's reference.
     """
@@ -38,6 +41,7 @@ class Selection:
     benchmark: str
     metric: str
     parameters: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: str
 
@@ -52,6 +56,7 @@ class Selection:
             benchmark=entry["benchmark"],
             metric=entry["metric"],
             parameters=parameters,
+            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
             against=entry.get("against", ""),
         )
@@ -59,12 +64,18 @@ class Selection:
 
 @dataclass(frozen=True)
 class Absent:
-    """A comparison that the dataset does not hold, and why."""
+    """A comparison that the dataset does not hold, and why.
+
+    Attributes:
+        near: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of
+            several datasets the nearest says why.
+    """
 
     metric: str
     arm: str
     against: str
     reason: str
+    near: int = CASE_IS_THERE
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,8 @@ class Cell:
             empty for the reference alone.
         places: where and when each block ran; empty where that is not known.
         losses: what the runs that do not count have against any conclusion.
+        positive: the arm of the positive control; empty if it is not run in this case.
+        positive_losses: what the runs of that one that do not count have against it.
     """
 
     benchmark: str
@@ -98,6 +111,8 @@ class Cell:
     natives: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     losses: str = ""
+    positive: str = ""
+    positive_losses: str = ""
 
     @cached_property
     def objection(self) -> str:
@@ -131,6 +146,16 @@ class Cell:
     def _sample(self, ratio: bool, control: bool) -> Sample:
         by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
         return sample(by_block, self.places)
+
+    def assay(self, margin: float) -> str:
+        """Outcome of the positive control at a margin; `none` where there is none."""
+        if not self.positive:
+            return NONE
+        compared = self.numbers.with_reference(self.natives or self.pair[:1])
+        made = pairs(compared, Asked(self.case, self.metric, self.positive, self.pair[0], margin))
+        found = sample({pair.block: pair.effect for pair in made}, self.places)
+        objection = self.positive_losses or found.objection
+        return assay_of(decide(found.effects, margin).without_claim(objection))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -184,11 +209,22 @@ class JudgingData(Analysed):
         sizes = [float(text.removesuffix("kB")) / 1024 for text in said if text.endswith("kB")]
         return min(sizes, default=None)
 
+    @cached_property
+    def unsteady(self) -> frozenset[str]:
+        """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
+        return frozenset(
+            key[0]
+            for key, compared in self.compared.items()
+            if compared.control and compared.decision.outcome == outcomes.DIFFERENT
+        )
+
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
         planned = self.plan.case(case)
         of_case = self.numbers.get((case, metric), Numbers())
         common = of_case.of(arm).keys() & of_case.of(against).keys()
+        reference, positive = self.plan.reference, self.plan.positive_arm
+        positive = positive if positive in self.plan.arms_of(case) else ""
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -200,11 +236,17 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
-            pair=(self.plan.reference, self.plan.double),
+            pair=(reference, self.plan.double),
             natives=self._natives(case, metric),
             places=self.dataset.places,
-            losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
+            losses=self._losses(case, metric, (arm, against)),
+            positive=positive,
+            positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
         )
+
+    def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
+        of_case = self.numbers.get((case, metric), Numbers())
+        return objection_to_losses(self.dataset, of_case, case, arms)
 
     def _natives(self, case: str, metric: str) -> tuple[str, ...]:
         """The arms that the analysis takes for the reference of a case and metric."""
@@ -215,10 +257,9 @@ class JudgingData(Analysed):
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
-        runs = self.dataset.final_runs
-        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
-        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
-            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        reasons = self.dataset.reasons.get((case, arm), [])
+        if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
+            return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
 
 
@@ -248,10 +289,10 @@ def resolve(
             plan's reference.
     """
     base = chosen.against or against or data.plan.reference
-    cases, reason = _cases(chosen, data)
+    cases, near, reason = _cases(chosen, data)
     if reason:
         arms = listed(chosen.arms or (CONTAINERS,))
-        return Scope(data, (), (Absent(chosen.metric, arms, base, reason),), values)
+        return Scope(data, (), (Absent(chosen.metric, arms, base, reason, near),), values)
     cells, missing = [], []
     for arm in _containers(data.plan) if chosen.arms is None else chosen.arms:
         for case in cases:
@@ -262,33 +303,44 @@ def resolve(
     return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)
 
 
+def nearest(scopes: Sequence[Scope]) -> list[Absent]:
+    """Why no dataset holds a cell: the reasons of those that come nearest to it, each once."""
+    every = [absent for scope in scopes for absent in scope.absent]
+    near = max((absent.near for absent in every), default=NO_CASE)
+    return list(dict.fromkeys(absent for absent in every if absent.near == near))
+
+
 def _containers(plan: Plan) -> list[str]:
     native = plan.arm_runtimes[plan.reference]
     return [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
 
 
-def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], str]:
-    """The cases of a selection, or why there are none."""
+def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
+    """The cases of a selection, or how near the dataset comes and why there are none.
+
+    Of several levels of a parameter one is enough; the coverage says which are missing.
+    """
     benchmark = chosen.benchmark
     cases = [case for case in data.plan.cases if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
-        return [], ": ".join([none, *declared[:1]])
+        near = DECLARED_ABSENT if declared else NO_CASE
+        return [], near, ": ".join([none, *declared[:1]])
     for name, wanted in chosen.parameters.items():
         there = {str(case.parameters[name]) for case in cases if name in case.parameters}
-        if missing := [value for value in wanted if str(value) not in there]:
-            return [], f"{none} with {name} {listed(missing)}"
+        if not any(str(value) in there for value in wanted):
+            return [], NO_LEVEL, f"{none} with {name} {listed(wanted)}"
     fitting = [case for case in cases if _fits(case.parameters, chosen.parameters)]
     if not fitting:
         asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
-        return [], f"no case of {benchmark} has {asked} at once"
+        return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     if not any(
         (case.name, chosen.metric) in data.numbers or chosen.metric in case.primary
         for case in fitting
     ):
-        return [], f"{benchmark} gives no {chosen.metric} here"
-    return fitting, ""
+        return [], NO_METRIC, f"{benchmark} gives no {chosen.metric} here"
+    return fitting, CASE_IS_THERE, ""
 
 
 def _fits(parameters: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:

@@ -8,11 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
+from parity.analysis.outcomes import DIFFERENT
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"
+# Between the cases of a series.
+JOINED = " + "
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Series:
     @property
     def case(self) -> str:
         """The cases, joined."""
-        return " + ".join(cell.case for cell in self.cells)
+        return JOINED.join(cell.case for cell in self.cells)
 
     @property
     def metric(self) -> str:
@@ -51,6 +55,11 @@ class Series:
     def identity(self) -> str:
         """The worst that any of its cells says about the binaries."""
         return worst(cell.identity for cell in self.cells)
+
+    def assay(self, margin: float) -> str:
+        """The first outcome of its cells' positive controls that is not a difference."""
+        there = [cell.assay(margin) for cell in self.cells]
+        return next((each for each in there if each not in (NONE, DIFFERENT)), min(there))
 
     def complete(self, control: bool = False) -> pd.DataFrame:
         """Logs of the cost ratio of blocks with every level: a row per block, a column per level.

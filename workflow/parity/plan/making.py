@@ -28,7 +28,7 @@ def make_plan(study: Study) -> Plan:
         **{field: getattr(study, field) for field in Design.__struct_fields__},
         version=PLAN_VERSION,
         campaign=study.campaign,
-        arm_titles={name: every_arm()[name].title for name in study.arms},
+        arm_titles={name: _title(study, name) for name in study.arms},
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: benchmarks()[name].title for name in used},
         benchmark_notes={name: benchmarks()[name].note for name in used},
@@ -39,6 +39,14 @@ def make_plan(study: Study) -> Plan:
         ),
         comparisons=_comparisons(study),
     )
+
+
+def _title(study: Study, name: str) -> str:
+    """How figures call an arm; the positive control with what it does."""
+    title, control = every_arm()[name].title, study.positive_control
+    if control and name == control.arm:
+        return f"{title}, {control.work_percent:g} % more work"
+    return title
 
 
 def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
@@ -54,7 +62,7 @@ def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
         )
         for case in study.cases
         for metric in case.primary
-        for arm in study.arms
+        for arm in study.arms_of(case.name)
         if arm != study.reference
     )
 
@@ -74,7 +82,7 @@ def _block(study: Study, nodes: int, number: int) -> Block:
     runs = tuple(
         Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
         for case in random.Random(f"{seed}{number}").sample(cases, len(cases))
-        for arm in arm_order(study.arms, f"{seed}{case.name}", number)
+        for arm in arm_order(study.arms_of(case.name), f"{seed}{case.name}", number)
     )
     name = f"{study.campaign}-{stratum}b{number:04d}-{_digest(study, cases, runs, number)}"
     return Block(name=name, number=number, nodes=nodes, runs=runs)
@@ -95,4 +103,6 @@ def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int)
     # The programs of the first toolchain keep the names that blocks had before there were others.
     if study.provider not in (DISTRIBUTION, SPACK):
         does["provider"] = study.provider
+    if study.positive_control:
+        does["positive_control"] = study.positive_control
     return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
