@@ -1,8 +1,10 @@
-"""The published claims: judged from a dataset, shown, registered, and checked.
+"""The published claims: judged from the data of a system, shown, registered, and checked.
 
-Needs: plan.json, records and analysis of a dataset, the claims register, the published
-numbers, the registrations. Makes: the dataset's claims/, and results/claims/ of the dataset
-that config.yaml names. It measures nothing and needs no network.
+Needs: plan.json, records and analysis of a dataset and, if it is archived, of all others of its
+system; the claims register, the published numbers, the registrations. Makes: the dataset's
+claims/, and results/claims/ of the dataset that config.yaml names. Claims of a user or a site
+(`claims` in config.yaml) are judged alike and listed apart. It measures nothing and needs no
+network.
 """
 
 JUDGED = ["verdicts", "evidence"]
@@ -14,18 +16,51 @@ REGISTRATION = "config/registration.csv"
 EXPECTED = "config/expected_verdicts.csv"
 
 
+# Claims of a user or a site, by the name of their file.
+OWN = {Path(path).stem: configured(path) for path in config.get("claims", [])}
+if len(OWN) < len(config.get("claims", [])) or "claims" in OWN:
+    raise WorkflowError(
+        "parity: two files of claims have the same name\n"
+        "  where:   config/config.yaml: claims\n"
+        "  to do:   give each a name of its own, which is not claims.yaml"
+    )
+
+
+def this_and_other_claims(wildcards):
+    """The file of own claims to judge, then all others: no two may have a name in common."""
+    this = OWN[wildcards.register]
+    return [this, *sorted({*OWN.values()} - {this})]
+
+
+def numbers_beside(wildcards):
+    """The published numbers of own claims, if there are any."""
+    path = Path(OWN[wildcards.register]).with_suffix(".csv")
+    return [str(path)] if path.exists() else []
+
+
+# What a judgement is made from: a dataset and, if it is archived, all others of its system.
+GIVEN = {
+    **REGISTER,
+    "plan": "results/{source}/{dataset}/plan.json",
+    "records": expand(
+        "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
+    ),
+    "analysis": expand(
+        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+    ),
+    "plans_beside": of_other_datasets("plan.json"),
+    "beside": of_other_datasets(
+        *expand("records/{table}.parquet", table=RECORDS),
+        *expand("analysis/{table}.parquet", table=ANALYSED),
+    ),
+    "registration": configured(REGISTRATION),
+}
+
+
 rule judge:
-    """Decide every published claim from one dataset, by the rule that its register has for it."""
+    """Decide every published claim by its rule, from all archived datasets of the system or a live one."""
     input:
-        **REGISTER,
-        plan="results/{source}/{dataset}/plan.json",
-        records=expand(
-            "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
-        ),
-        analysis=expand(
-            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
-        ),
-        registration=configured(REGISTRATION),
+        **GIVEN,
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/{table}.parquet", table=JUDGED
@@ -41,11 +76,29 @@ rule judge:
         "../scripts/judge.py"
 
 
-rule claims:
-    """Print the verdict on every published claim, and write the table in five forms."""
+use rule judge as judge_own with:
     input:
-        plan=f"{CHOSEN}/plan.json",
+        **GIVEN,
+        own=this_and_other_claims,
+        numbers=numbers_beside,
+    output:
+        tables=expand(
+            "results/{{source}}/{{dataset}}/claims/own/{{register}}/{table}.parquet",
+            table=JUDGED,
+        ),
+    log:
+        "results/{source}/{dataset}/logs/judge-{register}.log",
+
+
+rule claims:
+    """Print the verdict on every published claim, and write the table in five forms; then one's own."""
+    input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
+        own=expand(
+            "{dataset}/claims/own/{register}/verdicts.parquet",
+            dataset=CHOSEN,
+            register=OWN,
+        ),
     log:
         "results/claims/claims.log",
     localrule: True
@@ -58,7 +111,7 @@ rule claims:
 
 
 rule claims_expected:
-    """Fail if a verdict is not the one that is expected of this dataset, and name it."""
+    """Fail if a verdict is not the one that is expected of these data, and name it."""
     input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
@@ -74,7 +127,7 @@ rule claims_expected:
 
 
 rule claims_accept:
-    """Expect from now on the verdicts that this dataset gives."""
+    """Expect from now on the verdicts that these data give."""
     input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
@@ -93,6 +146,7 @@ rule register:
     """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
     input:
         **REGISTER,
+        own=sorted(OWN.values()),
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",

@@ -34,7 +34,7 @@ from parity.analysis.estimate import (
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
-from parity.claims.series import Series
+from parity.claims.series import JOINED, Series
 from parity.core import wording
 
 PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
@@ -61,6 +61,8 @@ class Finding:
         shows_difference: whether it speaks of a difference, also where its rule speaks of
             sameness otherwise.
         counts: whether the verdict on the claim rests on it; the rest is shown only.
+        dataset: that the comparison is of.
+        coverage: how much of what its test speaks of was decided; empty if nothing is said.
     """
 
     case: str
@@ -78,12 +80,19 @@ class Finding:
     strain: float = 0.0
     shows_difference: bool = False
     counts: bool = True
+    dataset: str = ""
+    coverage: str = ""
 
     @property
     def needed(self) -> float:
         """The margin that would have passed, the A/A pair's included; NaN if none is known."""
         own, of_pair = self.decision.smallest_margin, self.control.smallest_margin
         return own if math.isnan(own) or math.isnan(of_pair) else max(own, of_pair)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that it is about; none where the dataset holds no such comparison."""
+        return tuple(filter(None, self.case.split(JOINED)))
 
     def ended(self, verdict: str, reason: str) -> Finding:
         """The finding with its verdict."""
@@ -111,7 +120,7 @@ class Finding:
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
         named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
         return {
-            **{name: getattr(self, name) for name in (*named, "identity")},
+            **{name: getattr(self, name) for name in (*named, "identity", "dataset", "coverage")},
             **{name: own[name] for name in (*numbers, "smallest_margin")},
             "control": self.control.outcome,
             **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},

@@ -87,8 +87,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class Register:
-    """All claims of a file, in its order, and the studies that make them."""
+    """All claims of a file, in its order, and the studies that make them.
 
+    Attributes:
+        name: of the file; `claims` is the project's own, others are a user's or a site's.
+    """
+
+    name: str
     studies: Mapping[str, Mapping[str, Any]]
     claims: tuple[Claim, ...]
 
@@ -122,7 +127,7 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
             place = f"{where}: tests.{test.number}"
             require_declared(test.cells, test.options, test.waits_for, declared, place)
         claims.append(claim)
-    return Register(studies, tuple(claims))
+    return Register(path.stem, studies, tuple(claims))
 
 
 def load_users_claims(path: Path, declared: Declared | None = None) -> Register:
