@@ -10,7 +10,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import NONE, Decision, decide
+from parity.analysis.decision import NONE, Decision, assay_of, decide
 from parity.analysis.identity import hashes, identity, in_blocks
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 
@@ -114,10 +114,16 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
     gates = {
         row.asked[:2]: row.decision.outcome for row in rows if row.control and row.decision.blocks
     }
+    assays = _assays(dataset, all_pairs)
     gated = [
         row
         if row.control
-        else replace(row, decision=row.decision.gated(gates.get(row.asked[:2], NONE)))
+        else replace(
+            row,
+            decision=row.decision.gated(
+                gates.get(row.asked[:2], NONE), assays.get(row.asked[:2], NONE)
+            ),
+        )
         for row in rows
     ]
     return (
@@ -137,6 +143,17 @@ def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair]) -> Decision:
         declared = reason.split(": ", 1)[-1]
         return replace(decision, outcome=outcomes.NOT_TESTED, reason=declared)
     return replace(decision, reason=reason)
+
+
+def _assays(dataset: Dataset, made: Sequence[Pair]) -> dict[tuple[str, str], str]:
+    """What the positive control gives in each case and metric that is planned with it."""
+    control, found = dataset.plan.positive_arm, {}
+    for each in dataset.plan.comparisons:
+        if each.arm == control and each.margin is not None:
+            key = (each.case, each.metric, each.arm)
+            effects = [pair.effect for pair in made if pair[:3] == key]
+            found[key[:2]] = assay_of(effects, each.margin)
+    return found
 
 
 def _planned_blocks(dataset: Dataset, asked: Asked) -> int:

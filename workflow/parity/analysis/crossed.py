@@ -147,7 +147,7 @@ def _of_crossing(
     reference, double = dataset.plan.reference, dataset.plan.double
     both = set(dataset.arms_of(crossing.cases[0])) & set(dataset.arms_of(crossing.cases[1]))
     found = []
-    for arm in (arm for arm in dataset.plan.arms if arm in both):
+    for arm in (each for each in dataset.plan.arms if each in both - {dataset.plan.positive_arm}):
         found.append(Effect(crossing, arm, LEVEL, "", _decided(_level(of_cases, arm), crossing)))
         if arm != reference:
             found += _crossed(crossing, of_cases, arm, reference, recorded)

@@ -11,6 +11,7 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
+from parity.analysis.decision import NONE, assay_of
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
 from parity.claims.published import Published
@@ -85,6 +86,7 @@ class Cell:
         identity: whether both ran the same binary, a name from `parity.analysis.identity`.
         shortage: the commonest reason why a run does not count; empty if all do.
         pair: reference and double, the two arms of the A/A pair.
+        positive: the arm of the positive control; empty if it is not run in this case.
     """
 
     benchmark: str
@@ -98,6 +100,7 @@ class Cell:
     identity: str
     shortage: str
     pair: tuple[str, str]
+    positive: str = ""
 
     @property
     def unit(self) -> str:
@@ -120,6 +123,13 @@ class Cell:
             control: of the A/A pair in this case instead of the arm.
         """
         return np.array([pair.effect for pair in self._pairs(ratio, control)])
+
+    def assay(self, margin: float) -> str:
+        """Outcome of the positive control at a margin; `none` where there is none."""
+        if not self.positive:
+            return NONE
+        asked = Asked(self.case, self.metric, self.positive, self.pair[0], margin)
+        return assay_of([pair.effect for pair in pairs(self.numbers, asked)], margin)
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -197,7 +207,12 @@ class JudgingData(Analysed):
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
             pair=(self.plan.reference, self.plan.double),
+            positive=self._positive_in(case),
         )
+
+    def _positive_in(self, case: str) -> str:
+        arm = self.plan.positive_arm
+        return arm if arm in self.plan.arms_of(case) else ""
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
@@ -18,6 +19,8 @@ from parity.core.spack_paths import DISTRIBUTION, SPACK
 from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
 from parity.plan.study import Study
 from parity.runtimes import every_arm
+
+Thing = TypeVar("Thing")
 
 
 def make_plan(study: Study) -> Plan:
@@ -27,7 +30,7 @@ def make_plan(study: Study) -> Plan:
         **{field: getattr(study, field) for field in Design.__struct_fields__},
         version=PLAN_VERSION,
         campaign=study.campaign,
-        arm_titles={name: every_arm()[name].title for name in study.arms},
+        arm_titles={name: _title(study, name) for name in study.arms},
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: benchmarks()[name].title for name in used},
         benchmark_notes={name: benchmarks()[name].note for name in used},
@@ -38,6 +41,14 @@ def make_plan(study: Study) -> Plan:
         ),
         comparisons=_comparisons(study),
     )
+
+
+def _title(study: Study, name: str) -> str:
+    """How figures call an arm; the positive control with what it does."""
+    title, control = every_arm()[name].title, study.positive_control
+    if control and name == control.arm:
+        return f"{title}, {control.work_percent:g} % more work"
+    return title
 
 
 def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
@@ -53,7 +64,7 @@ def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
         )
         for case in study.cases
         for metric in case.primary
-        for arm in study.arms
+        for arm in study.arms_of(case.name)
         if arm != study.reference
     )
 
@@ -72,11 +83,15 @@ def _block(study: Study, nodes: int, number: int) -> Block:
     order = random.Random(f"{study.study}/{study.seed}/{stratum}{number}")
     runs = tuple(
         Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
-        for case in order.sample(cases, len(cases))
-        for arm in order.sample(study.arms, len(study.arms))
+        for case in _shuffled(order, cases)
+        for arm in _shuffled(order, study.arms_of(case.name))
     )
     name = f"{study.campaign}-{stratum}b{number:04d}-{_digest(study, cases, runs, number)}"
     return Block(name=name, number=number, nodes=nodes, runs=runs)
+
+
+def _shuffled(order: random.Random, things: Sequence[Thing]) -> list[Thing]:
+    return order.sample(things, len(things))
 
 
 def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:
@@ -94,4 +109,6 @@ def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int)
     # The programs of the first toolchain keep the names that blocks had before there were others.
     if study.provider not in (DISTRIBUTION, SPACK):
         does["provider"] = study.provider
+    if study.positive_control:
+        does["positive_control"] = study.positive_control
     return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
