@@ -319,6 +319,7 @@ def test_one_machine_does_not_support_what_is_said_of_512_nodes(tmp_path: Path) 
         ({"n": [24]}, "supported", "1 of 1 sizes"),
         ({"n": [24, 48, 96]}, "holds-in-part", "2 of 3 sizes"),
         ({"n": [96]}, "order-ok", "0 of 1 sizes: 24 and 48 for 96"),
+        ({"n": [36, 72, 144, 288]}, "order-ok", "0 of 4 sizes: 24 and 48 for 36 to 288"),
         ({"n": [24], "colour": ["red"]}, "order-ok", "1 of 1 sizes, 0 of 1 levels of colour"),
         # A case that is not placed on an allocation has one node.
         ({"nodes": [1]}, "supported", "1 of 1 node counts"),
