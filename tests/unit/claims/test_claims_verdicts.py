@@ -405,6 +405,20 @@ def test_a_benchmark_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     assert (row.verdict, row.dataset) == ("contradicted", "archive/m-b")
 
 
+def test_the_coverage_of_several_benchmarks_is_told_apart(tmp_path: Path) -> None:
+    """In part of what one test speaks of, and all that the other does."""
+    levels = {"nodes": [1, 2]}
+    tests = [
+        data.test_of("equivalence", {"levels": levels}, margin_percent=1),
+        data.test_of("equivalence", {"benchmark": "turn", "levels": {"nodes": [1]}},
+                     margin_percent=1),
+    ]  # fmt: skip
+    row = data.row(data.verdicts(data.register(tmp_path, data.claim(*tests)), *two()))
+    assert row.verdict == "holds-in-part"
+    assert row.coverage == "spin: 1 of 2 node counts; turn: 1 of 1 node counts"
+    assert row.reason.startswith(row.coverage)
+
+
 def test_the_order_of_the_datasets_does_not_matter(tmp_path: Path) -> None:
     tests = [EQUIVALENCE, data.test_of("equivalence", {"benchmark": "turn"}, margin_percent=1)]
     known = data.register(tmp_path, data.claim(*tests))
