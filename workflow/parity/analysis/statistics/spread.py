@@ -6,8 +6,7 @@ Spread is one of logarithms, so that it is relative, like a coefficient of varia
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,14 +24,6 @@ class ScatterRatio(NamedTuple):
     ratio: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class SpreadTest:
-    """A test statistic and its p value."""
-
-    statistic: float
-    p: float
 
 
 def without_block(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
@@ -143,25 +134,3 @@ def _variance_bound(logs: np.ndarray, quantile: float) -> float:
     kurtosis = blocks * float(((logs - centre) ** 4).sum()) / sum_of_squares**2
     error = math.sqrt(max(kurtosis - (blocks - 3) / blocks, 0.0) / (blocks - 1))
     return blocks / (blocks - quantile) * variance * math.exp(quantile * error)
-
-
-def brown_forsythe(samples: Sequence[Iterable[float]]) -> SpreadTest:
-    """Whether the spreads of k samples differ, by deviations from the median.
-
-    Brown & Forsythe (JASA 1974), by scipy. A large p is no proof of equal spread.
-
-    Args:
-        samples: at least two of at least 2 log values each, not all without spread.
-    """
-    arrays = _samples(samples)
-    found = stats.levene(*arrays, center="median")
-    return SpreadTest(float(found.statistic), float(found.pvalue))
-
-
-def _samples(samples: Sequence[Iterable[float]]) -> list[np.ndarray]:
-    if len(samples) < 2:
-        raise ValueError("at least two samples are needed")
-    arrays = [checks.finite(sample, 2, "every sample") for sample in samples]
-    if all(np.ptp(array) == 0 for array in arrays):
-        raise ValueError("no sample varies: there is nothing to test")
-    return arrays
