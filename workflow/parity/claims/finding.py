@@ -28,10 +28,10 @@ from parity.analysis.decision import (
 from parity.analysis.estimate import (
     ALPHA,
     Effects,
+    mean_of,
     p_outside,
     rank_estimate,
     rank_interval,
-    t_interval,
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
@@ -63,6 +63,7 @@ class Finding:
             the findings of a claim in order, and decides nothing.
         says_same: whether it concludes that there is no more between two things than so much,
             for a claim or against it; None if its rule says that of all it supports.
+        objection: what lost runs, or nodes and sessions that differ, have against a conclusion.
         counts: whether the verdict on the claim rests on it; the rest is shown only.
         dataset: that the comparison is of.
         coverage: how much of what its test speaks of was decided; empty if nothing is said.
@@ -83,6 +84,7 @@ class Finding:
     identity: str = NOT_RECORDED
     strain: float = 0.0
     says_same: bool | None = None
+    objection: str = ""
     counts: bool = True
     dataset: str = ""
     coverage: str = ""
@@ -135,7 +137,7 @@ class Finding:
 
 def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
-    named = ("case", "metric", "arm", "against", "identity")
+    named = ("case", "metric", "arm", "against", "identity", "objection")
     if facts.get("unit") == wording.RATIO and decision.margin:
         facts = {"assay": subject.assay(decision.margin)} | facts
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
@@ -153,7 +155,7 @@ def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
     """Those of the mean by Student's t, and of the centre by ranks."""
     mean, centre = float(np.mean(effects)), rank_estimate(effects)
     return (
-        Bounds(mean, *t_interval(effects, 0.90)),
+        Bounds(mean, *mean_of(effects).interval(0.90)),
         Bounds(centre, *rank_interval(effects, 0.90)),
     )
 
@@ -208,6 +210,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     """
     if found.verdict in (terms.NOT_TESTED, terms.INCONCLUSIVE):
         return found
+    if found.objection:
+        return found.ended(terms.INCONCLUSIVE, f"{found.objection}; {found.reason}")
     if found.identity in CONFOUNDED:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)

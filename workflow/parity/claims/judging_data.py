@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,12 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
+from parity.analysis.dataset import Place
 from parity.analysis.decision import NONE, assay_of
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
+from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.sample import Sample, sample
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -86,6 +89,10 @@ class Cell:
         identity: whether both ran the same binary, a name from `parity.analysis.identity`.
         shortage: the commonest reason why a run does not count; empty if all do.
         pair: reference and double, the two arms of the A/A pair.
+        natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
+            empty for the reference alone.
+        places: where and when each block ran; empty where that is not known.
+        losses: what the runs that do not count have against any conclusion.
         positive: the arm of the positive control; empty if it is not run in this case.
     """
 
@@ -100,7 +107,15 @@ class Cell:
     identity: str
     shortage: str
     pair: tuple[str, str]
+    natives: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    losses: str = ""
     positive: str = ""
+
+    @cached_property
+    def objection(self) -> str:
+        """What losses, or nodes and sessions that differ, have against any conclusion."""
+        return self.losses or self._sample(True, self.arm, self.against).objection
 
     @property
     def unit(self) -> str:
@@ -117,19 +132,28 @@ class Cell:
         return list(self.numbers.of(arm).values())
 
     def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
-        """Logs of the cost ratio, or differences in the unit, in the order of blocks.
+        """Logs of the cost ratio, or differences in the unit, in the order of time.
+
+        As in the analysis: one of each block, or of each node or session that blocks share.
 
         Args:
             control: of the A/A pair in this case instead of the arm.
         """
-        return np.array([pair.effect for pair in self._pairs(ratio, control)])
+        return self._sample(ratio, *self._sides(control)).effects
+
+    def _sample(self, ratio: bool, arm: str, against: str) -> Sample:
+        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, arm, against)}
+        return sample(by_block, self.places)
+
+    def _sides(self, control: bool) -> tuple[str, str]:
+        """The arm and what it is compared with: this cell's, or those of the A/A pair."""
+        return (self.pair[1], self.pair[0]) if control else (self.arm, self.against)
 
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
         if not self.positive:
             return NONE
-        asked = Asked(self.case, self.metric, self.positive, self.pair[0], margin)
-        return assay_of([pair.effect for pair in pairs(self.numbers, asked)], margin)
+        return assay_of(self._sample(True, self.positive, self.pair[0]).effects, margin)
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -137,16 +161,22 @@ class Cell:
         Cases of different node counts lie in different blocks; those of one number are
         independent allocations, which may be put beside each other at will.
         """
-        return {self.number_of[pair.block]: pair.effect for pair in self._pairs(True, control)}
+        return {
+            self.number_of[pair.block]: pair.effect
+            for pair in self._pairs(True, *self._sides(control))
+        }
 
     def costs(self, arm: str) -> dict[int, float]:
         """Logs of what an arm costs by the number of the block."""
         return {self.number_of[block]: log for block, log in self.numbers.costs(arm).items()}
 
-    def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
-        arm, against = reversed(self.pair) if control else (self.arm, self.against)
-        margin = _SOME_MARGIN if ratio else None
-        return pairs(self.numbers, Asked(self.case, self.metric, arm, against, margin))
+    def _pairs(self, ratio: bool, arm: str, against: str) -> list[Pair]:
+        compared, margin = self.numbers, None
+        if ratio:
+            margin = _SOME_MARGIN
+            if against in self.natives and arm not in self.natives:
+                compared = self.numbers.with_reference(self.natives)
+        return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
 
 
 @dataclass(frozen=True)
@@ -162,6 +192,16 @@ class JudgingData(Analysed):
     def numbers(self) -> dict[tuple[str, str], Numbers]:
         """The values that count, by case and metric."""
         return numbers(self.analysis.values)
+
+    @cached_property
+    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The arms that the analysis takes for the reference, by case and metric."""
+        table = self.analysis.comparisons
+        rows = table.loc[~table["control"], ["case", "metric", "references"]]
+        return {
+            (case, metric): tuple(arms.split("+"))
+            for case, metric, arms in rows.itertuples(index=False, name=None)
+        }
 
     @cached_property
     def hashes(self) -> dict[tuple[str, str, str], Digests]:
@@ -207,6 +247,9 @@ class JudgingData(Analysed):
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
             pair=(self.plan.reference, self.plan.double),
+            natives=self.natives.get((case, metric), ()),
+            places=self.dataset.places,
+            losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
             positive=self._positive_in(case),
         )
 
@@ -216,10 +259,9 @@ class JudgingData(Analysed):
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
-        runs = self.dataset.final_runs
-        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
-        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
-            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        reasons = self.dataset.reasons.get((case, arm), [])
+        if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
+            return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
 
 

@@ -27,4 +27,6 @@ def holm(p_values: Iterable[float]) -> tuple[float, ...]:
         return ()
     if values.min() < 0 or values.max() > 1:
         raise ValueError("p values must lie between 0 and 1")
+    if len(values) == 1:
+        return (float(values[0]),)
     return tuple(float(p) for p in multipletests(values, method="holm")[1])

@@ -28,7 +28,8 @@ class Trials:
         verdicts: one row per study, case and claim.
         runs: number of planned runs.
         miscounted: how many of them the ledger does not show exactly once, where it should.
-        former: the verdicts of the former method, where it is asked.
+        former: one row for each verdict and replicate that the former method is asked about:
+            says, verdict, happened.
     """
 
     comparisons: pd.DataFrame

@@ -66,7 +66,8 @@ class Chance:
         if self.by_node:
             nodes = random.normal(0, self.by_node, (*shape[:2], 1 + max(blocks), len(arms) - 2))
             own[..., 2:] += nodes[:, :, list(blocks)]
-        together = random.normal(0, self.block, shape[:-1])
+        # Levels of a factor stand in the same blocks.
+        together = random.normal(0, self.block, (replicates, 1, len(blocks)))
         return self._without_lost(costs[:, None] + own + together[..., None], own, arms)
 
     def _law(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

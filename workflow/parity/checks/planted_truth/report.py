@@ -104,7 +104,7 @@ def render(found: Mapping[str, Any]) -> str:
     """The whole docs/validation.md."""
     introduction = _INTRODUCTION.format(seed=found["seed"], confidence=round(100 * CONFIDENCE))
     planted = [
-        (each["scenario"], str(each["blocks"]), f"{100 * each['margin']:g} %", each["planted"])
+        (each["scenario"], str(each["blocks"]), _margin(each["margin"]), each["planted"])
         for each in found["scenarios"]
     ]
     return "\n".join(
@@ -116,6 +116,10 @@ def render(found: Mapping[str, Any]) -> str:
             _LIMITS,
         ]
     )
+
+
+def _margin(margin: float | None) -> str:
+    return "" if margin is None else f"{100 * margin:g} %"
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

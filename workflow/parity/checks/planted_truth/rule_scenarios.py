@@ -231,7 +231,7 @@ def _scatter(times: float, law: str = "normal", spikes: bool = False) -> Chance:
     disturbed = (REFERENCE, DOUBLE, ARM)
     return Chance(
         run=0.006,
-        block=0.0,
+        block=0.003,
         law=law,
         times={ARM: times},
         spikes={arm: (0.1, 0.05 * (times if arm == ARM else 1)) for arm in disturbed}

@@ -21,7 +21,7 @@ from parity.analysis import comparisons, pairing, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.checks.planted_truth import acceptance, in_memory
-from parity.checks.planted_truth.acceptance import Promise
+from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.former_method import Concluded
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
 from parity.checks.planted_truth.measures import Measure, Trials
@@ -32,7 +32,7 @@ from parity.claims.register import Register, load_register
 from parity.claims.verdicts import judge
 
 # Replicates that are analysed together.
-BATCH = 25
+BATCH = 8
 USUAL = Chance()
 RATIO, ADDED, SHARE = "ratio", "added", "share"
 _CENTRE = 100.0
@@ -68,6 +68,7 @@ class Sketch:
         arms: those that it is about; each beside the A/A pair.
         present: further arms of the study.
         along: the factor, if there is one.
+        planned_margin: at which the study compares, and its A/A pair must not differ.
         cost: how `Truth.costs` are meant.
         replicates: of each truth, in a full validation.
         published: lines of config/published/claims.csv that the rule refers to.
@@ -83,9 +84,9 @@ class Sketch:
     along: str = "level"
     levels: tuple[float | str, ...] = (1,)
     nodes: int = 1
-    margin: float = 0.01
+    planned_margin: float = 0.01
     cost: str = RATIO
-    replicates: int = 1000
+    replicates: int = 600
     published: str = ""
 
     @property
@@ -110,8 +111,14 @@ class Sketch:
             ADDED: Metric("used", "MiB"),
             SHARE: Metric("seen", "1", "neither"),
         }[self.cost]
-        margin = self.margin if self.cost == RATIO else None
+        margin = self.planned_margin if self.cost == RATIO else None
         return Layout(parameters, (*self.arms, *self.present), node_of, margin, metric)
+
+    @property
+    def margin(self) -> float | None:
+        """Of the claim, if it has one."""
+        percent = self.test.get("margin_percent")
+        return None if percent is None else percent / 100
 
     @property
     def measures(self) -> list[Measure]:
@@ -125,17 +132,18 @@ class Sketch:
     def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
         truth, key = self.truths[number], str(number)
 
-        def share(rows: pd.DataFrame) -> acceptance.Observed:
-            of_truth = rows[rows["says"] == key]["verdict"]
-            return acceptance.share(int((of_truth == verdict).sum()), len(of_truth))
+        def now(trials: Trials) -> Observed:
+            made = trials.verdicts[trials.verdicts["says"] == key]["verdict"]
+            return acceptance.share(int((made == verdict).sum()), len(made))
 
-        return Measure(
-            truth.planted,
-            f"{self.test['rule']} {verdict}",
-            promise,
-            lambda trials: share(trials.verdicts),
-            (lambda trials: share(trials.former)) if verdict in truth.former else None,
-        )
+        def formerly(trials: Trials) -> Observed:
+            asked = trials.former[["says", "verdict"]] == [key, verdict]
+            happened = trials.former[asked.all(axis=1)]["happened"]
+            return acceptance.share(int(happened.sum()), len(happened))
+
+        measured = f"{self.test['rule']} {verdict}"
+        asked = formerly if verdict in truth.former else None
+        return Measure(truth.planted, measured, promise, now, asked)
 
     def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
         """What makes one study of it."""
@@ -235,11 +243,11 @@ def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
 
 
 def _former(sketch: Sketch, logs: Sequence[np.ndarray]) -> pd.DataFrame:
-    """What the former method concluded of the same numbers; other verdicts are empty."""
+    """In which replicates the former method concluded the same of the same numbers."""
     rows = [
-        (str(number), verdict if happened else "")
+        (str(number), verdict, bool(happened))
         for number, truth in enumerate(sketch.truths)
         for verdict, concluded in truth.former.items()
         for happened in concluded(logs[number])
     ]
-    return pd.DataFrame(rows, columns=["says", "verdict"])
+    return pd.DataFrame(rows, columns=["says", "verdict", "happened"])

@@ -60,7 +60,8 @@ class Planting(Protocol):
 
     Attributes:
         about: what is planted, in words.
-        blocks, margin: of its studies.
+        blocks: of its studies.
+        margin: of what is claimed; None if that has none.
         replicates: of a full validation.
         cases: replicates of one study.
     """
@@ -68,7 +69,7 @@ class Planting(Protocol):
     name: str
     about: str
     blocks: int
-    margin: float
+    margin: float | None
     replicates: int
     cases: int
     measures: Sequence[Measure]

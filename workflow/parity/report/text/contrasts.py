@@ -153,8 +153,8 @@ def _named(view: View, row: Any) -> str:
 
 def _published(view: View, case: str, spec: FigureSpec) -> str:
     """Whose 95 % interval reaches what a publication reports."""
-    compared = view.comparisons(case, spec.quantities[0].metric).values()
-    rows = _measured(view.of_arms(compared))
+    compared = view.comparisons(case, spec.quantities[0].metric)
+    rows = _measured(view.of_arms(compared.values()))
     if not rows or not spec.published:
         return ""
     low, high = min(spec.published), max(spec.published)
