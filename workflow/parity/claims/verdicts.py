@@ -265,13 +265,14 @@ def _stamps(
     all of them where none did.
     """
     code = digest_of(Path(__file__))
-    known = {data.dataset.name: data.dataset for data in datasets}
+    fixed = {data.dataset.name: _fixed(data.dataset) for data in datasets}
 
     def of_verdict(one: Verdict) -> dict[str, str]:
-        rests_on = [known[name] for name in one.datasets] or list(known.values())
-        plans = " ".join(sorted({dataset.plan_sha256 for dataset in rests_on}))
+        rests_on = [fixed[name] for name in one.datasets or fixed]
+        plans = " ".join(sorted({digest for (_, digest), _ in rests_on}))
         together = f"{one.claim.sha256}\n{plans}\n{code}\n"
-        states = [_registered(one.claim, dataset, registrations) for dataset in rests_on]
+        known = (one.claim.id, one.claim.sha256)
+        states = [registration.status(registrations, known, *each) for each in rests_on]
         return {
             "registration": max(states, key=registration.STATES.index),
             "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
@@ -281,12 +282,11 @@ def _stamps(
     return of_verdict
 
 
-def _registered(claim: Claim, dataset: Dataset, registrations: Sequence[Registration]) -> str:
-    """Whether a claim and a dataset's plan were registered before its first run."""
+def _fixed(dataset: Dataset) -> tuple[tuple[str, str], str]:
+    """Name and digest of a dataset's plan as it is registered, and when its first run began."""
     started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
     plan = (registration.plan_name(dataset.plan), dataset.plan_sha256)
-    first_run = min(started, default="")
-    return registration.status(registrations, (claim.id, claim.sha256), plan, first_run)
+    return plan, min(started, default="")
 
 
 def _evidence(one: Verdict) -> list[dict[str, Any]]:
