@@ -57,6 +57,7 @@ class Verdict:
     Attributes:
         capability: what this kind of system can test of the claim.
         findings: each with the number of its test.
+        coverage: how much of what it speaks of was decided; empty if nothing is said.
         p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """
 
@@ -65,6 +66,7 @@ class Verdict:
     verdict: str
     reason: str
     findings: tuple[tuple[int, Finding], ...] = ()
+    coverage: str = ""
     p_adjusted: float | None = None
 
     @property
@@ -118,12 +120,20 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     numbered = _resting(claim, [(test, f) for (test, _), f in zip(found, corrected, strict=True)])
     deciding = [finding for _, finding in numbered if finding.counts]
     verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
-    covered = conjunction.coverage(deciding)
+    covered = _coverage(claim, numbered)
     if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
         reason = f"{covered}; {reason}"
     if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
         reason += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, verdict, reason, tuple(numbered))
+    return Verdict(claim, capability, verdict, reason, tuple(numbered), covered)
+
+
+def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
+    """The coverage of each test, by its benchmark where they differ."""
+    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
+    texts = {f.coverage: benchmarks[number] for number, f in found if f.counts and f.coverage}
+    several = len(texts) > 1
+    return "; ".join(f"{name}: {text}" if several else text for text, name in texts.items())
 
 
 def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
@@ -242,7 +252,7 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         "capability": one.capability,
         "verdict": one.verdict,
         "reason": one.reason,
-        "coverage": conjunction.coverage(one.all),
+        "coverage": one.coverage,
         **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
         "smallest_margin": most.needed,
         "unit": most.unit,
