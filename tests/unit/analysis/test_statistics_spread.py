@@ -132,7 +132,7 @@ def test_the_p_of_a_coefficient_belongs_to_its_bounds() -> None:
     values = np.exp(np.random.default_rng(17).normal(0, 0.05, 12))
     assert spread.p_cv_below(values, spread.cv_bound(values, 0.95)) == pytest.approx(0.05)
     assert spread.p_cv_below(values, spread.cv_bound(values, 0.05)) == pytest.approx(0.95)
-    assert spread.p_cv_below(values, 1e-9) == 1.0
+    assert spread.p_cv_below(values, 1e-9) == pytest.approx(1.0)
     assert spread.cv_bound([3.0] * 6, 0.95) == 0 and spread.p_cv_below([3.0] * 6, 0.05) == 0
 
 

@@ -114,9 +114,8 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
         decision = decided(dataset, asked, paired, of_case)
         if asked.arm == double and decision.blocks:
             controls[asked[:2]] = decision
-        if asked.arm == positive and asked.margin is not None:
-            by_block = {pair.block: pair.effect for pair in paired}
-            assays[asked[:2]] = assay_of(sample(by_block, dataset.places).effects, asked.margin)
+        if asked.arm == positive and positive in dataset.plan.arms_of(asked.case):
+            assays[asked[:2]] = assay_of(decision)
         gates = control.outcome, assays.get(asked[:2], NONE)
         arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
         rows.append(

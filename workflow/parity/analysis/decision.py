@@ -223,12 +223,11 @@ def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     return outcomes.INCONCLUSIVE
 
 
-def assay_of(effects: Effects, margin: float) -> str:
-    """The outcome of a positive control, whose effects are logs of cost ratios.
+def assay_of(found: Decision) -> str:
+    """The outcome of a positive control by the decision on its cost ratio.
 
     Only a cost beyond the margin is what it must show: one that seems to gain shows nothing.
     """
-    found = decide(effects, margin)
     is_gain = found.outcome == outcomes.DIFFERENT and found.estimate < 1
     return outcomes.INCONCLUSIVE if is_gain else found.outcome
 

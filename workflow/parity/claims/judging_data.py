@@ -13,7 +13,7 @@ import pandas as pd
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.dataset import Place
-from parity.analysis.decision import NONE, assay_of
+from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
@@ -95,6 +95,7 @@ class Cell:
         places: where and when each block ran; empty where that is not known.
         losses: what the runs that do not count have against any conclusion.
         positive: the arm of the positive control; empty if it is not run in this case.
+        positive_losses: what the runs of that one that do not count have against it.
     """
 
     benchmark: str
@@ -112,6 +113,7 @@ class Cell:
     places: Mapping[str, Place] = field(default_factory=dict)
     losses: str = ""
     positive: str = ""
+    positive_losses: str = ""
 
     @cached_property
     def objection(self) -> str:
@@ -154,7 +156,9 @@ class Cell:
         """Outcome of the positive control at a margin; `none` where there is none."""
         if not self.positive:
             return NONE
-        return assay_of(self._sample(True, self.positive, self.pair[0]).effects, margin)
+        found = self._sample(True, self.positive, self.pair[0])
+        objection = self.positive_losses or found.objection
+        return assay_of(decide(found.effects, margin).without_claim(objection))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -244,6 +248,8 @@ class JudgingData(Analysed):
         planned = self.plan.case(case)
         of_case = self.numbers.get((case, metric), Numbers())
         common = of_case.of(arm).keys() & of_case.of(against).keys()
+        reference, positive = self.plan.reference, self.plan.positive_arm
+        positive = positive if positive in self.plan.arms_of(case) else ""
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -255,16 +261,17 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
-            pair=(self.plan.reference, self.plan.double),
+            pair=(reference, self.plan.double),
             natives=self.natives.get((case, metric), ()),
             places=self.dataset.places,
-            losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
-            positive=self._positive_in(case),
+            losses=self._losses(case, metric, (arm, against)),
+            positive=positive,
+            positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
         )
 
-    def _positive_in(self, case: str) -> str:
-        arm = self.plan.positive_arm
-        return arm if arm in self.plan.arms_of(case) else ""
+    def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
+        of_case = self.numbers.get((case, metric), Numbers())
+        return objection_to_losses(self.dataset, of_case, case, arms)
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

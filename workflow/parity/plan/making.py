@@ -1,4 +1,4 @@
-"""Turns a study into a plan: blocks, and in each the seeded random order of its runs.
+"""Turns a study into a plan: blocks, and in each the seeded order of its runs.
 
 The same study gives the same plan, byte for byte. A block is named by what it does:
 its id ends in a digest of its runs, their order and their parameters. So a study that
@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.spack_paths import DISTRIBUTION, SPACK
 from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
 from parity.plan.study import Study
+from parity.plan.williams import arm_order
 from parity.runtimes import every_arm
-
-Thing = TypeVar("Thing")
 
 
 def make_plan(study: Study) -> Plan:
@@ -73,25 +71,21 @@ def _block(study: Study, nodes: int, number: int) -> Block:
     """One block: the cases of one node count in random order, arms one after the other.
 
     A block is one allocation, so its cases all need the same number of nodes. The arms of
-    one case follow each other directly, in random order, so that slow drift of the
-    machine falls on all of them alike; every arm runs once per case.
+    one case follow each other directly, in the order of a Williams square, so that slow drift
+    of the machine falls on all of them alike; every arm runs once per case.
     """
     cases = [case for case in study.cases if case.nodes == nodes]
-    # A study without allocations keeps the seeds and the names it had before there were any.
+    # A study without allocations keeps the names it had before there were any.
     stratum = f"n{nodes}-" if study.places_ranks else ""
     # random.Random of a text is defined by the language and stable between versions.
-    order = random.Random(f"{study.study}/{study.seed}/{stratum}{number}")
+    seed = f"{study.study}/{study.seed}/{stratum}"
     runs = tuple(
         Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
-        for case in _shuffled(order, cases)
-        for arm in _shuffled(order, study.arms_of(case.name))
+        for case in random.Random(f"{seed}{number}").sample(cases, len(cases))
+        for arm in arm_order(study.arms_of(case.name), f"{seed}{case.name}", number)
     )
     name = f"{study.campaign}-{stratum}b{number:04d}-{_digest(study, cases, runs, number)}"
     return Block(name=name, number=number, nodes=nodes, runs=runs)
-
-
-def _shuffled(order: random.Random, things: Sequence[Thing]) -> list[Thing]:
-    return order.sample(things, len(things))
 
 
 def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:

@@ -160,8 +160,9 @@ class Design(Document, frozen=True):
     def arms_of(self, case: str) -> tuple[str, ...]:
         """The arms that a case is run in: all, and the positive control where it can be."""
         control = self.positive_control
-        has_all = control is None or case in control.parameters
-        return self.arms if has_all else tuple(arm for arm in self.arms if arm != control.arm)
+        if control is None or case in control.parameters:
+            return self.arms
+        return tuple(arm for arm in self.arms if arm != control.arm)
 
     def case_in(self, case: Case, arm: str) -> Case:
         """A case as an arm runs it: with the parameters of the positive control in its arm."""
@@ -176,7 +177,7 @@ class Design(Document, frozen=True):
         if control is None or arm != control.arm:
             return 1.0
         more = control.parameters[case.name]
-        return math.prod(value / case.parameters[name] for name, value in more.items())
+        return math.prod(float(value / case.parameters[name]) for name, value in more.items())
 
 
 class Plan(Design, frozen=True):

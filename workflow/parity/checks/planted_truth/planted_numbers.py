@@ -75,7 +75,7 @@ class Chance:
         if self.law == NORMAL:
             return random.standard_normal(shape)
         freedom = _FREEDOM[self.law]
-        return random.standard_t(freedom, shape) * np.sqrt(1 - 2 / freedom)
+        return np.asarray(random.standard_t(freedom, shape) * np.sqrt(1 - 2 / freedom))
 
     def _serial(self, fresh: np.ndarray) -> np.ndarray:
         """The same from one block to the next: a stationary process of first order."""
