@@ -15,6 +15,7 @@ from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
+from parity.records.sizes import recorded_sizes
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 
@@ -65,6 +66,11 @@ class Dataset:
         absent = final["reason"] == NOT_TESTED
         final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
         return final
+
+    @cached_property
+    def sizes(self) -> dict[str, str]:
+        """How large the work of each case was, where the node decided that; else empty."""
+        return recorded_sizes(self.runs)
 
     def shortage(self, case: str, arms: Collection[str]) -> str:
         """The commonest reason why a run of these arms does not count; empty if all do."""
