@@ -14,6 +14,7 @@ from plans import plan_of
 
 from parity.analysis.analysis import Analysis, analyse
 from parity.analysis.dataset import Dataset
+from parity.claims.judging_data import JudgingData
 from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
@@ -62,6 +63,8 @@ def dataset(
     not_tested: Sequence[Mapping[str, str]] = (),
     arms: Mapping[str, str] = ARMS,
     label: str = "vm",
+    name: str = "live/planted-smoke",
+    margin: float | None = None,
 ) -> tuple[Dataset, Analysis]:
     """A dataset and its analysis.
 
@@ -70,9 +73,10 @@ def dataset(
         libraries: digest of the libraries of an arm, if it is not everybody's.
         failed: reason of the failed runs of a case and arm.
         label: kind of the system that measured.
+        margin: of the A/A pair that the plan compares; None for a plan that compares nothing.
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
-    plan = _plan(cases, arms, metric, blocks, not_tested)
+    plan = _plan(cases, arms, metric, blocks, not_tested, margin)
     runs, metrics = [], []
     for block, (case, arm) in itertools.product(plan.blocks, _pairs(plan)):
         numbers = values.get((case.name, arm), [])
@@ -89,7 +93,7 @@ def dataset(
          "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
     ]  # fmt: skip
     made = Dataset(
-        name="live/planted-smoke",
+        name=name,
         plan=plan,
         plan_sha256=digest_of_json(canonical(plan)),
         kind=kind_of(label.split(" + ")),
@@ -109,16 +113,20 @@ def _pairs(plan: Plan) -> list[tuple[Case, str]]:
     return list(itertools.product(plan.cases, plan.arms))
 
 
-def _plan(cases, arms, metric, blocks, not_tested) -> Plan:
+def _plan(cases, arms, metric, blocks, not_tested, margin) -> Plan:
     cases = [{"margin": None, "primary": [metric], "timeout": 60, **case} for case in cases]
     runs = [
         {"run": f"{case['case']}.{arm}", "case": case["case"], "arm": arm}
         for case, arm in itertools.product(cases, arms)
     ]
+    compared = [
+        {"case": case["case"], "metric": metric, "arm": "native-b", "reference": "native-a",
+         "margin": margin} for case in cases if margin is not None
+    ]  # fmt: skip
     return plan_of({
         "campaign": "planted-smoke", "study": "planted", "reference": "native-a",
         "aa_pair": ["native-a", "native-b"], "arms": list(arms), "arm_runtimes": dict(arms),
-        "cases": cases, "comparisons": [], "not_tested": list(not_tested),
+        "cases": cases, "comparisons": compared, "not_tested": list(not_tested),
         "blocks": [
             {"block": f"planted-smoke-b{number:04d}-00000000", "number": number, "runs": runs}
             for number in range(1, blocks + 1)
@@ -183,11 +191,12 @@ def register(folder: Path, *claims: Mapping[str, Any], published: str = "") -> R
 
 def verdicts(
     known: Register,
-    data: tuple[Dataset, Analysis],
+    *data: tuple[Dataset, Analysis],
     registered: Sequence[Registration] = (),
+    name: str = "",
 ) -> Judgement:
-    """The judgement on a dataset."""
-    return judge(known, *data, registered)
+    """The judgement on a dataset, or on several together."""
+    return judge(known, [JudgingData(*each) for each in data], registered, name)
 
 
 def row(found: Judgement, name: str = "one") -> Any:

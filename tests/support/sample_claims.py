@@ -45,6 +45,8 @@ def evidence(view: View, claim: str, test: int, case: str, metric: str) -> list[
             "control_low95": control.low95,
             "control_high95": control.high95,
             "identity": row.identity,
+            "coverage": "",
+            "dataset": view.dataset.name,
         }
         for arm, row in rows.items()
         if arm != view.plan.double
@@ -57,6 +59,7 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
     last = cells[0] if cells else dict.fromkeys(numbers, None) | {"unit": "", "control": "none"}
     return {
         "position": position,
+        "register": "claims",
         "claim": claim,
         "study": "first2019",
         "kind": "equivalence",
@@ -76,7 +79,10 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
         "registration": "after-data",
         "fingerprint": "f" * 64,
         "plan_sha256": "a" * 64,
-        "dataset": "archive/sample",
+        "coverage": "",
+        "judged": "archive/sample",
+        "dataset": cells[0]["dataset"] if cells else "",
+        "datasets": cells[0]["dataset"] if cells else "",
     } | changes
 
 

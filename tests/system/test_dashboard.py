@@ -44,7 +44,7 @@ BROWSERS = ("chromium-headless-shell", "chromium")
 # A network namespace of its own, with no interface but a loopback that is down.
 OFFLINE = ["unshare", "--net"] if os.getuid() == 0 else ["unshare", "--map-current-user", "--net"]
 PHONE = {"width": 360, "height": 740}
-CELL = "#/claim/linear/2/likwid-stream/bandwidth/docker/native-a"
+CELL = "#/claim/linear/2/likwid-stream/bandwidth/docker/native-a/archive%2Fmachine-2026-11-20"
 RUN = "#/run/torrez2019-machine-b0001-52231473/likwid-stream.docker/1"
 VIEWS = {"list": "#/", "claim": "#/claim/linear", "cell": CELL, "run": RUN}
 

@@ -1,8 +1,10 @@
-"""The published claims: judged from a dataset, shown, registered, and checked.
+"""The published claims: judged from the data of a system, shown, registered, and checked.
 
-Needs: plan.json, records and analysis of a dataset, the claims register, the published
-numbers, the registrations. Makes: the dataset's claims/, and results/claims/ of the dataset
-that config.yaml names. It measures nothing and needs no network.
+Needs: plan.json, records and analysis of a dataset and, if it is archived, of all others of its
+system; the claims register, the published numbers, the registrations. Makes: the dataset's
+claims/, and results/claims/ of the dataset that config.yaml names. Claims of a user or a site
+(`claims` in config.yaml) are judged alike and listed apart. It measures nothing and needs no
+network.
 """
 
 JUDGED = ["verdicts", "evidence"]
@@ -14,8 +16,24 @@ REGISTRATION = "config/registration.csv"
 EXPECTED = "config/expected_verdicts.csv"
 
 
+# Claims of a user or a site, by the name of their file.
+OWN = {Path(path).stem: configured(path) for path in config.get("claims", [])}
+if len(OWN) < len(config.get("claims", [])) or "claims" in OWN:
+    raise WorkflowError(
+        "parity: two files of claims have the same name\n"
+        "  where:   config/config.yaml: claims\n"
+        "  to do:   give each a name of its own, which is not claims.yaml"
+    )
+
+
+def this_and_other_claims(wildcards):
+    """The file of claims to judge first, then all others: none may have a claim of its names."""
+    this = OWN[wildcards.register]
+    return [this, *(set(OWN.values()) - {this}), REGISTER["claims"]]
+
+
 rule judge:
-    """Decide every published claim from one dataset, by the rule that its register has for it."""
+    """Decide every published claim by its rule, from all archived datasets of the system or a live one."""
     input:
         **REGISTER,
         plan="results/{source}/{dataset}/plan.json",
@@ -24,6 +42,11 @@ rule judge:
         ),
         analysis=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+        ),
+        plans_beside=of_other_datasets("plan.json"),
+        beside=of_other_datasets(
+            *expand("records/{table}.parquet", table=RECORDS),
+            *expand("analysis/{table}.parquet", table=ANALYSED),
         ),
         registration=configured(REGISTRATION),
     output:
@@ -41,11 +64,37 @@ rule judge:
         "../scripts/judge.py"
 
 
-rule claims:
-    """Print the verdict on every published claim, and write the table in five forms."""
+use rule judge as judge_own with:
     input:
-        plan=f"{CHOSEN}/plan.json",
+        claims=this_and_other_claims,
+        published=REGISTER["published"],
+        plan=rules.judge.input.plan,
+        records=rules.judge.input.records,
+        analysis=rules.judge.input.analysis,
+        plans_beside=of_other_datasets("plan.json"),
+        beside=of_other_datasets(
+            *expand("records/{table}.parquet", table=RECORDS),
+            *expand("analysis/{table}.parquet", table=ANALYSED),
+        ),
+        registration=configured(REGISTRATION),
+    output:
+        tables=expand(
+            "results/{{source}}/{{dataset}}/claims/own/{{register}}/{table}.parquet",
+            table=JUDGED,
+        ),
+    log:
+        "results/{source}/{dataset}/logs/judge-{register}.log",
+
+
+rule claims:
+    """Print the verdict on every published claim, and write the table in five forms; then one's own."""
+    input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
+        own=expand(
+            "{dataset}/claims/own/{register}/verdicts.parquet",
+            dataset=CHOSEN,
+            register=OWN,
+        ),
     log:
         "results/claims/claims.log",
     localrule: True
@@ -58,7 +107,7 @@ rule claims:
 
 
 rule claims_expected:
-    """Fail if a verdict is not the one that is expected of this dataset, and name it."""
+    """Fail if a verdict is not the one that is expected of these data, and name it."""
     input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
@@ -74,7 +123,7 @@ rule claims_expected:
 
 
 rule claims_accept:
-    """Expect from now on the verdicts that this dataset gives."""
+    """Expect from now on the verdicts that these data give."""
     input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
     log:
@@ -92,7 +141,8 @@ rule claims_accept:
 rule register:
     """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
     input:
-        **REGISTER,
+        claims=[REGISTER["claims"], *OWN.values()],
+        published=REGISTER["published"],
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",

@@ -8,7 +8,14 @@ from parity.report.tables import verdicts
 
 if __name__ == "__main__":
     with shown_to_the_user():
-        judged = tables.read(tables.VERDICTS, Path(snakemake.input.plan).parent)
-        files = verdicts.write(judged, Path(snakemake.params.folder))
-        print(verdicts.to_text(judged))
-        print(f"Written: {', '.join(map(str, files))}")
+        folder = Path(snakemake.params.folder)
+        found = {folder: Path(snakemake.input.verdicts).parent}
+        found |= {
+            folder / Path(path).parent.name: Path(path).parent for path in snakemake.input.own
+        }
+        for destination, made in found.items():
+            judged = tables.read(tables.VERDICTS, made)
+            tables.refuse_changed(judged, Path("results"))
+            files = verdicts.write(judged, destination)
+            print(verdicts.to_text(judged))
+            print(f"Written: {', '.join(map(str, files))}")

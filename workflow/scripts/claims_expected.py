@@ -8,8 +8,9 @@ from parity.core.errors import shown_to_the_user
 if __name__ == "__main__":
     with shown_to_the_user():
         path = Path(snakemake.params.known)
-        judged = tables.read(tables.VERDICTS, Path(snakemake.input.verdicts).parents[1])
-        known, dataset = expected.load(path), judged["dataset"].iloc[0]
+        judged = tables.read(tables.VERDICTS, Path(snakemake.input.verdicts).parent)
+        tables.refuse_changed(judged, Path("results"))
+        known, dataset = expected.load(path), judged["judged"].iloc[0]
         if snakemake.params.accepted:
             path = Path(snakemake.params.accepted)
             path.parent.mkdir(exist_ok=True)

@@ -12,8 +12,9 @@ if __name__ == "__main__":
     with shown_to_the_user():
         given = snakemake.input
         folder = Path(given.plan).parent
-        verdicts = tables.read(tables.VERDICTS, folder)
-        evidence = tables.read(tables.EVIDENCE, folder)
+        verdicts = tables.read(tables.VERDICTS, folder / "claims")
+        evidence = tables.read(tables.EVIDENCE, folder / "claims")
+        tables.refuse_changed(verdicts, Path("results"))
         studies = load_register(Path(given.claims), Path(given.published)).studies
         made = content.content(view.load(folder), verdicts, evidence, studies)
         path = Path(snakemake.output.page)

@@ -1,19 +1,34 @@
-"""Rule judge: the verdict on every published claim."""
+"""Rules judge and judge_own: the verdict on every claim of a file."""
 
 from pathlib import Path
 
 from parity.analysis import analysis, dataset
 from parity.claims import registration, tables
+from parity.claims.judging_data import JudgingData
 from parity.claims.register import load_register
 from parity.claims.verdicts import judge
 from parity.core.errors import shown_to_the_user
+from parity.records.dataset import archived
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, folder = snakemake.input, Path(snakemake.input.plan).parent
-        register = load_register(Path(given.claims), Path(given.published))
+        files = [given.claims] if isinstance(given.claims, str) else given.claims
+        registers = [load_register(Path(path), Path(given.published)) for path in files]
+        registration.refuse_shared_ids(registers)
         registered = registration.load(Path(given.registration))
-        loaded, analysed = dataset.load(folder), analysis.read(folder / "analysis")
-        judgement = judge(register, loaded, analysed, registered)
-        tables.write(tables.VERDICTS, judgement.verdicts, folder)
-        tables.write(tables.EVIDENCE, judgement.evidence, folder)
+        folders = sorted({folder, *(Path(path).parent for path in given.plans_beside)})
+        loaded = {
+            each: JudgingData(dataset.load(each), analysis.read(each / "analysis"))
+            for each in folders
+        }
+        # Two machines may go by the same name; data of another kind are another system's.
+        kind = loaded[folder].dataset.kind
+        alike = [data for data in loaded.values() if data.dataset.kind == kind]
+        source = snakemake.wildcards.source
+        system = archived(folder.parent)[folder.name][0] if source == "archive" else ""
+        name = f"{source}/{system}" if system else loaded[folder].dataset.name
+        judgement = judge(registers[0], alike, registered, name)
+        destination = Path(snakemake.output.tables[0]).parent
+        tables.write(tables.VERDICTS, judgement.verdicts, destination)
+        tables.write(tables.EVIDENCE, judgement.evidence, destination)

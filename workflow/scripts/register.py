@@ -10,14 +10,15 @@ from parity.core.errors import shown_to_the_user
 if __name__ == "__main__":
     with shown_to_the_user():
         given, path = snakemake.input, Path(snakemake.params.registration)
-        register = load_register(Path(given.claims), Path(given.published))
+        published = Path(given.published)
+        registers = [load_register(Path(file), published) for file in given.claims]
         plans = [Path(plan) for plan in given.plans]
         if not path.exists():
             # Used from another folder: the project's own registrations stay as they are.
             path.parent.mkdir(exist_ok=True)
             shutil.copyfile(snakemake.params.known, path)
         known = registration.load(path)
-        current = registration.wanted(register, plans)
+        current = registration.wanted(registers, plans)
         rows = registration.missing(known, current, registration.now())
         registration.append(path, rows)
         print(f"{path}: {len(rows)} of {len(current)} claims and plans registered anew")

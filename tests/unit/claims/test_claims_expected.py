@@ -83,10 +83,13 @@ def test_the_terminal_shows_one_line_for_each_claim(judged: pd.DataFrame) -> Non
     for claim in judged["claim"]:
         assert len([line for line in lines if line.startswith(f"  {claim} ")]) == 1
     assert re.search(
-        r"first +equivalence +supported\* +1.000 \[0.99\d, 1.00\d\] +±1 % +30 +90", text
+        r"first +equivalence +supported\+ +1.000 \[0.99\d, 1.00\d\] +±1 % +30 +90", text
     )
     assert "3 claims: 1 supported, 2 not-tested" in text
-    assert "3 amended (*)" in text  # nothing was registered
+    assert "3 unregistered (+)" in text
+    assert "Claims of own.yaml, not published ones, by x" in shown.title(
+        judged.assign(register="own", judged="x")
+    )
 
 
 def test_the_page_is_well_formed_and_nothing_breaks_out(judged: pd.DataFrame) -> None:

@@ -39,8 +39,11 @@ def status(*rows: tuple[str, str, str], claim: str = "X", plan: str = "P", run: 
         ([("one", "W", EARLY), ("one", "X", LATE), PLAN_EARLY], "amended"),
         ([("one", "X", EARLY), ("one", "W", LATE), PLAN_EARLY], "amended"),
         ([("one", "W", EARLY), PLAN_EARLY], "amended"),
-        ([("other", "X", EARLY), PLAN_EARLY], "amended"),
-        ([], "amended"),
+        # Nobody ever registered this claim, whatever became of the plan.
+        ([("other", "X", EARLY), PLAN_EARLY], "unregistered"),
+        ([PLAN_EARLY], "unregistered"),
+        ([("plan:p", "Q", EARLY)], "unregistered"),
+        ([], "unregistered"),
         # Changed and changed back after the data.
         ([("one", "X", EARLY), ("one", "W", LATE), ("one", "X", LATE), PLAN_EARLY], "amended"),
         # The campaign was planned anew, later or before; these data are of this plan.
@@ -97,12 +100,40 @@ def test_a_changed_margin_amends_a_verdict(tmp_path: Path) -> None:
     known = data.register(tmp_path, data.claim(test))
     plan = tmp_path / "plan.json"
     plan.write_text(canonical(made[0].plan))
-    wanted = registration.wanted(known, [plan])
+    wanted = registration.wanted([known], [plan])
     assert [what for what, _ in wanted] == ["one", "plan:planted-smoke"]
     early = registration.missing((), wanted, EARLY)
     assert judged(1, early) == "before-data"
     assert judged(1, registration.missing((), wanted, LATE)) == "after-data"
     assert judged(2, early) == "amended"
+
+
+def test_of_several_datasets_the_latest_registration_counts(tmp_path: Path) -> None:
+    test = data.test_of("equivalence", {"arms": ["box", "crate"]}, margin_percent=1)
+    known = data.register(tmp_path, data.claim(test, data.test_of("equivalence", margin_percent=1)))
+    one = data.dataset(data.quiet())
+    two = data.dataset(data.quiet(blocks=20), name="live/other-smoke")
+    plan_early = Registration("plan:planted-smoke", one[0].plan_sha256, EARLY)
+    claim = Registration("one", known.claims[0].sha256, EARLY)
+    assert data.row(data.verdicts(known, one, registered=[claim, plan_early])).registration == (
+        "before-data"
+    )
+    found = data.row(data.verdicts(known, one, two, registered=[claim, plan_early]))
+    assert found.registration == "amended"
+    assert found.plan_sha256.split() == sorted([one[0].plan_sha256, two[0].plan_sha256])
+    assert data.row(data.verdicts(known, one, two)).registration == "unregistered"
+
+
+def test_two_files_may_not_have_a_claim_of_the_same_name(tmp_path: Path) -> None:
+    registers = []
+    for name, claims in (("a", ["one", "two"]), ("b", ["two"])):
+        folder = tmp_path / name
+        folder.mkdir()
+        test = data.test_of("equivalence", margin_percent=1)
+        registers.append(data.register(folder, *(data.claim(test, name=claim) for claim in claims)))
+    with pytest.raises(UserError, match="same name: two"):
+        registration.wanted(registers, [])
+    assert len(registration.wanted(registers[:1], [])) == 2
 
 
 def test_the_list_in_the_repository_can_be_read() -> None:

@@ -23,6 +23,7 @@ DEFECTS = (
 def _row(position: int, claim: str, verdict: str, **changes: Any) -> dict[str, Any]:
     return {
         "position": position,
+        "register": "claims",
         "claim": claim,
         "study": "first2019",
         "kind": "equivalence",
@@ -48,7 +49,10 @@ def _row(position: int, claim: str, verdict: str, **changes: Any) -> dict[str, A
         "registration": "after-data",
         "fingerprint": "f",
         "plan_sha256": "p",
+        "coverage": "",
+        "judged": "archive/x",
         "dataset": "archive/x",
+        "datasets": "archive/x",
     } | changes
 
 
@@ -64,12 +68,14 @@ def verdicts() -> pd.DataFrame:
         _row(1, "a", "supported"),
         _row(2, "b", "inconclusive", proxy="HPL for HPCG", reason="±1.1 % would pass"),
         _row(3, "c", "contradicted", registration="amended"),
-        _row(4, "d", "differs", unit="MiB", estimate=-7.123, low95=-33.1, high95=18.0, margin=None),
+        _row(4, "d", "differs", unit="MiB", estimate=-7.123, low95=-33.1, high95=18.0, margin=None,
+             judged="archive/m", dataset="archive/m-x", datasets="archive/m-x; archive/m-y"),
         _untested(5, "e", "no case of hpcg"),
         _untested(6, "f", "no case of hpcg", study="second2021"),
         _untested(7, "g", "no case of hpcg", study="second2021"),
-        _untested(8, "h", "needs two hosts", study="second2021"),
-    ]
+        _untested(8, "h", "needs two hosts", study="second2021", registration="unregistered"),
+        _row(9, "i", "holds-in-part", study="second2021", reason="1 of 10 node counts; it passes"),
+    ]  # fmt: skip
     columns = [column.name for column in tables.VERDICTS.columns]
     return pd.DataFrame(rows)[columns]
 
@@ -82,19 +88,37 @@ def test_what_a_verdict_says(verdicts) -> None:
     )
     assert said[1].endswith("±1.1 % would pass. HPL for HPCG.")
     assert said[2].endswith("This rule was amended.")
-    assert "Here: −7.12 [−33.1, 18.0] MiB, n = 30" in said[3]
+    # Of several datasets that were judged together, the one that decides is named.
+    assert "Here (m-x): −7.12 [−33.1, 18.0] MiB, n = 30" in said[3]
 
 
 def test_every_claim_is_counted_once(verdicts) -> None:
     assert adjudication.counts(verdicts) == (
-        "Of 8 claims 1 is contradicted, 1 differs, 1 is supported, 1 is inconclusive and "
-        "4 were not tested."
+        "Of 9 claims 1 is contradicted, 1 differs, 1 is supported, 1 holds in part, "
+        "1 is inconclusive and 4 were not tested."
     )
     second = verdicts[verdicts["study"] == "second2021"]
     assert adjudication.untested(second) == [
         "2 claims: No case of hpcg.",
         "1 claim: Needs two hosts.",
     ]
+
+
+def test_rules_are_counted_by_when_they_were_fixed(verdicts) -> None:
+    """One rule that nobody registered made `all rules were registered` untrue."""
+    assert adjudication.registered(verdicts) == (
+        "Of their 9 rules 7 were registered after the data and not changed since, 1 was amended "
+        "after it had been registered, or its plan was and 1 was never registered."
+    )
+    early = verdicts.assign(registration="before-data")
+    assert adjudication.registered(early) == "Of their 9 rules 9 were registered before the data."
+    table = adjudication.register(verdicts)
+    assert [row[2] for row in table.rows[-2:]] == ["not-tested (never registered)", "holds-in-part"]
+
+
+def test_datasets_that_were_judged_together_are_named(verdicts) -> None:
+    assert adjudication.rest_on(verdicts).endswith("these hold cells of them: m-x, m-y and x.")
+    assert adjudication.rest_on(verdicts[:3]) == ""
 
 
 def test_sections_hold_one_subsection_for_each_study(verdicts) -> None:
@@ -113,6 +137,6 @@ def test_the_discussion_holds_what_does_not_come_out(verdicts, tmp_path) -> None
     text = (tmp_path / "discussion.tex").read_text()
     assert text == r"\point{One et al. 2019.} One and one are 2, not 3 (Table 1)."
     assert (tmp_path / "defects.csv").read_text().count("\n") == 3
-    assert (tmp_path / "claims-register.csv").read_text().count("\n") == 9
+    assert (tmp_path / "claims-register.csv").read_text().count("\n") == 10
     for path in tmp_path.glob("*.tex"):
         refuse_banned(path)

@@ -5,6 +5,9 @@ tests pass at 5 % (Westlake 1981; Schuirmann 1987); different if the 95 % interv
 wholly outside; inconclusive if neither. Overlap of intervals and the absence of a
 significant difference decide nothing (Altman & Bland, BMJ 1995: absence of evidence is
 not evidence of absence).
+
+Both are said by Student's t and by the exact signed-rank test beside it, or not at all: a
+conclusion that one of two fitting methods does not draw hangs on the method.
 """
 
 from __future__ import annotations
@@ -22,6 +25,14 @@ from parity.analysis.estimate import Effects, Interval
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
 NO_CONTROL = "no A/A pair"
+# Below these many blocks the signed-rank test cannot reject at 5 % two-sided, or at 5 % one-sided
+# twice: 2/2^6 and 2/2^5 are the smallest p that flipping the signs of all effects can give.
+FEWEST_FOR_A_DIFFERENCE = 6
+FEWEST_FOR_EQUIVALENCE = 5
+FEW = f"fewer than {FEWEST_FOR_A_DIFFERENCE} blocks"
+FEW_FOR_EQUIVALENCE = f"fewer than {FEWEST_FOR_EQUIVALENCE} blocks"
+# Followed by what the rank test says.
+METHOD = "hangs on the method: the rank test says"
 # The gate where there is no A/A pair.
 NONE = "none"
 _UNKNOWN: Interval = (math.nan, math.nan)
@@ -37,8 +48,11 @@ class Decision:
         margin: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in
             its unit; None where no equivalence is sought.
         p_equivalence: of the two one-sided tests.
-        smallest_margin: the margin that would just have passed, in the terms of `margin`.
+        smallest_margin: the margin that would just have passed, in the terms of `margin`;
+            infinite where none would.
         outcome: a name of `parity.analysis.outcomes`.
+        robust_estimate, robust_interval95, robust_interval90, robust_outcome: the same by ranks
+            (Hodges & Lehmann's centre with the exact signed-rank interval).
         gate: outcome of the A/A pair at the same margin, or `none`.
         reason: why the outcome is no claim; empty if it is one.
     """
@@ -51,31 +65,49 @@ class Decision:
     p_equivalence: float = math.nan
     smallest_margin: float = math.nan
     outcome: str = outcomes.TOO_FEW_BLOCKS
+    robust_estimate: float = math.nan
+    robust_interval95: Interval = _UNKNOWN
+    robust_interval90: Interval = _UNKNOWN
+    robust_outcome: str = outcomes.TOO_FEW_BLOCKS
     gate: str = NONE
     reason: str = ""
 
+    @property
+    def claims(self) -> bool:
+        """Whether it says that two things are the same, or that they are not."""
+        return self.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT)
+
+    def without_claim(self, objection: str) -> Decision:
+        """The decision with what an objection leaves of it; an empty one leaves all."""
+        if not objection or not self.claims:
+            return self
+        return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection)
+
     def gated(self, control: str) -> Decision:
         """The decision as far as the A/A pair allows, whose own outcome is `control`."""
-        claims = self.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT)
-        objection = objection_of(control, self.outcome == outcomes.EQUIVALENT) if claims else ""
-        if not objection:
-            return replace(self, gate=control)
-        return replace(self, gate=control, outcome=outcomes.INCONCLUSIVE, reason=objection)
+        says_same = self.outcome == outcomes.EQUIVALENT
+        return replace(self.without_claim(objection_of(control, says_same)), gate=control)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Decision:
         """The decision in a row of a table, as `columns` gave it."""
         same = ("blocks", "estimate", "p_equivalence", "smallest_margin", "outcome", "reason")
+        robust = ("robust_estimate", "robust_outcome")
         return cls(
-            **{name: row[name] for name in same},
+            **{name: row[name] for name in (*same, *robust)},
             interval95=(row["low95"], row["high95"]),
             interval90=(row["low90"], row["high90"]),
+            robust_interval95=(row["robust_low95"], row["robust_high95"]),
+            robust_interval90=(row["robust_low90"], row["robust_high90"]),
             margin=None if math.isnan(row["margin"]) else row["margin"],
         )
 
     def columns(self) -> dict[str, Any]:
-        """The columns that the tables of the analysis have of a decision."""
-        return {
+        """The columns that the tables of the analysis have of a decision.
+
+        What is infinite is not known there.
+        """
+        columns = {
             "blocks": self.blocks,
             "estimate": self.estimate,
             "low95": self.interval95[0],
@@ -86,8 +118,16 @@ class Decision:
             "p_equivalence": self.p_equivalence,
             "smallest_margin": self.smallest_margin,
             "outcome": self.outcome,
+            "robust_estimate": self.robust_estimate,
+            "robust_low95": self.robust_interval95[0],
+            "robust_high95": self.robust_interval95[1],
+            "robust_low90": self.robust_interval90[0],
+            "robust_high90": self.robust_interval90[1],
+            "robust_outcome": self.robust_outcome,
             "reason": self.reason,
         }
+        infinite = {name for name, value in columns.items() if value in (-math.inf, math.inf)}
+        return columns | dict.fromkeys(infinite, math.nan)
 
 
 UNDECIDED = Decision()
@@ -113,25 +153,48 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
         return Decision(len(values), alone, margin=margin)
     if not np.isfinite(values).all():
         raise ValueError("effects must be finite: pairs without a usable number are dropped before")
-    interval95, interval90 = (estimate.t_interval(values, level) for level in (0.95, 0.90))
+    by_t = [estimate.t_interval(values, level) for level in (0.95, 0.90)]
+    by_ranks = [estimate.rank_interval(values, level) for level in (0.95, 0.90)]
+    shown95, shown90, robust95, robust90 = (
+        (shown(low), shown(high)) for low, high in (*by_t, *by_ranks)
+    )
     reported = Decision(
         blocks=len(values),
         estimate=shown(float(values.mean())),
-        interval95=(shown(interval95[0]), shown(interval95[1])),
-        interval90=(shown(interval90[0]), shown(interval90[1])),
+        interval95=shown95,
+        interval90=shown90,
         margin=margin,
         outcome=outcomes.REPORTED,
+        robust_estimate=shown(estimate.rank_estimate(values)),
+        robust_interval95=robust95,
+        robust_interval90=robust90,
+        robust_outcome=outcomes.REPORTED,
     )
     if margin is None:
         return reported
     bound = math.log1p(margin) if ratio else margin
-    widest = max(abs(end) for end in interval90)
+    widest = max(abs(end) for inner in (by_t[1], by_ranks[1]) for end in inner)
+    outcome, robust = (
+        outcome_of(inner, outer, (-bound, bound)) for outer, inner in (by_t, by_ranks)
+    )
+    objection = _objection(outcome, robust, len(values))
     return replace(
         reported,
         p_equivalence=estimate.equivalence_p(values, bound),
         smallest_margin=math.expm1(widest) if ratio else widest,
-        outcome=outcome_of(interval90, interval95, (-bound, bound)),
+        outcome=outcomes.INCONCLUSIVE if objection else outcome,
+        robust_outcome=robust,
+        reason=objection,
     )
+
+
+def _objection(outcome: str, robust: str, blocks: int) -> str:
+    """Why few blocks, or the rank test, do not let this be said; empty if they do."""
+    if outcome == outcomes.DIFFERENT and blocks < FEWEST_FOR_A_DIFFERENCE:
+        return FEW
+    if blocks < FEWEST_FOR_EQUIVALENCE:
+        return FEW_FOR_EQUIVALENCE
+    return "" if robust == outcome else f"{METHOD} {robust}"
 
 
 def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -68,3 +69,48 @@ def p_outside(effects: Effects, bound: float) -> float:
     Below 0.05 exactly if the 95 % interval lies wholly outside.
     """
     return min(1.0, 2 * min(p_above(effects, bound), p_below(effects, -bound)))
+
+
+def rank_estimate(effects: Effects) -> float:
+    """The median of all means of two effects, each with itself included.
+
+    Hodges & Lehmann, Ann. Math. Stat. 1963: the centre of symmetric effects, moved little by
+    a few that lie far off.
+    """
+    return float(np.median(_walsh_averages(effects)))
+
+
+def rank_interval(effects: Effects, confidence: float) -> Interval:
+    """The interval of that centre by inverting the exact signed-rank test.
+
+    Tukey's counting of Walsh averages (Hollander, Wolfe & Chicken, Nonparametric Statistical
+    Methods, 2014, section 3.3). The test flips the signs of the effects' ranks in all ways, so
+    it needs symmetry and no normal law. Ties make it too wide rather than too narrow. Below
+    5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
+    """
+    averages = _walsh_averages(effects)
+    below = np.cumsum(_signed_rank_law(len(effects)))
+    left_out = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
+    if left_out == 0:
+        return -math.inf, math.inf
+    return float(averages[left_out - 1]), float(averages[-left_out])
+
+
+def _walsh_averages(effects: Effects) -> np.ndarray:
+    values = np.asarray(effects, dtype=float)
+    first, second = np.triu_indices(len(values))
+    return np.sort((values[first] + values[second]) / 2)
+
+
+@lru_cache
+def _signed_rank_law(count: int) -> np.ndarray:
+    """Probabilities of the sums of ranks that are positive, if each sign is as likely as the other.
+
+    Each rank in turn is added with probability one half.
+    """
+    law = np.zeros(count * (count + 1) // 2 + 1)
+    law[0] = 1.0
+    for rank in range(1, count + 1):
+        added = np.concatenate([np.zeros(rank), law[:-rank]])
+        law = (law + added) / 2
+    return law

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from parity.analysis import outcomes
 from parity.analysis.decision import NONE
@@ -22,19 +21,32 @@ ENDED = {
     terms.DIFFERS: "against it",
     terms.INCONCLUSIVE: "open",
     terms.ORDER_OK: "in order, this the least certain",
+    terms.HOLDS_IN_PART: "for it, this the least certain",
     terms.SUPPORTED: "for it, this the least certain",
 }
 AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
-# What is measured on one machine says nothing about sizes on a cluster.
-ON_ONE_MACHINE = {
-    terms.SUPPORTED: terms.ORDER_OK,
-    terms.CONTRADICTED: terms.DIFFERS,
-}
 
 
 def verdict(findings: Sequence[Finding]) -> str:
     """The verdict on all: the first name in `terms.VERDICTS` that any finding has."""
     return next(name for name in terms.VERDICTS if any(f.verdict == name for f in findings))
+
+
+def of_datasets(found: Sequence[Sequence[Finding]]) -> list[Finding]:
+    """The findings of one test in several datasets, less what only one of them cannot test.
+
+    Args:
+        found: those in each dataset; a cell that is absent in one may be there in another.
+    """
+    tested = [{f.arm for f in each if f.verdict != terms.NOT_TESTED} for each in found]
+    everywhere = set().union(*tested)
+    kept = [
+        finding
+        for each, arms in zip(found, tested, strict=True)
+        for finding in each
+        if finding.verdict != terms.NOT_TESTED or finding.arm not in everywhere - arms
+    ]
+    return list(dict.fromkeys(kept))
 
 
 def decisive(findings: Sequence[Finding]) -> Finding:
@@ -63,6 +75,11 @@ def reason(findings: Sequence[Finding]) -> str:
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 
 
+def coverage(findings: Sequence[Finding]) -> str:
+    """How much of what the claim speaks of was decided, test by test; empty if nothing is said."""
+    return "; ".join(dict.fromkeys(f.coverage for f in findings if f.coverage))
+
+
 def _not_tested(findings: Sequence[Finding]) -> str:
     """The distinct reasons, and what the other findings gave."""
     missing = dict.fromkeys(f.reason for f in findings if f.verdict == terms.NOT_TESTED)
@@ -86,11 +103,6 @@ def corrected(findings: Sequence[Finding]) -> list[Finding]:
             reason = f"{findings[place].reason}, {chance} (p = {number(p)})"
             after[place] = findings[place].ended(terms.INCONCLUSIVE, reason)
     return after
-
-
-def on_one_machine(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings on the size of an effect, as one machine may give them."""
-    return [replace(f, verdict=ON_ONE_MACHINE.get(f.verdict, f.verdict)) for f in findings]
 
 
 def p_value(findings: Sequence[Finding]) -> float | None:

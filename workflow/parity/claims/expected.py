@@ -11,6 +11,7 @@ import pandas as pd
 from parity.core.errors import UserError
 from parity.core.wording import counted
 
+# The first is what was judged: a live dataset, or all archives of a system (`archive/<system>`).
 COLUMNS = ("dataset", "claim", "verdict")
 Expected = Mapping[tuple[str, str], str]
 
@@ -41,7 +42,7 @@ def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str
 
     Args:
         expected: verdict by claim.
-        verdicts: `parity.claims.tables.VERDICTS` of the same dataset.
+        verdicts: `parity.claims.tables.VERDICTS` of the same data.
     """
     columns = verdicts[["claim", "verdict", "reason"]].itertuples(index=False, name=None)
     ended = {claim: (verdict, f"found {verdict} ({reason})") for claim, verdict, reason in columns}
@@ -54,12 +55,12 @@ def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str
 
 
 def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
-    """Compare the verdicts of a dataset with those that are expected of it.
+    """Compare the verdicts with those that are expected of the same data.
 
     Raises:
         UserError: nothing is expected of it, or a verdict is another; all are named.
     """
-    dataset = verdicts["dataset"].iloc[0]
+    dataset = verdicts["judged"].iloc[0]
     wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
     action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
     if not wanted:
@@ -73,10 +74,10 @@ def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -
 
 
 def accept(expected: Expected, verdicts: pd.DataFrame, path: Path) -> None:
-    """Write the file with the verdicts of this dataset in place of those it had."""
-    dataset = verdicts["dataset"].iloc[0]
+    """Write the file with these verdicts in place of those that the same data had."""
+    dataset = verdicts["judged"].iloc[0]
     kept = [(name, claim, v) for (name, claim), v in expected.items() if name != dataset]
-    new = list(verdicts[list(COLUMNS)].itertuples(index=False, name=None))
+    new = list(verdicts[["judged", *COLUMNS[1:]]].itertuples(index=False, name=None))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

@@ -22,7 +22,7 @@ from parity.analysis.estimate import Effects, p_outside
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
-from parity.claims.series import Series
+from parity.claims.series import JOINED, Series
 from parity.core import wording
 
 # What an equivalence that a claim states becomes.
@@ -44,6 +44,8 @@ class Finding:
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
+        dataset: that the comparison is of.
+        coverage: how much of what its test speaks of was decided; empty if nothing is said.
     """
 
     case: str
@@ -59,12 +61,19 @@ class Finding:
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
+    dataset: str = ""
+    coverage: str = ""
 
     @property
     def needed(self) -> float:
         """The margin that would have passed, the A/A pair's included; NaN if none is known."""
         own, of_pair = self.decision.smallest_margin, self.control.smallest_margin
         return own if math.isnan(own) or math.isnan(of_pair) else max(own, of_pair)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that it is about; none where the dataset holds no such comparison."""
+        return tuple(filter(None, self.case.split(JOINED)))
 
     def ended(self, verdict: str, reason: str) -> Finding:
         """The finding with its verdict."""
@@ -82,7 +91,7 @@ class Finding:
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
         named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
         return {
-            **{name: getattr(self, name) for name in (*named, "identity")},
+            **{name: getattr(self, name) for name in (*named, "identity", "dataset", "coverage")},
             **{name: own[name] for name in (*numbers, "smallest_margin")},
             "control": self.control.outcome,
             **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},

@@ -20,6 +20,7 @@ from parity.plan.plan import Case, Plan
 CONTAINERS = "containers"
 # `pairs` takes a comparison with a margin for a ratio, whatever the margin.
 _SOME_MARGIN = 1.0
+NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Selection:
     """The `cells` of a test.
 
     Attributes:
-        parameters: values of a case's parameters; each of them has to be there.
+        parameters: values of a case's parameters, which choose cases.
+        levels: those that the published statement speaks of, which choose nothing.
         arms: names, or None for every arm whose runtime is not the reference's.
         against: the arm to compare with; empty for the plan's reference.
     """
@@ -35,6 +37,7 @@ class Selection:
     benchmark: str
     metric: str
     parameters: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
     arms: tuple[str, ...] | None
     against: str
 
@@ -49,6 +52,7 @@ class Selection:
             benchmark=entry["benchmark"],
             metric=entry["metric"],
             parameters=parameters,
+            levels={name: tuple(levels) for name, levels in entry.get("levels", {}).items()},
             arms=None if entry["arms"] == CONTAINERS else tuple(entry["arms"]),
             against=entry.get("against", ""),
         )
@@ -56,12 +60,18 @@ class Selection:
 
 @dataclass(frozen=True)
 class Absent:
-    """A comparison that the dataset does not hold, and why."""
+    """A comparison that the dataset does not hold, and why.
+
+    Attributes:
+        near: how near the dataset comes to holding it, from `NO_CASE` to `CASE_IS_THERE`. Of
+            several datasets the nearest says why.
+    """
 
     metric: str
     arm: str
     against: str
     reason: str
+    near: int = CASE_IS_THERE
 
 
 @dataclass(frozen=True)
@@ -161,6 +171,15 @@ class JudgingData(Analysed):
         sizes = [float(text.removesuffix("kB")) / 1024 for text in said if text.endswith("kB")]
         return min(sizes, default=None)
 
+    @cached_property
+    def unsteady(self) -> frozenset[str]:
+        """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
+        return frozenset(
+            key[0]
+            for key, compared in self.compared.items()
+            if compared.control and compared.decision.outcome == outcomes.DIFFERENT
+        )
+
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
         planned = self.plan.case(case)
@@ -215,10 +234,10 @@ def resolve(
             plan's reference.
     """
     base = chosen.against or against or data.plan.reference
-    cases, reason = _cases(chosen, data)
+    cases, near, reason = _cases(chosen, data)
     if reason:
         arms = listed(chosen.arms or (CONTAINERS,))
-        return Scope(data, (), (Absent(chosen.metric, arms, base, reason),), values)
+        return Scope(data, (), (Absent(chosen.metric, arms, base, reason, near),), values)
     cells, missing = [], []
     for arm in _containers(data.plan) if chosen.arms is None else chosen.arms:
         for case in cases:
@@ -229,33 +248,44 @@ def resolve(
     return Scope(data, tuple(cells), tuple(dict.fromkeys(missing)), values)
 
 
+def nearest(scopes: Sequence[Scope]) -> list[Absent]:
+    """Why no dataset holds a cell: the reasons of those that come nearest to it, each once."""
+    every = [absent for scope in scopes for absent in scope.absent]
+    near = max((absent.near for absent in every), default=NO_CASE)
+    return list(dict.fromkeys(absent for absent in every if absent.near == near))
+
+
 def _containers(plan: Plan) -> list[str]:
     native = plan.arm_runtimes[plan.reference]
     return [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
 
 
-def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], str]:
-    """The cases of a selection, or why there are none."""
+def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
+    """The cases of a selection, or how near the dataset comes and why there are none.
+
+    Of several levels of a parameter one is enough; the coverage says which are missing.
+    """
     benchmark = chosen.benchmark
     cases = [case for case in data.plan.cases if case.benchmark == benchmark]
     none = f"the dataset holds no case of {benchmark}"
     if not cases:
         declared = [entry.reason for entry in data.plan.not_tested if entry.benchmark == benchmark]
-        return [], ": ".join([none, *declared[:1]])
+        near = DECLARED_ABSENT if declared else NO_CASE
+        return [], near, ": ".join([none, *declared[:1]])
     for name, wanted in chosen.parameters.items():
         there = {str(case.parameters[name]) for case in cases if name in case.parameters}
-        if missing := [value for value in wanted if str(value) not in there]:
-            return [], f"{none} with {name} {listed(missing)}"
+        if not any(str(value) in there for value in wanted):
+            return [], NO_LEVEL, f"{none} with {name} {listed(wanted)}"
     fitting = [case for case in cases if _fits(case.parameters, chosen.parameters)]
     if not fitting:
         asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
-        return [], f"no case of {benchmark} has {asked} at once"
+        return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     if not any(
         (case.name, chosen.metric) in data.numbers or chosen.metric in case.primary
         for case in fitting
     ):
-        return [], f"{benchmark} gives no {chosen.metric} here"
-    return fitting, ""
+        return [], NO_METRIC, f"{benchmark} gives no {chosen.metric} here"
+    return fitting, CASE_IS_THERE, ""
 
 
 def _fits(parameters: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:

@@ -84,8 +84,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class Register:
-    """All claims, in the order of config/claims.yaml, and the studies that make them."""
+    """All claims of a file, in its order, and the studies that make them.
 
+    Attributes:
+        name: of the file; `claims` is the project's own, others are a user's or a site's.
+    """
+
+    name: str
     studies: Mapping[str, Mapping[str, Any]]
     claims: tuple[Claim, ...]
 
@@ -114,7 +119,7 @@ def load_register(path: Path, published: Path) -> Register:
             known = ", ".join(document["studies"])
             raise UserError(f"unknown study {entry['study']}", where=where, allowed=known)
         claims.append(_claim(entry, numbers.get(entry["id"], {}), where))
-    return Register(document["studies"], tuple(claims))
+    return Register(path.stem, document["studies"], tuple(claims))
 
 
 def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str) -> Claim:

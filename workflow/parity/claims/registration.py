@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
@@ -13,6 +14,9 @@ from parity.core.errors import UserError
 from parity.plan.plan import Plan, plan_digest, read_plan
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"
+UNREGISTERED = "unregistered"
+# The later ones say less for a verdict.
+STATES = (BEFORE, AFTER, AMENDED, UNREGISTERED)
 PLAN = "plan:"
 
 
@@ -68,9 +72,25 @@ def plan_name(plan: Plan) -> str:
     return f"{PLAN}{plan.campaign}"
 
 
-def wanted(register: Register, plans: Sequence[Path]) -> list[tuple[str, str]]:
+def refuse_shared_ids(registers: Sequence[Register]) -> None:
+    """Claims are registered by their names, so no two files may have one in common.
+
+    Raises:
+        UserError: they have; with the names.
+    """
+    counts = Counter(claim.id for register in registers for claim in register.claims)
+    if shared := [name for name, count in counts.items() if count > 1]:
+        raise UserError(
+            f"claims of several files have the same name: {', '.join(shared)}",
+            where=", ".join(f"{register.name}.yaml" for register in registers),
+            action="rename your own; those of config/claims.yaml are registered",
+        )
+
+
+def wanted(registers: Sequence[Register], plans: Sequence[Path]) -> list[tuple[str, str]]:
     """What is to be registered: name and digest of every claim, and of the plan in each file."""
-    claims = [(claim.id, claim.sha256) for claim in register.claims]
+    refuse_shared_ids(registers)
+    claims = [(claim.id, claim.sha256) for register in registers for claim in register.claims]
     return claims + [(plan_name(read_plan(path)), plan_digest(path)) for path in plans]
 
 
@@ -118,16 +138,19 @@ def status(
         and the claim was not changed since. after-data: the claim is as it was registered,
         once, but it or the plan not before the data. amended: the claim is not the
         registered one, or not the first one that was registered, or the plan is none of
-        those that were registered for its campaign.
+        those that were registered for its campaign. unregistered: nobody ever registered
+        the claim, so nothing says when its rule was made.
     """
     of_claim = [row for row in registered if row.what == claim[0]]
+    if not of_claim:
+        return UNREGISTERED
     of_plan = [row for row in registered if row.what == plan[0]]
     if of_plan and plan[1] not in {row.sha256 for row in of_plan}:
         return AMENDED
     start = datetime.fromisoformat(first_run) if first_run else None
     before = [row for row in registered if start is None or row.time < start]
     plans_before = [row.sha256 for row in before if row.what == plan[0]]
-    unchanged = bool(of_claim) and of_claim[-1].sha256 == claim[1]
+    unchanged = of_claim[-1].sha256 == claim[1]
     if unchanged and of_claim[-1] in before and plans_before[-1:] == [plan[1]]:
         return BEFORE
     return AFTER if {row.sha256 for row in of_claim} == {claim[1]} else AMENDED

@@ -13,6 +13,8 @@ from parity.claims.judging_data import Absent, Cell, Scope
 from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"
+# Between the cases of a series.
+JOINED = " + "
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Series:
     @property
     def case(self) -> str:
         """The cases, joined."""
-        return " + ".join(cell.case for cell in self.cells)
+        return JOINED.join(cell.case for cell in self.cells)
 
     @property
     def metric(self) -> str:

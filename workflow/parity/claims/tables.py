@@ -15,21 +15,25 @@ VERDICTS = TABLES["verdicts"]
 EVIDENCE = TABLES["evidence"]
 
 
-def write(table: schema.TableSchema, data: pd.DataFrame, dataset: Path) -> None:
-    """Write a table of the verdicts into a dataset's folder."""
-    tables.write(table, data, _path(table, dataset))
+def write(table: schema.TableSchema, data: pd.DataFrame, folder: Path) -> None:
+    """Write a table of the verdicts into a folder."""
+    tables.write(table, data, folder / f"{table.name}.parquet")
 
 
-def read(table: schema.TableSchema, dataset: Path) -> pd.DataFrame:
-    """A table of the verdicts from a dataset's folder; an archived dataset is checked first.
-
-    Raises:
-        UserError: the archive was changed.
-    """
-    refuse_broken(dataset)
-    data: pd.DataFrame = schema.read(table, _path(table, dataset)).to_pandas()
+def read(table: schema.TableSchema, folder: Path) -> pd.DataFrame:
+    """A table of the verdicts from a folder."""
+    data: pd.DataFrame = schema.read(table, folder / f"{table.name}.parquet").to_pandas()
     return data
 
 
-def _path(table: schema.TableSchema, dataset: Path) -> Path:
-    return dataset / "claims" / f"{table.name}.parquet"
+def refuse_changed(verdicts: pd.DataFrame, results: Path) -> None:
+    """Check the archived datasets that verdicts rest on.
+
+    Args:
+        results: the folder of all datasets.
+
+    Raises:
+        UserError: an archive was changed.
+    """
+    for name in sorted(set("; ".join(verdicts["datasets"]).split("; ")) - {""}):
+        refuse_broken(results / name)

@@ -1,9 +1,9 @@
-"""A verdict on every claim of the register, from one dataset."""
+"""A verdict on every claim of the register, from all datasets of one system."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,25 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import tables
-from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
+from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
-from parity.claims import conjunction, registration, terms
+from parity.claims import conjunction, limits, registration, terms
 from parity.claims.finding import Finding, absent, gated
-from parity.claims.judging_data import Absent, JudgingData, resolve
+from parity.claims.judging_data import (
+    CASE_IS_THERE,
+    Absent,
+    JudgingData,
+    Scope,
+    nearest,
+    resolve,
+)
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
+from parity.claims.rules.model import Rule
+from parity.claims.series import NODES
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
 from parity.core.wording import counted, number
@@ -29,6 +38,8 @@ from parity.plan.system_kind import CLUSTER, MACHINE
 # A system that cannot test a claim at all has this as its capability.
 NO_CAPABILITY = "none"
 MAGNITUDE, ANCHOR = "magnitude", "anchor"
+# What can be tested where not all of a claim can.
+PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,12 @@ class Verdict:
     p_adjusted: float | None = None
 
     @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the datasets that hold a cell of it."""
+        tested = (finding for finding in self.all if finding.verdict != terms.NOT_TESTED)
+        return tuple(dict.fromkeys(finding.dataset for finding in tested))
+
+    @property
     def all(self) -> tuple[Finding, ...]:
         """The findings of all tests."""
         return tuple(finding for _, finding in self.findings)
@@ -64,54 +81,102 @@ class Verdict:
 
 def judge(
     register: Register,
-    dataset: Dataset,
-    analysis: Analysis,
+    datasets: Sequence[JudgingData],
     registrations: Sequence[Registration],
+    name: str = "",
 ) -> Judgement:
-    """Judge every claim."""
-    data = JudgingData(dataset, analysis)
-    judged = _adjusted([_judged(claim, data) for claim in register.claims])
-    stamp = _stamps(dataset, registrations)
+    """Judge every claim by all datasets of one system together.
+
+    Args:
+        datasets: at least one, all of one kind of system.
+        name: what the datasets are called together; the only one's own name if not given.
+    """
+    ended = _adjusted([judged(claim, datasets) for claim in register.claims])
+    stamp = _stamps(datasets, registrations)
+    whose = {"register": register.name, "judged": name or datasets[0].dataset.name}
     verdicts = [
-        {"position": position, **_row(one, data), **stamp(one.claim)}
-        for position, one in enumerate(judged, start=1)
+        {"position": position, **whose, **_row(one, datasets), **stamp(one)}
+        for position, one in enumerate(ended, start=1)
     ]
-    evidence = [row for one in judged for row in _evidence(one)]
+    evidence = [row for one in ended for row in _evidence(one)]
     return Judgement(tables.frame(VERDICTS, verdicts), tables.frame(EVIDENCE, evidence))
 
 
-def _judged(claim: Claim, data: JudgingData) -> Verdict:
+def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     """A claim before its family is looked at."""
-    support = data.dataset.kind.support
-    capability = claim.capability[support]
+    kind = datasets[0].dataset.kind
+    capability = claim.capability[kind.support]
     if claim.not_tested:
         return Verdict(claim, capability, terms.NOT_TESTED, claim.not_tested)
     if capability == NO_CAPABILITY and any(test.rule != ANCHOR for test in claim.tests):
-        reason = f"this kind of system ({data.dataset.kind.label}) cannot test it"
-        if support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
+        reason = f"this kind of system ({kind.label}) cannot test it"
+        if kind.support == MACHINE and claim.capability[CLUSTER] != NO_CAPABILITY:
             reason += "; a cluster can"
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
-    found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, data)]
+    found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, datasets)]
     corrected = conjunction.corrected([finding for _, finding in found])
     numbered = tuple(zip((test for test, _ in found), corrected, strict=True))
     verdict, reason = conjunction.verdict(corrected), conjunction.reason(corrected)
+    covered = conjunction.coverage(corrected)
+    if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
+        reason = f"{covered}; {reason}"
+    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
+        reason += f"; {PARTLY[capability]} can be tested here"
     return Verdict(claim, capability, verdict, reason, numbered)
 
 
-def _findings(test: Test, claim: Claim, data: JudgingData) -> list[Finding]:
-    """What a test finds, after all gates."""
+def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
+    """What a test finds in all datasets, after all gates, and no more than they can say."""
     rule = rules()[test.rule]
-    scope = resolve(test.cells, data, rule.against(test.options), claim.values)
-    found = [absent(missing) for missing in scope.absent]
-    if scope.cells:
-        found += rule.findings(test.options, scope)
+    scopes = [
+        resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
+    ]
+    found = conjunction.of_datasets([_of_dataset(rule, test, scope) for scope in scopes])
+    if not found and not any(scope.cells for scope in scopes):
+        found = [absent(missing) for missing in nearest(scopes)]
     if not found:
         found = [absent(Absent(test.cells.metric, "", "", "the dataset has too few arms for it"))]
+    kind = datasets[0].dataset.kind
+    is_short = claim.capability[kind.support] != limits.FULL or (
+        claim.kind == MAGNITUDE and kind.support == MACHINE
+    )
+    return limits.limited(found, limits.coverage(test.cells, _decided(found, datasets)), is_short)
+
+
+def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
+    """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
+    if not scope.cells:
+        return [absent(each) for each in scope.absent if each.near == CASE_IS_THERE]
+    found = [absent(each) for each in scope.absent] + rule.findings(test.options, scope)
     if rule.compares:
         found = [gated(finding, rule.proves_sameness) for finding in found]
-    if claim.kind == MAGNITUDE and data.dataset.kind.support == MACHINE:
-        found = conjunction.on_one_machine(found)
-    return found
+        found = [_steady(finding, scope.data) for finding in found]
+    name = scope.data.dataset.name
+    return [replace(finding, dataset=name) if finding.case else finding for finding in found]
+
+
+def _steady(found: Finding, data: JudgingData) -> Finding:
+    """The finding, if native does not differ from itself in its cases by the plan's margin.
+
+    The rule's own A/A pair has the claim's margin, which may be wider or of another quantity.
+    """
+    if found.verdict in limits.UNDECIDED or data.unsteady.isdisjoint(found.cases):
+        return found
+    return found.ended(terms.INCONCLUSIVE, f"{CONTROL_DIFFERS} in this case; {found.reason}")
+
+
+def _decided(
+    found: Sequence[Finding], datasets: Sequence[JudgingData]
+) -> list[tuple[tuple[str, str], Mapping[str, Any]]]:
+    """Arms and parameters of every cell that a finding decided."""
+    plans = {data.dataset.name: data.plan for data in datasets}
+    decided: list[tuple[tuple[str, str], Mapping[str, Any]]] = []
+    for each in found:
+        if each.verdict not in limits.UNDECIDED:
+            for case in map(plans[each.dataset].case, each.cases):
+                parameters = {NODES: case.nodes, **case.parameters}
+                decided.append(((each.arm, each.against), parameters))
+    return decided
 
 
 def _adjusted(judged: Sequence[Verdict]) -> list[Verdict]:
@@ -143,7 +208,7 @@ def _is_member(one: Verdict) -> bool:
 def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
     """A claim of a family of that size, with its two adjusted p."""
     negative = one.verdict in conjunction.AGAINST
-    positive = one.verdict in (terms.SUPPORTED, terms.ORDER_OK)
+    positive = one.verdict in (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
     p = adjusted if positive else against
     one = replace(one, p_adjusted=adjusted)
     if not (positive or negative) or p < ALPHA:
@@ -153,7 +218,7 @@ def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
     return replace(one, verdict=terms.INCONCLUSIVE, reason=reason)
 
 
-def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
+def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
     """A claim's row, without its stamp."""
     claim, tested = one.claim, one.verdict != terms.NOT_TESTED
     most = conjunction.decisive(one.all) if tested else Finding("", "", "", "")
@@ -162,10 +227,11 @@ def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
     return {
         "claim": claim.id,
         **{name: getattr(claim, name) for name in copied},
-        "scale": data.dataset.kind.label,
+        "scale": datasets[0].dataset.kind.label,
         "capability": one.capability,
         "verdict": one.verdict,
         "reason": one.reason,
+        "coverage": conjunction.coverage(one.all),
         **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
         "smallest_margin": most.needed,
         "unit": most.unit,
@@ -174,29 +240,42 @@ def _row(one: Verdict, data: JudgingData) -> dict[str, Any]:
         "p_value": conjunction.p_value(one.all) if tested else None,
         "p_adjusted": one.p_adjusted,
         "proxy": "; ".join(dict.fromkeys(t.instead_of for t in claim.tests if t.instead_of)),
-        "dataset": data.dataset.name,
+        "dataset": most.dataset,
+        "datasets": "; ".join(one.datasets),
     }
 
 
 def _stamps(
-    dataset: Dataset, registrations: Sequence[Registration]
-) -> Callable[[Claim], dict[str, str]]:
-    """The function that gives the columns on what a verdict's rule, plan and code were."""
-    digest, code = dataset.plan_sha256, digest_of(Path(__file__))
-    plan = (registration.plan_name(dataset.plan), digest)
-    started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
-    first_run = min(started, default="")
+    datasets: Sequence[JudgingData], registrations: Sequence[Registration]
+) -> Callable[[Verdict], dict[str, str]]:
+    """The function that gives the columns on what a verdict's rule, plans and code were.
 
-    def of_claim(claim: Claim) -> dict[str, str]:
-        together = f"{claim.sha256}\n{digest}\n{code}\n"
-        known = (claim.id, claim.sha256)
+    A verdict is as early as the latest of what it rests on: all datasets that contributed, or
+    all of them where none did.
+    """
+    code = digest_of(Path(__file__))
+    known = {data.dataset.name: data.dataset for data in datasets}
+
+    def of_verdict(one: Verdict) -> dict[str, str]:
+        rests_on = [known[name] for name in one.datasets] or list(known.values())
+        plans = " ".join(sorted({dataset.plan_sha256 for dataset in rests_on}))
+        together = f"{one.claim.sha256}\n{plans}\n{code}\n"
+        states = [_registered(one.claim, dataset, registrations) for dataset in rests_on]
         return {
-            "registration": registration.status(registrations, known, plan, first_run),
+            "registration": max(states, key=registration.STATES.index),
             "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
-            "plan_sha256": digest,
+            "plan_sha256": plans,
         }
 
-    return of_claim
+    return of_verdict
+
+
+def _registered(claim: Claim, dataset: Dataset, registrations: Sequence[Registration]) -> str:
+    """Whether a claim and a dataset's plan were registered before its first run."""
+    started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
+    plan = (registration.plan_name(dataset.plan), dataset.plan_sha256)
+    first_run = min(started, default="")
+    return registration.status(registrations, (claim.id, claim.sha256), plan, first_run)
 
 
 def _evidence(one: Verdict) -> list[dict[str, Any]]:

@@ -52,7 +52,12 @@ def interval(low: float, high: float, unit: str = RATIO) -> str:
 
 
 def margin(value: float, unit: str = RATIO) -> str:
-    """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference."""
+    """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference.
+
+    An infinite one, or one that is no number, is `no margin`.
+    """
+    if not math.isfinite(value):
+        return "no margin"
     if unit == RATIO:
         return f"±{percent(math.ceil(round(value * 1e4, 6)) / 1e4)}"
     return f"±{number(value)} {unit}".strip()

@@ -25,6 +25,7 @@ from parity.checks.planted_truth.campaign import SYSTEM, Campaign, Claims, claim
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.checks.planted_truth.scenarios import Scenario
+from parity.claims.judging_data import JudgingData
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan
 from parity.records import schema
@@ -137,7 +138,7 @@ def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) ->
         collect(planted, folder)
         loaded = dataset.load(folder)
     analysis = analyse(loaded)
-    judged = judge(claims.register, loaded, analysis, ()).verdicts
+    judged = judge(claims.register, [JudgingData(loaded, analysis)], ()).verdicts
     compared = analysis.comparisons
     return Outcome(
         comparisons=compared[compared["metric"] == campaign.printer.metric],

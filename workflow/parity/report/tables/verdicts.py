@@ -15,7 +15,7 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.claims import terms
-from parity.claims.registration import AFTER, AMENDED, BEFORE
+from parity.claims.registration import AFTER, AMENDED, BEFORE, UNREGISTERED
 from parity.claims.tables import VERDICTS
 from parity.core import wording
 from parity.report.tables.table import Table, to_latex
@@ -24,15 +24,19 @@ from parity.report.view import rows_of
 
 WIDTH = 120
 ORDER = (
-    terms.SUPPORTED, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS, terms.INCONCLUSIVE,
-    terms.NOT_TESTED,
+    terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS,
+    terms.INCONCLUSIVE, terms.NOT_TESTED,
 )  # fmt: skip
 HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason")
 REGISTERED = {
     BEFORE: "registered before these data",
     AFTER: "registered after these data and not changed since",
     AMENDED: "amended (*): not the rule, margin or plan that was registered",
+    UNREGISTERED: "unregistered (+): nothing says when their rules were made",
 }
+# Behind the verdict of a rule that was not fixed before, or not at all.
+MARKS = {AMENDED: "*", UNREGISTERED: "+"}
+PUBLISHED = "claims"  # the register of the published claims; all others are somebody's own
 STYLE = (
     "body{font:16px/1.4 system-ui,sans-serif;margin:2em;color-scheme:light dark}"
     "table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;"
@@ -60,7 +64,7 @@ def cells(row: Any) -> tuple[str, ...]:
     return (
         row.claim,
         row.kind,
-        row.verdict + ("*" if row.registration == AMENDED else ""),
+        row.verdict + MARKS.get(row.registration, ""),
         estimate(row),
         margin.replace("\u2009", " "),
         str(row.blocks) if row.blocks else "",
@@ -102,9 +106,11 @@ def registered(verdicts: pd.DataFrame) -> str:
 
 
 def title(verdicts: pd.DataFrame) -> str:
-    """Which dataset, on what kind of system."""
+    """Whose claims, by which data, on what kind of system."""
     first = verdicts.iloc[0]
-    return f"Published claims, by {first['dataset']} ({first['scale']})"
+    own = f"Claims of {first['register']}.yaml, not published ones"
+    whose = "Published claims" if first["register"] == PUBLISHED else own
+    return f"{whose}, by {first['judged']} ({first['scale']})"
 
 
 def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:

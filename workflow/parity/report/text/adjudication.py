@@ -14,7 +14,7 @@ import pandas as pd
 
 from parity.claims import terms
 from parity.claims.defects import Defect
-from parity.claims.registration import AFTER, AMENDED, BEFORE
+from parity.claims.registration import AFTER, AMENDED, BEFORE, UNREGISTERED
 from parity.core.wording import RATIO, counted, listed
 from parity.report.tables import table
 from parity.report.tables.table import Table
@@ -26,17 +26,27 @@ ENDED = {
     terms.CONTRADICTED: ("is contradicted", "are contradicted"),
     terms.DIFFERS: ("differs", "differ"),
     terms.SUPPORTED: ("is supported", "are supported"),
+    terms.HOLDS_IN_PART: ("holds in part", "hold in part"),
     terms.ORDER_OK: ("is of the published order", "are of the published order"),
     terms.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
     terms.NOT_TESTED: ("was not tested", "were not tested"),
 }
 ORDER = tuple(ENDED)
+# What became of the rules, each for one and for several.
 REGISTERED = {
-    BEFORE: "The rules of all claims were registered before the data.",
-    AFTER: "The rules of these claims were registered after the data were measured; only "
-    "the margins that the study's own plan holds were fixed before.",
-    AMENDED: "Some rules were amended after they had been registered; the appendix marks them.",
+    BEFORE: ("was registered before the data", "were registered before the data"),
+    AFTER: (
+        "was registered after the data and not changed since",
+        "were registered after the data and not changed since",
+    ),
+    AMENDED: (
+        "was amended after it had been registered, or its plan was",
+        "were amended after they had been registered, or their plans were",
+    ),
+    UNREGISTERED: ("was never registered", "were never registered"),
 }
+# What a rule is called that was not fixed before its data, in the text and in the appendix.
+NOT_FIXED = {AMENDED: "amended", UNREGISTERED: "never registered"}
 Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
 
 
@@ -69,8 +79,7 @@ def titles(studies: Studies) -> dict[str, str]:
 
 def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
     """LaTeX: how the claims were registered, and one subsection for each study."""
-    kinds = [kind for kind in REGISTERED if kind in set(verdicts["registration"])]
-    said = [formatting.latex(" ".join([counts(verdicts), *(REGISTERED[kind] for kind in kinds)]))]
+    said = [formatting.latex(" ".join([counts(verdicts), registered(verdicts), rest_on(verdicts)]))]
     for study, facts in studies.items():
         of_study = verdicts[verdicts["study"] == study]
         if len(of_study):
@@ -80,13 +89,32 @@ def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
 
 def counts(verdicts: pd.DataFrame) -> str:
     """How many claims there are and how they ended, in a sentence."""
-    claims = verdicts["verdict"].value_counts()
-    ended = [
-        f"{claims[verdict]} {one if claims[verdict] == 1 else many}"
-        for verdict, (one, many) in ENDED.items()
-        if verdict in claims
-    ]
-    return f"Of {counted(len(verdicts), 'claim')} {listed(ended)}."
+    return f"Of {counted(len(verdicts), 'claim')} {_shares(verdicts['verdict'], ENDED)}."
+
+
+def registered(verdicts: pd.DataFrame) -> str:
+    """How many of their rules were fixed when, in a sentence."""
+    rules = counted(len(verdicts), "rule")
+    return f"Of their {rules} {_shares(verdicts['registration'], REGISTERED)}."
+
+
+def _shares(found: pd.Series, words: Mapping[str, tuple[str, str]]) -> str:
+    """How many rows hold each word, in the order of the words."""
+    rows = found.value_counts()
+    return listed(
+        f"{rows[key]} {one if rows[key] == 1 else many}"
+        for key, (one, many) in words.items()
+        if key in rows
+    )
+
+
+def rest_on(verdicts: pd.DataFrame) -> str:
+    """Which datasets were judged together; empty if it was one."""
+    names = set("; ".join(verdicts["datasets"]).split("; ")) - {""}
+    if len(names) < 2:
+        return ""
+    each = listed(sorted(name.rpartition("/")[2] for name in names))
+    return f"All archives of one system are judged together; these hold cells of them: {each}."
 
 
 def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
@@ -108,8 +136,11 @@ def _finding(row: Any) -> str:
 def finding(row: Any) -> str:
     """What a row of the verdicts says: claim, our number, what it rests on, why it ended so."""
     claim = f"{_bare(row.statement)} ({row.where}; {_bare(row.published)})."
-    amended = "This rule was amended." if row.registration == AMENDED else ""
-    said = (claim, f"Here: {measured(row)}.", _ended(row.reason), _ended(row.proxy), amended)
+    state = NOT_FIXED.get(row.registration, "")
+    not_fixed = f"This rule was {state}." if state else ""
+    where = f" ({row.dataset.rpartition('/')[2]})" if row.dataset != row.judged else ""
+    here = f"Here{where}: {measured(row)}."
+    said = (claim, here, _ended(row.reason), _ended(row.proxy), not_fixed)
     return " ".join(filter(None, said))
 
 
@@ -147,7 +178,8 @@ def register(verdicts: pd.DataFrame) -> Table:
         (
             row.claim,
             row.kind,
-            row.verdict + (" (amended)" if row.registration == AMENDED else ""),
+            row.verdict
+            + (f" ({NOT_FIXED[row.registration]})" if row.registration in NOT_FIXED else ""),
             "–" if pd.isna(row.estimate) else measured(row),
             row.reason,
         )

@@ -5,7 +5,7 @@ const BETTER = {
   higher: "Higher is better; a ratio is turned round, so that above 1 costs more.",
 };
 
-const keyOf = (cell) => [cell.test, cell.case, cell.metric, cell.arm, cell.against].join("\n");
+const keyOf = (cell) => [cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset].join("\n");
 
 function valueLink(run, value) {
   if (!run) return NONE;
@@ -62,10 +62,13 @@ function cellView([claim, ...key]) {
         ["Margin", marginText(cell)],
         ["Smallest margin", marginText(cell, cell.smallest_margin), SMALLEST],
         ["Blocks", cell.blocks],
+        ["Dataset", cell.dataset],
         ["p", pText(cell.p_value)],
         ["A/A pair", [cell.control, estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
         ["Binaries and libraries", cell.identity],
       ], "facts two"),
+      cell.case && !isHere(cell)
+        ? element("p", {}, `Measured in ${cell.dataset}, whose own page holds its runs.`) : null,
       ...casesOf(cell).flatMap((each) => blocksPart(cell, each)),
     ].filter(Boolean),
   };

@@ -9,6 +9,8 @@ function ofClaim(verdict) {
     ["Here", verdict.estimate == null ? NONE : estimateText(verdict), "the cell that decides, with its 95 % interval"],
     ["Margin", marginText(verdict), "fixed in the register of claims"],
     ["Smallest margin", marginText(verdict, verdict.smallest_margin), SMALLEST],
+    ["Coverage", verdict.coverage, "what was decided of all that the claim speaks of"],
+    ["Dataset", verdict.dataset || NONE, verdict.datasets.includes("; ") ? `the one that decides, of ${verdict.datasets}` : ""],
     ["A/A pair", verdict.control, wording.controls[verdict.control]],
     ["Blocks", verdict.blocks || NONE, `the fewest of ${counted(verdict.cells, "cell")}`],
     ["p", pText(verdict.p_value)],
@@ -28,7 +30,7 @@ const cellName = (cell) => [caseTitle(cell.case), quantityOf(cell.case, cell.met
 function cellRow(cell) {
   return row([
     cell.case ? link(addressOfCell(cell), armLabel(cell)) : armLabel(cell),
-    cellName(cell), badge(cell.verdict), estimateText(cell), marginText(cell), marginText(cell, cell.smallest_margin),
+    cellName(cell), cell.dataset, badge(cell.verdict), estimateText(cell), marginText(cell), marginText(cell, cell.smallest_margin),
     cell.blocks, pText(cell.p_value), cell.control,
     (cell.blocks && cell.identity !== "same" ? `${cell.identity}; ` : "") + cell.reason,
   ]);
@@ -45,7 +47,7 @@ function testPart(number, cells) {
     (place) => drawForest(place, drawn.filter((cell) => cell.unit === unit))));
   return [heading, ...forests,
     table(`Cells of test ${number}`,
-      ["Arm", "Case", "Verdict", "Estimate [95 %]", "Margin", "Smallest margin", "n", "p", "A/A pair", "Reason"],
+      ["Arm", "Case", "Dataset", "Verdict", "Estimate [95 %]", "Margin", "Smallest margin", "n", "p", "A/A pair", "Reason"],
       cells.map(cellRow), "cells")];
 }
 

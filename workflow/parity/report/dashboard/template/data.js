@@ -39,8 +39,10 @@ for (const found of runsOf.values()) {
 }
 
 const armTitle = (arm) => arms[arm] ?? arm;
+// A cell of another dataset of this system has its runs on that one's page.
+const isHere = (cell) => cell.dataset === dataset.name;
 // A cell may rest on several cases.
-const casesOf = (cell) => cell.case.split(" + ").filter(Boolean);
+const casesOf = (cell) => (isHere(cell) ? cell.case.split(" + ").filter(Boolean) : []);
 const caseTitle = (name) => name.split(" + ").map((each) => cases[each]?.title ?? each).join(" + ");
 const quantityOf = (caseName, metric) =>
   quantities[`${cases[caseName.split(" + ")[0]]?.benchmark}/${metric}`]

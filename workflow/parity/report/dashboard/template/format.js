@@ -71,5 +71,5 @@ const quoted = (word) =>
 const address = (...parts) => `#/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
 const addressOfClaim = (claim) => address("claim", claim);
 const addressOfCell = (cell) =>
-  address("claim", cell.claim, cell.test, cell.case, cell.metric, cell.arm, cell.against);
+  address("claim", cell.claim, cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset);
 const addressOfRun = (run) => address("run", run.block, run.run, run.attempt);

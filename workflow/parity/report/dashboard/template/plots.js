@@ -2,7 +2,7 @@
 
 const PLOT_ROW = 26;
 const SYMBOLS = {
-  supported: "circle", contradicted: "x", "order-ok": "triangle-up", differs: "square",
+  supported: "circle", "holds-in-part": "circle-cross-open", contradicted: "x", "order-ok": "triangle-up", differs: "square",
   inconclusive: "circle-open", "not-tested": "line-ns-open",
 };
 

@@ -1,0 +1,117 @@
+"""What bounds a verdict: how much of the statement was tested, and on what kind of system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from parity.claims import terms
+from parity.claims.finding import Finding
+from parity.claims.judging_data import Selection
+from parity.core.wording import listed
+
+# What the levels of a parameter are called where its own name does not say it.
+CALLED = {
+    "nodes": "node counts",
+    "ranks": "rank counts",
+    "threads": "thread counts",
+    "n": "sizes",
+    "seconds": "durations",
+}
+FULL = "full"
+# What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
+SHORT_OF_FULL = {
+    terms.SUPPORTED: terms.ORDER_OK,
+    terms.HOLDS_IN_PART: terms.ORDER_OK,
+    terms.CONTRADICTED: terms.DIFFERS,
+}
+# Verdicts that cannot say more than the levels that they rest on.
+POSITIVE = (terms.SUPPORTED, terms.HOLDS_IN_PART)
+UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many levels of one parameter the decided cells have, of those that it should be.
+
+    Attributes:
+        there: declared levels that every arm was decided at.
+        instead: other levels that cells were decided at; of use where `there` is empty.
+    """
+
+    parameter: str
+    declared: tuple[Any, ...]
+    there: tuple[Any, ...]
+    instead: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """In words, such as `1 of 10 node counts`."""
+        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
+        said = f"{len(self.there)} of {len(self.declared)} {called}"
+        if self.there or not self.instead:
+            return said
+        return f"{said}: {listed(self.instead)} for {listed(self.declared)}"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what a test's statement speaks of was decided, by parameter."""
+
+    parameters: tuple[Covered, ...]
+
+    def __str__(self) -> str:
+        """In words; empty if no level is declared."""
+        return ", ".join(map(str, self.parameters))
+
+    @property
+    def most(self) -> str:
+        """The most that a test of this coverage can end as."""
+        if any(not each.there for each in self.parameters):
+            return terms.ORDER_OK
+        whole = all(len(each.there) == len(each.declared) for each in self.parameters)
+        return terms.SUPPORTED if whole else terms.HOLDS_IN_PART
+
+
+def coverage(
+    chosen: Selection, decided: Iterable[tuple[tuple[str, str], Mapping[str, Any]]]
+) -> Coverage:
+    """The coverage of a selection by its decided cells.
+
+    A level counts if it was decided for every arm: what one arm shows at 512 nodes says
+    nothing of another that ran on one. Each parameter is counted by itself.
+
+    Args:
+        decided: of each decided cell its arm with that which it is compared with, and the
+            parameters of its case.
+    """
+    several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
+    cells = list(decided)
+    arms = dict.fromkeys(arm for arm, _ in cells)
+    covered = []
+    for name, declared in (several | dict(chosen.levels)).items():
+        of_arm = {arm: {str(p[name]) for a, p in cells if a == arm and name in p} for arm in arms}
+        common = set.intersection(*of_arm.values()) if of_arm else set()
+        there = tuple(level for level in declared if str(level) in common)
+        known = {str(level) for level in declared}
+        instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
+        others = tuple(level for level in instead if level not in known)
+        covered.append(Covered(name, declared, there, others))
+    return Coverage(tuple(covered))
+
+
+def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:
+    """The findings of a test, none of which says more than was tested.
+
+    Coverage lessens only what is for the claim; one cell is enough against it.
+
+    Args:
+        is_short: whether this kind of system cannot test all of the claim.
+    """
+    after = []
+    for found in findings:
+        ended = covered.most if found.verdict in POSITIVE else found.verdict
+        if is_short:
+            ended = SHORT_OF_FULL.get(ended, ended)
+        after.append(replace(found, verdict=ended, coverage=str(covered)))
+    return after
