@@ -203,3 +203,26 @@ def row(found: Judgement, name: str = "one") -> Any:
     """The verdict on one claim, as a named tuple."""
     frame = found.verdicts
     return next(frame[frame["claim"] == name].itertuples(index=False))
+
+
+def judged(
+    folder: Path, test: Any, values: Values, label: str = "vm", lines: str = "", **options: Any
+) -> Any:
+    """The verdict on a claim with one test, or several; `lines` are its published numbers."""
+    tests = test if isinstance(test, list) else [test]
+    known = register(
+        folder, claim(*tests, kind=options.pop("kind", "equivalence")), published=lines
+    )
+    return row(verdicts(known, dataset(values, label=label, **options)))
+
+
+def levels(*ratios: float, along: str = "nodes", **options: Any) -> tuple[dict, list[dict]]:
+    """Values and cases of a factor with as many levels, and the ratio of `box` at each."""
+    cases = [
+        {"case": f"spin-{2**place}", "benchmark": "spin", "parameters": {along: 2**place}}
+        for place in range(len(ratios))
+    ]
+    values = {}
+    for case, ratio in zip(cases, ratios, strict=True):
+        values |= quiet(case["case"], box=ratio, **options)
+    return values, cases

@@ -27,28 +27,40 @@ if len(OWN) < len(config.get("claims", [])) or "claims" in OWN:
 
 
 def this_and_other_claims(wildcards):
-    """The file of claims to judge first, then all others: none may have a claim of its names."""
+    """The file of own claims to judge, then all others: no two may have a name in common."""
     this = OWN[wildcards.register]
-    return [this, *(set(OWN.values()) - {this}), REGISTER["claims"]]
+    return [this, *sorted({*OWN.values()} - {this})]
+
+
+def numbers_beside(wildcards):
+    """The published numbers of own claims, if there are any."""
+    path = Path(OWN[wildcards.register]).with_suffix(".csv")
+    return [str(path)] if path.exists() else []
+
+
+# What a judgement is made from: a dataset and, if it is archived, all others of its system.
+GIVEN = {
+    **REGISTER,
+    "plan": "results/{source}/{dataset}/plan.json",
+    "records": expand(
+        "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
+    ),
+    "analysis": expand(
+        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+    ),
+    "plans_beside": of_other_datasets("plan.json"),
+    "beside": of_other_datasets(
+        *expand("records/{table}.parquet", table=RECORDS),
+        *expand("analysis/{table}.parquet", table=ANALYSED),
+    ),
+    "registration": configured(REGISTRATION),
+}
 
 
 rule judge:
     """Decide every published claim by its rule, from all archived datasets of the system or a live one."""
     input:
-        **REGISTER,
-        plan="results/{source}/{dataset}/plan.json",
-        records=expand(
-            "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
-        ),
-        analysis=expand(
-            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
-        ),
-        plans_beside=of_other_datasets("plan.json"),
-        beside=of_other_datasets(
-            *expand("records/{table}.parquet", table=RECORDS),
-            *expand("analysis/{table}.parquet", table=ANALYSED),
-        ),
-        registration=configured(REGISTRATION),
+        **GIVEN,
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/{table}.parquet", table=JUDGED
@@ -66,17 +78,9 @@ rule judge:
 
 use rule judge as judge_own with:
     input:
-        claims=this_and_other_claims,
-        published=REGISTER["published"],
-        plan=rules.judge.input.plan,
-        records=rules.judge.input.records,
-        analysis=rules.judge.input.analysis,
-        plans_beside=of_other_datasets("plan.json"),
-        beside=of_other_datasets(
-            *expand("records/{table}.parquet", table=RECORDS),
-            *expand("analysis/{table}.parquet", table=ANALYSED),
-        ),
-        registration=configured(REGISTRATION),
+        **GIVEN,
+        own=this_and_other_claims,
+        numbers=numbers_beside,
     output:
         tables=expand(
             "results/{{source}}/{{dataset}}/claims/own/{{register}}/{table}.parquet",
@@ -141,8 +145,8 @@ rule claims_accept:
 rule register:
     """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
     input:
-        claims=[REGISTER["claims"], *OWN.values()],
-        published=REGISTER["published"],
+        **REGISTER,
+        own=sorted(OWN.values()),
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",

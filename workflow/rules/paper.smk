@@ -4,7 +4,8 @@ from pathlib import Path
 
 CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
 PUBLISHED = [
-    configured(f"config/published/{name}.csv") for name in ("claims", "ruiz_table1")
+    configured(f"config/published/{name}.csv")
+    for name in ("claims", "ruiz_table1", "ruiz_figures")
 ]
 STUDIES = sorted(path.stem for path in Path(own("config/studies")).glob("*.yaml"))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from parity.analysis import analysis, dataset
 from parity.claims import registration, tables
 from parity.claims.judging_data import JudgingData
-from parity.claims.register import load_register
+from parity.claims.register import load_register, load_users_claims
 from parity.claims.verdicts import judge
 from parity.core.errors import shown_to_the_user
 from parity.records.dataset import archived
@@ -13,9 +13,9 @@ from parity.records.dataset import archived
 if __name__ == "__main__":
     with shown_to_the_user():
         given, folder = snakemake.input, Path(snakemake.input.plan).parent
-        files = [given.claims] if isinstance(given.claims, str) else given.claims
-        registers = [load_register(Path(path), Path(given.published)) for path in files]
-        registration.refuse_shared_ids(registers)
+        published = load_register(Path(given.claims), Path(given.published))
+        own = [load_users_claims(Path(path)) for path in given.get("own", [])]
+        registration.refuse_shared_ids([published, *own])
         registered = registration.load(Path(given.registration))
         folders = sorted({folder, *(Path(path).parent for path in given.plans_beside)})
         loaded = {
@@ -28,7 +28,7 @@ if __name__ == "__main__":
         source = snakemake.wildcards.source
         system = archived(folder.parent)[folder.name][0] if source == "archive" else ""
         name = f"{source}/{system}" if system else loaded[folder].dataset.name
-        judgement = judge(registers[0], alike, registered, name)
+        judgement = judge(own[0] if own else published, alike, registered, name)
         destination = Path(snakemake.output.tables[0]).parent
         tables.write(tables.VERDICTS, judgement.verdicts, destination)
         tables.write(tables.EVIDENCE, judgement.evidence, destination)

@@ -4,14 +4,16 @@ import shutil
 from pathlib import Path
 
 from parity.claims import registration
-from parity.claims.register import load_register
+from parity.claims.register import load_register, load_users_claims
 from parity.core.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, path = snakemake.input, Path(snakemake.params.registration)
-        published = Path(given.published)
-        registers = [load_register(Path(file), published) for file in given.claims]
+        registers = [
+            load_register(Path(given.claims), Path(given.published)),
+            *(load_users_claims(Path(path)) for path in given.own),
+        ]
         plans = [Path(plan) for plan in given.plans]
         if not path.exists():
             # Used from another folder: the project's own registrations stay as they are.

@@ -123,6 +123,27 @@ def test_table_1_of_ruiz_is_whole() -> None:
     assert {row["configuration"] for row in rows} == {"Multinode", "Container", "SM"}
 
 
+def test_the_bars_of_ruiz_are_whole_and_give_what_the_text_says() -> None:
+    rows = rows_of("ruiz_figures.csv")
+    bars = {(row["place"], row["benchmark"], row["x"], row["series"]): row for row in rows}
+    assert len(bars) == len(rows) == 64
+    assert {row["place"] for row in rows} == {"Fig. 1a", "Fig. 1c", "Fig. 2", "Fig. 3"}
+    stated = load_published(PUBLISHED / "claims.csv")
+    for claim, key, place, code, x, series, base in (
+        ("ruiz15-gain-32-316", "overhead_2_per_node_kernel_3.2/lxc", "Fig. 1a", "CG.B", "3.2",
+         "2/node", "native"),
+        ("ruiz15-gain-316-40", "overhead_2_per_node_kernel_3.16/lxc", "Fig. 1a", "CG.B", "3.16",
+         "2/node", "native"),
+        ("ruiz15-oversub-15-67", "overhead_8_per_node_ft/lxc", "Fig. 1c", "FT.B", "64", "8/node",
+         "native"),
+        ("ruiz15-inter-max", "max_overhead_vs_SM/lxc", "Fig. 2", "MG.C", "4", "container", "SM"),
+        ("ruiz15-veth-cg", "overhead_at_128_procs/lxc", "Fig. 3", "CG.B", "128", "container",
+         "native"),
+    ):  # fmt: skip
+        over, under = (float(bars[place, code, x, name]["seconds"]) for name in (series, base))
+        assert 100 * (over / under - 1) == pytest.approx(stated[claim][key].value, abs=1)
+
+
 def test_the_designs_of_all_five_papers_are_there() -> None:
     designs = published_designs.load(PUBLISHED / "designs.csv")
     assert {design.study for design in designs} == set(REGISTER["studies"])

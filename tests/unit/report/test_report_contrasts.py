@@ -89,6 +89,7 @@ def test_a_library_that_differs_in_the_pair_is_no_finding(tmp_path: Path) -> Non
         row = effect(view, crossed.LEVEL, arm)
         assert (row.outcome, row.reason) == (outcomes.INCONCLUSIVE, "A/A pair differs")
     assert effect(view, crossed.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
+    assert "the ratio of Torrez et al." not in numbers.values(view)["text-libaio"]
 
 
 def test_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
@@ -135,6 +136,15 @@ def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(
     assert order[:2] == ["native-a", "native-b"] and order[2 : 2 + len(rungs)] == rungs
     figure = figures.draw(view, SPECS["ladder"])
     assert "tinted: 8\u2009% to 10\u2009%, Medeiros et al. 2024" in texts(figure)
+
+
+def test_a_ladder_of_few_blocks_or_with_a_failed_pair_reaches_no_conclusion(tmp_path) -> None:
+    view = view_of(tmp_path, "ladder", 3)
+    assert "10\u2009% of Medeiros et al. 2024 is open: fewer than 6 blocks." in (
+        numbers.values(view)["text-ladder"].replace("\u00a0", " ")
+    )
+    view = view_of(tmp_path / "pair", "ladder", 8, effects={("hpcg-1x1", "native-b"): 1.2})
+    assert "is open: A/A pair differs." in numbers.values(view)["text-ladder"]
 
 
 def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from parity.analysis.decision import NONE
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import terms
-from parity.claims.finding import Finding
+from parity.claims.finding import AGAINST, Finding
 from parity.core.wording import counted, listed, number
 
 # Outcomes of A/A pairs, the worst first.
@@ -24,7 +24,6 @@ ENDED = {
     terms.HOLDS_IN_PART: "for it, this the least certain",
     terms.SUPPORTED: "for it, this the least certain",
 }
-AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 
 
 def verdict(findings: Sequence[Finding]) -> str:
@@ -70,7 +69,8 @@ def reason(findings: Sequence[Finding]) -> str:
     most = decisive(findings)
     if len(findings) == 1:
         return most.reason
-    against = f" against {most.against}" if len({f.against for f in findings}) > 1 else ""
+    several = most.against and len({f.against for f in findings if f.against}) > 1
+    against = f" against {most.against}" if several else ""
     share = f"{len(of_verdict)} of {counted(len(findings), 'comparison')} {ENDED[ended]}"
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 

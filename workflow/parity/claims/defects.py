@@ -1,8 +1,9 @@
 """Statements of the five papers that arithmetic alone can check, without a measurement.
 
 They stand in `statements.yaml`, their arithmetic in `arithmetic`, and every number comes from
-config/published/claims.csv and ruiz_table1.csv; a limit from elsewhere stands beside its
-source. Nothing is mended: what does not come out is said in the paper's discussion.
+claims.csv, ruiz_table1.csv and ruiz_figures.csv of config/published; a limit from elsewhere
+stands beside its source. Nothing is mended: what does not come out is said in the paper's
+discussion.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from parity.claims.published import load_published
 from parity.core.documents import Document
 from parity.core.errors import UserError
 
-TABLE_1 = "ruiz_table1.csv"
+TABLE_1, FIGURES = "ruiz_table1.csv", "ruiz_figures.csv"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def defects(folder: Path) -> tuple[Defect, ...]:
         UserError: a number that a check needs is not there, or is no number.
     """
     text = Path(__file__).with_name("statements.yaml").read_bytes()
-    known = {TABLE_1: _table_1(folder / TABLE_1)} | {
+    tables = {TABLE_1: _table_1(folder / TABLE_1), FIGURES: _figures(folder / FIGURES)}
+    known = tables | {
         f"{claim} {key}": number.value
         for claim, of_claim in load_published(folder / "claims.csv").items()
         for key, number in of_claim.items()
@@ -109,14 +111,32 @@ def _looked_up(of: str | float | list[str], known: dict[str, Any]) -> Any:
 
 def _table_1(path: Path) -> pd.DataFrame:
     """Table 1 of Ruiz et al.: a row per code; columns value, configuration and component."""
-    named, values = ["benchmark", "configuration", "component"], ["time_ms", "percent"]
+    named, values = ["configuration", "component"], ["time_ms", "percent"]
+    table = _pivoted(path, ["benchmark"], named, values)
+    if table.isna().any(axis=None):
+        raise UserError(f"a cell of {path.name} is missing", where=str(path.parent))
+    return table
+
+
+def _figures(path: Path) -> pd.DataFrame:
+    """The bars of Ruiz et al., s: a row per figure, code and x; columns are series."""
+    table = _pivoted(path, ["place", "benchmark", "x"], ["series"], ["seconds"])
+    bars: pd.DataFrame = table["seconds"]
+    return bars
+
+
+def _pivoted(path: Path, rows: list[str], columns: list[str], values: list[str]) -> pd.DataFrame:
+    """Published values of a file, each row and column once.
+
+    Raises:
+        UserError: the file cannot be read, a value is no number, or one is there twice.
+    """
+    named = [*rows, *columns]
+    types = dict.fromkeys(values, float) | dict.fromkeys(named, str)
     try:
-        rows = pd.read_csv(path, usecols=[*named, *values], dtype=dict.fromkeys(values, float))
-        table = rows.pivot(index="benchmark", columns=named[1:], values=values)
-        if table.isna().any(axis=None):
-            raise ValueError(f"a cell of {path.name} is missing")
+        given = pd.read_csv(path, usecols=[*named, *values], dtype=types)
+        return given.pivot(index=rows, columns=columns, values=values)
     except (OSError, ValueError) as error:
         raise UserError(
             f"the published numbers cannot be read: {error}", where=str(path.parent)
         ) from error
-    return table

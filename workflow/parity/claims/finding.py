@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
     CONTROL_DIFFERS,
+    FEW,
+    FEWEST_FOR_A_DIFFERENCE,
+    METHOD,
     NO_CONTROL,
     UNDECIDED,
     WITHOUT_CONTROL,
     Decision,
     decide,
     objection_of,
+    outcome_of,
 )
-from parity.analysis.estimate import Effects, p_outside
+from parity.analysis.estimate import (
+    ALPHA,
+    Effects,
+    p_outside,
+    rank_estimate,
+    rank_interval,
+    t_interval,
+)
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
 from parity.claims.series import JOINED, Series
 from parity.core import wording
 
+PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
+AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 # What an equivalence that a claim states becomes.
 _VERDICT = {
     outcomes.EQUIVALENT: terms.SUPPORTED,
@@ -44,6 +58,9 @@ class Finding:
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
+        shows_difference: whether it speaks of a difference, also where its rule speaks of
+            sameness otherwise.
+        counts: whether the verdict on the claim rests on it; the rest is shown only.
         dataset: that the comparison is of.
         coverage: how much of what its test speaks of was decided; empty if nothing is said.
     """
@@ -61,6 +78,8 @@ class Finding:
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
+    shows_difference: bool = False
+    counts: bool = True
     dataset: str = ""
     coverage: str = ""
 
@@ -83,7 +102,17 @@ class Finding:
         """The finding with the verdict that its decision gives, and the reason of that one."""
         outcome = self.decision.outcome
         reasons = {outcomes.EQUIVALENT: same, outcomes.DIFFERENT: different}
+        if objection := self.decision.reason:
+            neither = f"{objection}; {neither}"
         return self.ended(_VERDICT[outcome], reasons.get(outcome, neither))
+
+    def agreed(self, verdict: str, by_ranks: str, reason: str) -> Finding:
+        """The finding with a verdict that the rank test has to give as well."""
+        if verdict in (terms.INCONCLUSIVE, by_ranks):
+            return self.ended(verdict, reason)
+        is_few = self.decision.blocks < FEWEST_FOR_A_DIFFERENCE
+        objection = FEW if is_few else f"{METHOD} {by_ranks}"
+        return self.ended(terms.INCONCLUSIVE, f"{objection}; {reason}")
 
     def columns(self) -> dict[str, Any]:
         """The columns that the table of evidence has of a finding."""
@@ -102,6 +131,23 @@ def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
     named = ("case", "metric", "arm", "against", "identity")
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
+
+
+class Bounds(NamedTuple):
+    """An estimate between its two one-sided 95 % bounds; in the unit of the effects."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
+    """Those of the mean by Student's t, and of the centre by ranks."""
+    mean, centre = float(np.mean(effects)), rank_estimate(effects)
+    return (
+        Bounds(mean, *t_interval(effects, 0.90)),
+        Bounds(centre, *rank_interval(effects, 0.90)),
+    )
 
 
 def absent(missing: Absent) -> Finding:
@@ -144,7 +190,9 @@ def tested(subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, margin
 
 
 def gated(found: Finding, proves_sameness: bool) -> Finding:
-    """The finding after the gates: the same binary, and an A/A pair that is the same.
+    """The finding after the gates: blocks enough, the same binary, an A/A pair that is the same.
+
+    Fewer than six blocks show no difference, for a claim or against it.
 
     Args:
         proves_sameness: whether the rule concludes that two things are the same. Then the
@@ -155,7 +203,9 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     if found.identity in CONFOUNDED:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    says_same = proves_sameness and not found.shows_difference and found.verdict == terms.SUPPORTED
+    if not says_same and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
+        return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
     objection = objection_of(found.control.outcome, says_same)
     if not objection:
         return found
@@ -167,6 +217,46 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     would = wording.margin(found.needed, found.unit)
     reason = f"the A/A pair is not equivalent; {would} would pass"
     return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
+
+
+def at_most(decision: Decision, limit: float) -> Decision:
+    """The decision on whether a number lies below a limit, by its one-sided 95 % bounds."""
+    own, by_ranks = (
+        outcome_of(interval, interval, (-math.inf, limit))
+        for interval in (decision.interval90, decision.robust_interval90)
+    )
+    made = replace(decision, outcome=own, robust_outcome=by_ranks, reason="")
+    return made.without_claim("" if own == by_ranks else f"{METHOD} {by_ranks}")
+
+
+def most_hold(pool: Sequence[Finding]) -> list[Finding]:
+    """The findings of a claim that speaks of most cells, saying which of them it rests on.
+
+    It holds if more than half of them pass, and if that is no chance: so many true ones are
+    shown at 5 % (partial conjunction: Benjamini & Heller, Biometrics 2008, with Hochberg's
+    steps). Cells that do not pass are then shown only, but for one that is against it by more
+    than twice the margin. It is contradicted if half of the cells or more are against it.
+    """
+    passed = [found for found in pool if found.verdict in PASSED]
+    against = [found for found in pool if found.verdict in AGAINST]
+    most, p = len(pool) // 2 + 1, sorted(1.0 if f.p_value is None else f.p_value for f in passed)
+    holds = any((len(pool) - k + 1) * p[k - 1] < ALPHA for k in range(most, len(passed) + 1))
+    if not holds and 2 * len(against) >= len(pool):
+        return [replace(found, counts=found.verdict in AGAINST) for found in pool]
+    after = []
+    for found in pool:
+        if found.verdict in AGAINST and not (holds and _near(found)):
+            reason = f"against it, but {len(passed)} of {len(pool)} pass; {found.reason}"
+            after.append(found.ended(terms.INCONCLUSIVE, reason))
+        else:
+            after.append(replace(found, counts=not holds or found.verdict in PASSED))
+    return after
+
+
+def _near(found: Finding) -> bool:
+    """Whether it is against a claim by no more than twice the margin, or there is no margin."""
+    margin = found.decision.margin
+    return margin is None or math.isnan(found.needed) or found.needed <= 2 * margin
 
 
 def _own(found: Finding) -> str:

@@ -1,4 +1,4 @@
-"""The claims register: config/claims.yaml, checked, with the published numbers it refers to."""
+"""The claims register: config/claims.yaml, or a user's file, checked, with its numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from parity.claims.declared import Declared, require_declared
 from parity.claims.judging_data import Selection
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
@@ -17,7 +18,7 @@ from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked, schema
 
-NOT_OPTIONS = ("rule", "cells", "instead_of")
+NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Test:
         options: the rule's own numbers, such as the margin.
         cells: which comparisons it looks at.
         instead_of: what differs from the published experiment; empty if nothing does.
+        waits_for: names in its cells that nothing declares yet (`parity.claims.declared`).
     """
 
     number: int
@@ -37,6 +39,7 @@ class Test:
     options: Mapping[str, Any]
     cells: Selection
     instead_of: str
+    waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,31 +98,46 @@ class Register:
     claims: tuple[Claim, ...]
 
 
-def load_register(path: Path, published: Path) -> Register:
-    """The claims register, checked.
+def load_register(path: Path, published: Path | None, declared: Declared | None = None) -> Register:
+    """The claims of a file, checked.
 
     Args:
-        path: config/claims.yaml.
-        published: config/published/claims.csv.
+        path: config/claims.yaml, or another file of that form.
+        published: config/published/claims.csv; None for claims without published numbers.
+        declared: what the cells may name; None leaves them unchecked.
 
     Raises:
-        UserError: an unknown key, rule or study, a repeated id, an option out of range, or
-            a published number that is not there; with the claim.
+        UserError: an unknown key, rule or study, a repeated id, an option out of range, a
+            published number that is not there, or a name that nothing declares; with the claim.
     """
     document = load_checked(path, "claims")
-    numbers = load_published(published)
+    numbers = load_published(published) if published else {}
     repeated = [name for name, count in Counter(c["id"] for c in document["claims"]).items()
                 if count > 1]  # fmt: skip
     if repeated:
         raise UserError(f"claims given twice: {', '.join(repeated)}", where=str(path))
+    studies = document.get("studies", {path.stem: {"title": path.stem}})
     claims = []
     for entry in document["claims"]:
-        where = f"{path}: {entry['id']}"
-        if entry["study"] not in document["studies"]:
-            known = ", ".join(document["studies"])
-            raise UserError(f"unknown study {entry['study']}", where=where, allowed=known)
-        claims.append(_claim(entry, numbers.get(entry["id"], {}), where))
-    return Register(path.stem, document["studies"], tuple(claims))
+        where, study = f"{path}: {entry['id']}", entry.get("study", path.stem)
+        if study not in studies:
+            raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
+        claim = _claim(entry | {"study": study}, numbers.get(entry["id"], {}), where)
+        for test in claim.tests if declared else ():
+            place = f"{where}: tests.{test.number}"
+            require_declared(test.cells, test.options, test.waits_for, declared, place)
+        claims.append(claim)
+    return Register(path.stem, studies, tuple(claims))
+
+
+def load_users_claims(path: Path, declared: Declared | None = None) -> Register:
+    """The claims of a user or a site, whose published numbers stand beside them, if any do.
+
+    Such a file may leave out study, place and published words, and its published numbers are
+    those of the .csv file of the same name.
+    """
+    numbers = path.with_suffix(".csv")
+    return load_register(path, numbers if numbers.exists() else None, declared)
 
 
 def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str) -> Claim:
@@ -140,8 +158,8 @@ def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str
         study=entry["study"],
         kind=entry["kind"],
         statement=entry["claim"],
-        where=entry["where"],
-        published=entry["published"],
+        where=entry.get("where", ""),
+        published=entry.get("published", ""),
         capability=entry["scales"],
         tests=tuple(tests),
         not_tested=entry.get("not_tested", ""),
@@ -165,6 +183,7 @@ def _test(
             f"unknown rule: {entry['rule']}", where=f"{where}.rule", allowed=", ".join(known)
         )
     options = known[entry["rule"]].options
+    defaults = {name: of["default"] for name, of in options.items() if "default" in of}
     shared = schema("claims")
     check(
         entry,
@@ -172,11 +191,12 @@ def _test(
             "$defs": shared["$defs"],
             "type": "object",
             "additionalProperties": False,
-            "required": ["rule", "cells", *options],
+            "required": ["rule", "cells", *(name for name in options if name not in defaults)],
             "properties": {
                 "rule": {"type": "string"},
                 "cells": {"$ref": "#/$defs/cells"},
                 "instead_of": {"$ref": "#/$defs/text"},
+                "waits_for": {"$ref": "#/$defs/names"},
                 **options,
             },
         },
@@ -191,7 +211,8 @@ def _test(
     return Test(
         number=number,
         rule=entry["rule"],
-        options={key: value for key, value in entry.items() if key not in NOT_OPTIONS},
+        options=defaults | {key: entry[key] for key in entry if key not in NOT_OPTIONS},
         cells=Selection.of(entry["cells"]),
         instead_of=entry.get("instead_of", ""),
+        waits_for=tuple(entry.get("waits_for", ())),
     )

@@ -16,7 +16,7 @@ from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, limits, registration, terms
-from parity.claims.finding import Finding, absent, gated
+from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated, most_hold
 from parity.claims.judging_data import (
     CASE_IS_THERE,
     Absent,
@@ -28,11 +28,11 @@ from parity.claims.judging_data import (
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
-from parity.claims.rules.model import Rule
+from parity.claims.rules.model import MOST, Rule
 from parity.claims.series import NODES
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
-from parity.core.wording import counted, number
+from parity.core.wording import counted, listed, number
 from parity.plan.system_kind import CLUSTER, MACHINE
 
 # A system that cannot test a claim at all has this as its capability.
@@ -75,8 +75,8 @@ class Verdict:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        """The findings of all tests."""
-        return tuple(finding for _, finding in self.findings)
+        """The findings that the verdict rests on."""
+        return tuple(finding for _, finding in self.findings if finding.counts)
 
 
 def judge(
@@ -115,18 +115,29 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
     found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, datasets)]
     corrected = conjunction.corrected([finding for _, finding in found])
-    numbered = tuple(zip((test for test, _ in found), corrected, strict=True))
-    verdict, reason = conjunction.verdict(corrected), conjunction.reason(corrected)
-    covered = conjunction.coverage(corrected)
+    numbered = _resting(claim, [(test, f) for (test, _), f in zip(found, corrected, strict=True)])
+    deciding = [finding for _, finding in numbered if finding.counts]
+    verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
+    covered = conjunction.coverage(deciding)
     if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
         reason = f"{covered}; {reason}"
     if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
         reason += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, verdict, reason, numbered)
+    return Verdict(claim, capability, verdict, reason, tuple(numbered))
+
+
+def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
+    """The findings, saying which of them the claim rests on where it speaks of most cells."""
+    of_most = {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
+    pool = iter(most_hold([finding for number, finding in found if number in of_most]))
+    return [(number, next(pool) if number in of_most else f) for number, f in found]
 
 
 def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
     """What a test finds in all datasets, after all gates, and no more than they can say."""
+    if test.waits_for:
+        reason = f"waits for {listed(test.waits_for)}"
+        return [absent(Absent(test.cells.metric, "", "", reason))]
     rule = rules()[test.rule]
     scopes = [
         resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
@@ -207,8 +218,8 @@ def _is_member(one: Verdict) -> bool:
 
 def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
     """A claim of a family of that size, with its two adjusted p."""
-    negative = one.verdict in conjunction.AGAINST
-    positive = one.verdict in (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
+    negative = one.verdict in AGAINST
+    positive = one.verdict in PASSED
     p = adjusted if positive else against
     one = replace(one, p_adjusted=adjusted)
     if not (positive or negative) or p < ALPHA:

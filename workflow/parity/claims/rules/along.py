@@ -6,13 +6,26 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
+from parity.analysis.decision import (
+    FEWEST_FOR_A_DIFFERENCE,
+    WITHOUT_CONTROL,
+    Decision,
+    decide,
+)
 from parity.analysis.estimate import ALPHA
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.analysis.statistics.trend import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, tested, too_few
+from parity.claims.finding import (
+    Finding,
+    about,
+    absent,
+    tested,
+    too_few,
+    too_few_in,
+)
 from parity.claims.judging_data import Scope
+from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
 from parity.claims.series import Series, series
 from parity.core import wording
@@ -27,11 +40,12 @@ class SeriesRule(Rule):
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
         """One finding for each series."""
         whole, missing = series(scope, options["along"], LEVELS)
-        return [absent(each) for each in missing] + [self.look(one, options) for one in whole]
+        found = [finding for one in whole for finding in self.look(one, options)]
+        return [absent(each) for each in missing] + found
 
     @abstractmethod
-    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
-        """The finding in a series with enough levels."""
+    def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:
+        """The findings in a series with enough levels."""
 
 
 class Slope(SeriesRule):
@@ -41,26 +55,28 @@ class Slope(SeriesRule):
     """
 
     name = "slope"
+    version = 2
     options: ClassVar[Options] = {
         "along": {"description": "The parameter, such as nodes.", **NAME},
         "margin_percent": {"description": "Margin of the ratio per doubling, in %.", **PERCENT},
     }
     proves_sameness = True
 
-    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
+    def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:
         """The test of one series."""
         slopes, margin = slopes_per_doubling(one.complete()), options["margin_percent"] / 100
         if len(slopes) < 2:
-            return too_few(one, len(slopes), TOO_FEW.format(len(slopes)))
+            return [too_few(one, len(slopes), TOO_FEW.format(len(slopes)))]
         of_pair = slopes_per_doubling(one.complete(control=True))
         finding = tested(one, slopes, of_pair, margin)
         decision = finding.decision
         said = f"ratio per doubling of {one.along} {wording.interval(*decision.interval95)}"
-        return finding.concluded(
+        concluded = finding.concluded(
             same=f"{said} is within {wording.margin(margin)}",
             different=f"{said} lies outside {wording.margin(margin)}",
             neither=f"{said}; {wording.margin(decision.smallest_margin)} would pass",
         )
+        return [concluded]
 
 
 class Trend(SeriesRule):
@@ -68,41 +84,61 @@ class Trend(SeriesRule):
 
     Contradicted if the same test finds the opposite order. The estimate beside it is the
     ratio per doubling of the level. If the A/A pair has a trend of its own, nothing is
-    concluded.
+    concluded. A smallest effect, where one is given, has to be passed as in `direction` where
+    most is expected to be lost: at the highest level of a ratio that rises, at the lowest of
+    one that falls.
     """
 
     name = "trend"
-    version = 2
+    version = 3
     options: ClassVar[Options] = {
         "along": {"description": "The parameter, such as nodes.", **NAME},
         "expect": {"description": "Which way the ratio goes.", "enum": [RISING, FALLING]},
+        "smallest_effect_percent": {
+            "description": "Smallest cost that counts where most is lost, in %.",
+            **PERCENT,
+            "default": None,
+        },
     }
     one_sided = True
 
-    def look(self, one: Series, options: Mapping[str, Any]) -> Finding:
-        """The test of one series."""
-        table, expect = one.complete(), options["expect"]
-        if len(table) < 2:
-            return too_few(one, len(table), TOO_FEW.format(len(table)))
-        opposite = FALLING if expect == RISING else RISING
-        p, against = (page_trend(table, order) for order in (expect, opposite))
-        has_slope = min(one.levels) > 0
-        finding = about(
-            one,
-            decide(slopes_per_doubling(table), None) if has_slope else Decision(len(table)),
-            control=_pair_trend(one),
-            unit=wording.RATIO if has_slope else "",
-            p_value=p,
-            p_against=against,
-            strain=p / ALPHA,
-        )
-        said = f"p = {wording.number(p)} for {expect} along {one.along}"
-        if p < ALPHA:
-            return finding.ended(terms.SUPPORTED, said)
-        if against < ALPHA:
-            reason = f"p = {wording.number(against)} for {opposite} along {one.along}"
-            return finding.ended(terms.CONTRADICTED, reason)
-        return finding.ended(terms.INCONCLUSIVE, said)
+    def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:
+        """The order of one series, and its size if one is asked for."""
+        expect, smallest = options["expect"], options["smallest_effect_percent"]
+        order = _order(one, expect)
+        if smallest is None:
+            return [order]
+        most = one.cells[-1 if expect == RISING else 0]
+        if most.blocks < 2:
+            return [order, too_few_in(most, most.blocks)]
+        logs, of_pair = most.effects(), most.effects(control=True)
+        return [order, directed(most, logs, of_pair, True, smallest / 100)]
+
+
+def _order(one: Series, expect: str) -> Finding:
+    """Page's test of one series."""
+    table = one.complete()
+    if len(table) < 2:
+        return too_few(one, len(table), TOO_FEW.format(len(table)))
+    opposite = FALLING if expect == RISING else RISING
+    p, against = (page_trend(table, order) for order in (expect, opposite))
+    has_slope = min(one.levels) > 0
+    finding = about(
+        one,
+        decide(slopes_per_doubling(table), None) if has_slope else Decision(len(table)),
+        control=_pair_trend(one),
+        unit=wording.RATIO if has_slope else "",
+        p_value=p,
+        p_against=against,
+        strain=p / ALPHA,
+    )
+    said = f"p = {wording.number(p)} for {expect} along {one.along}"
+    if p < ALPHA:
+        return finding.ended(terms.SUPPORTED, said)
+    if against < ALPHA:
+        reason = f"p = {wording.number(against)} for {opposite} along {one.along}"
+        return finding.ended(terms.CONTRADICTED, reason)
+    return finding.ended(terms.INCONCLUSIVE, said)
 
 
 def _pair_trend(one: Series) -> Decision:
@@ -111,7 +147,8 @@ def _pair_trend(one: Series) -> Decision:
     if len(table) < 2:
         return WITHOUT_CONTROL
     p = 2 * min(page_trend(table, order) for order in (RISING, FALLING))
-    return Decision(len(table), outcome=DIFFERENT if p < ALPHA else INCONCLUSIVE)
+    differs = p < ALPHA and len(table) >= FEWEST_FOR_A_DIFFERENCE
+    return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
 
 
 RULES = (Slope(), Trend())

@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from parity.analysis import outcomes
-from parity.analysis.decision import Decision, decide
+from parity.analysis.decision import decide
 from parity.analysis.estimate import ALPHA, p_above, p_below
 from parity.claims import terms
-from parity.claims.finding import Finding, about, control
+from parity.claims.finding import Bounds, Finding, about, bounds, control
 from parity.claims.judging_data import Cell, Scope
-from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.series import Series
 from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
+EXPECT = {"description": "What the arm does beside the other.", "enum": [MORE, LESS]}
 
 
 class Direction(CellRule):
@@ -26,50 +27,110 @@ class Direction(CellRule):
 
     Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the
     smallest effect; contradicted if it goes the other way likewise, or is equivalent to
-    nothing within the smallest effect (Lakens, Soc. Psychol. Personal. Sci. 2017).
+    nothing within the smallest effect (Lakens, Soc. Psychol. Personal. Sci. 2017). An effect
+    that goes the expected way, but by less than what counts, is open.
     """
 
     name = "direction"
+    version = 2
     options: ClassVar[Options] = {
-        "expect": {"description": "What the arm does beside the other.", "enum": [MORE, LESS]},
+        "expect": EXPECT,
         "smallest_effect_percent": {"description": "Smallest effect that counts, in %.", **PERCENT},
+        "of_cells": OF_CELLS,
     }
     one_sided = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
-        smallest = options["smallest_effect_percent"] / 100
-        logs = cell.effects()
-        expected = logs if options["expect"] == MORE else -logs
-        decision, p = decide(logs, smallest), p_above(expected, 0.0)
+        smallest, more = options["smallest_effect_percent"] / 100, options["expect"] == MORE
+        return directed(cell, cell.effects(), cell.effects(control=True), more, smallest)
+
+
+class MinimumEffect(CellRule):
+    """One-sided test that the arm costs more, or less, by a published amount at least.
+
+    Supported if the one-sided 95 % bound nearer to nothing lies beyond that amount,
+    contradicted if the other one does not reach it (Murphy & Myors, J. Appl. Psychol. 1999).
+    """
+
+    name = "minimum-effect"
+    options: ClassVar[Options] = {
+        "expect": EXPECT,
+        "minimum_percent": {"description": "Least amount, in %.", **PERCENT},
+        "of_cells": OF_CELLS,
+    }
+    one_sided = True
+
+    def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
+        """The test of one cell."""
+        least, logs = options["minimum_percent"] / 100, cell.effects()
+        bound, expected = math.log1p(least), logs if options["expect"] == MORE else -logs
+        decision, p = decide(logs, least), p_above(expected, bound)
         finding = about(
             cell,
-            # Its smallest margin is that of another question.
             replace(decision, smallest_margin=math.nan),
-            control=control(cell.effects(control=True), smallest),
+            control=control(cell.effects(control=True), least),
             unit=wording.RATIO,
             p_value=p,
-            # Either way to contradict implies that the effect is below the smallest one.
-            p_against=p_below(expected, math.log1p(smallest)),
+            p_against=p_below(expected, bound),
             strain=p / ALPHA,
         )
-        verdict, reason = _decide(expected, decision, math.log1p(smallest), p)
-        said = f"ratio {wording.interval(*decision.interval95)}"
-        return finding.ended(verdict, f"{said} {reason.format(limit=wording.margin(smallest))}")
+        verdict, by_ranks = (_beyond(each, bound) for each in bounds(expected))
+        said = f"90 % interval {wording.interval(*decision.interval90)}"
+        reasons = {
+            terms.SUPPORTED: f"{said} lies beyond {wording.margin(least)}",
+            terms.CONTRADICTED: f"{said} does not reach {wording.margin(least)}",
+            terms.INCONCLUSIVE: f"{said} holds {wording.margin(least)}",
+        }
+        return finding.agreed(verdict, by_ranks, reasons[verdict])
 
 
-def _decide(expected: np.ndarray, decision: Decision, bound: float, p: float) -> tuple[str, str]:
-    """Verdict and reason of effects whose expected sign is plus."""
-    mean = float(expected.mean())
-    if p < ALPHA and mean > bound:
-        return terms.SUPPORTED, "goes the expected way, beyond {limit}"
-    if p_below(expected, 0.0) < ALPHA and mean < -bound:
-        return terms.CONTRADICTED, "goes the other way, beyond {limit}"
-    if decision.outcome == outcomes.EQUIVALENT:
-        return terms.CONTRADICTED, "is equivalent to no effect within {limit}"
-    if p < ALPHA:
-        return terms.INCONCLUSIVE, "goes the expected way, but not beyond {limit}"
-    return terms.INCONCLUSIVE, "leaves the direction open"
+def directed(
+    subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, more: bool, smallest: float
+) -> Finding:
+    """Whether logs of ratios have the expected sign and a size that counts.
+
+    Args:
+        of_pair: the same of the A/A pair.
+        more: whether a ratio above one is expected.
+        smallest: the smallest effect that counts, as a fraction.
+    """
+    bound, expected = math.log1p(smallest), logs if more else -logs
+    decision, p = decide(logs, smallest), p_above(expected, 0.0)
+    finding = about(
+        subject,
+        # Its smallest margin is that of another question.
+        replace(decision, smallest_margin=math.nan),
+        control=control(of_pair, smallest),
+        unit=wording.RATIO,
+        p_value=p,
+        # Either way to contradict implies that the effect is below the smallest one.
+        p_against=p_below(expected, bound),
+        strain=p / ALPHA,
+        shows_difference=True,
+    )
+    (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected))
+    said = f"ratio {wording.interval(*decision.interval95)}"
+    return finding.agreed(verdict, by_ranks, f"{said} {words} {wording.margin(smallest)}")
 
 
-RULES = (Direction(),)
+def _way(expected: Bounds, bound: float) -> tuple[str, str]:
+    """Verdict and words on an effect whose expected sign is plus."""
+    if expected.low > 0:
+        if expected.estimate > bound:
+            return terms.SUPPORTED, "goes the expected way, beyond"
+        return terms.INCONCLUSIVE, "goes the expected way, but not beyond"
+    if expected.high < 0 and expected.estimate < -bound:
+        return terms.CONTRADICTED, "goes the other way, beyond"
+    if -bound < expected.low and expected.high < bound:
+        return terms.CONTRADICTED, "is equivalent to no effect within"
+    return terms.INCONCLUSIVE, "leaves the direction open, with a smallest effect of"
+
+
+def _beyond(expected: Bounds, bound: float) -> str:
+    if expected.low > bound:
+        return terms.SUPPORTED
+    return terms.CONTRADICTED if expected.high < bound else terms.INCONCLUSIVE
+
+
+RULES = (Direction(), MinimumEffect())

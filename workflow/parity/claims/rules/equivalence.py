@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations, groupby
 from typing import Any, ClassVar
 
-from parity.claims.finding import Finding, tested, too_few_in
+from parity.analysis.decision import decide
+from parity.analysis.estimate import p_above, p_below
+from parity.claims.finding import Finding, about, at_most, control, tested, too_few_in
 from parity.claims.judging_data import Cell, Scope
-from parity.claims.rules.model import PERCENT, CellRule, Options, Rule
+from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options, Rule
 from parity.core import wording
 
 
@@ -21,8 +25,10 @@ class Equivalence(CellRule):
     """
 
     name = "equivalence"
+    version = 2
     options: ClassVar[Options] = {
-        "margin_percent": {"description": "Margin of the cost ratio, in %.", **PERCENT}
+        "margin_percent": {"description": "Margin of the cost ratio, in %.", **PERCENT},
+        "of_cells": OF_CELLS,
     }
     proves_sameness = True
 
@@ -43,6 +49,43 @@ def equivalent(cell: Cell, margin: float) -> Finding:
     )
 
 
+class NonInferiority(CellRule):
+    """One-sided test that the arm costs at most a margin more (Wellek 2010, ch. 4).
+
+    Supported if the upper one-sided 95 % bound of the cost ratio lies below one plus the
+    margin, contradicted if the lower one lies above it. An arm may cost less by any amount.
+    """
+
+    name = "non-inferiority"
+    options: ClassVar[Options] = {
+        "margin_percent": {"description": "Largest cost that is allowed, in %.", **PERCENT},
+        "of_cells": OF_CELLS,
+    }
+    proves_sameness = True
+
+    def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
+        """The test of one cell."""
+        margin, logs = options["margin_percent"] / 100, cell.effects()
+        bound, decision = math.log1p(margin), at_most(decide(logs, margin), 1 + margin)
+        low, high = decision.interval90
+        widest = max(high, decision.robust_interval90[1])
+        finding = about(
+            cell,
+            replace(decision, smallest_margin=widest - 1),
+            control=control(cell.effects(control=True), margin),
+            unit=wording.RATIO,
+            p_value=p_below(logs, bound),
+            p_against=p_above(logs, bound),
+            strain=(widest - 1) / margin,
+        )
+        limit = f"{1 + margin:g}"
+        return finding.concluded(
+            same=f"upper 95 % bound {wording.number(high)} lies below {limit}",
+            different=f"lower 95 % bound {wording.number(low)} lies above {limit}",
+            neither=f"90 % interval {wording.interval(low, high)} holds {limit}",
+        )
+
+
 class GroupEquivalence(Rule):
     """The equivalence test for every pair of arms in every case.
 
@@ -51,8 +94,10 @@ class GroupEquivalence(Rule):
     """
 
     name = "group-equivalence"
+    version = 2
     options: ClassVar[Options] = {
-        "margin_percent": {"description": "Margin of every ratio, in %.", **PERCENT}
+        "margin_percent": {"description": "Margin of every ratio, in %.", **PERCENT},
+        "of_cells": OF_CELLS,
     }
     proves_sameness = True
 
@@ -68,4 +113,4 @@ class GroupEquivalence(Rule):
         return found
 
 
-RULES = (Equivalence(), GroupEquivalence())
+RULES = (Equivalence(), NonInferiority(), GroupEquivalence())

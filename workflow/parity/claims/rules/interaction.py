@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
-from parity.analysis import outcomes
 from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
-from parity.claims import terms
 from parity.claims.finding import Finding, absent, tested, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
 from parity.claims.series import Series
 from parity.core import wording
+
+FIRST, SECOND = "first-costs-more", "second-costs-more"
 
 
 class Interaction(Rule):
     """A 2 x 2 factorial: arm and reference, at two levels of a factor (Box, Hunter & Hunter).
 
     Two things must hold for each arm. The interaction is equivalent to nothing: the
-    container costs the same at both levels. And the factor itself has an effect beyond the
-    margin; it is contradicted if that, too, is equivalent to nothing.
+    container costs the same at both levels. And the factor itself, averaged over both arms,
+    has an effect of the expected sign beyond the smallest one that counts, as in `direction`.
     """
 
     name = "interaction"
+    version = 2
     options: ClassVar[Options] = {
         "factor": {"description": "The parameter that is the other factor.", **NAME},
         "levels": {
@@ -38,7 +40,15 @@ class Interaction(Rule):
             "uniqueItems": True,
             "items": {"$ref": "#/$defs/level"},
         },
-        "margin_percent": {"description": "Margin of the ratio, in %.", **PERCENT},
+        "expect": {"description": "Which of the two costs more.", "enum": [FIRST, SECOND]},
+        "smallest_effect_percent": {
+            "description": "Smallest effect of the factor that counts, in %.",
+            **PERCENT,
+        },
+        "margin_percent": {
+            "description": "Margin of what the container costs more at one level, in %.",
+            **PERCENT,
+        },
     }
     proves_sameness = True
 
@@ -59,11 +69,11 @@ class Interaction(Rule):
                 found.append(absent(Absent(first.metric, first.arm, first.against, reason)))
                 continue
             pair = Series(factor, tuple(cells[level] for level in levels))
-            found += _look(pair, options["margin_percent"] / 100)
+            found += _look(pair, options)
         return list(dict.fromkeys(found))
 
 
-def _look(pair: Series, margin: float) -> list[Finding]:
+def _look(pair: Series, options: Mapping[str, Any]) -> list[Finding]:
     found = _effects(pair.cells, pair.arm, pair.against)
     held = len(found.blocks)
     if held < 2:
@@ -71,14 +81,23 @@ def _look(pair: Series, margin: float) -> list[Finding]:
         return [too_few(pair, held, reason)]
     reference, double = pair.cells[0].pair
     of_pair = _effects(pair.cells, double, reference).interaction
+    more, smallest = options["expect"] == SECOND, options["smallest_effect_percent"] / 100
+    main = directed(pair, found.second, of_pair, more, smallest)
     return [
-        _interaction(pair, tested(pair, found.interaction, of_pair, margin), margin),
-        _main(pair, tested(pair, found.second, of_pair, margin)),
+        _interaction(pair, found.interaction, of_pair, options["margin_percent"] / 100),
+        replace(
+            main,
+            metric=f"{pair.metric} (factor)",
+            reason=f"effect of {pair.along}: {main.reason}",
+        ),
     ]
 
 
-def _interaction(pair: Series, finding: Finding, margin: float) -> Finding:
+def _interaction(
+    pair: Series, interaction: np.ndarray, of_pair: np.ndarray, margin: float
+) -> Finding:
     """Whether the container costs the same at both levels."""
+    finding = tested(pair, interaction, of_pair, margin)
     decision = finding.decision
     said = f"interaction {wording.interval(*decision.interval95)}"
     return finding.concluded(
@@ -86,27 +105,6 @@ def _interaction(pair: Series, finding: Finding, margin: float) -> Finding:
         different=f"{said} lies outside {wording.margin(margin)}",
         neither=f"{said}; {wording.margin(decision.smallest_margin)} would pass",
     )
-
-
-def _main(pair: Series, same: Finding) -> Finding:
-    """Whether the factor has an effect of its own; `same` tests that it has none."""
-    decision = same.decision
-    differs = decision.outcome == outcomes.DIFFERENT
-    finding = replace(
-        same,
-        metric=f"{pair.metric} (factor)",
-        decision=replace(decision, smallest_margin=math.nan),
-        p_value=same.p_against,
-        # It contradicts if the factor does nothing.
-        p_against=same.p_value,
-        strain=0.0 if differs else 1.0,
-    )
-    said = f"effect of {pair.along} {wording.interval(*decision.interval95)}"
-    if differs:
-        return finding.ended(terms.SUPPORTED, f"{said} is beyond the margin")
-    if decision.outcome == outcomes.EQUIVALENT:
-        return finding.ended(terms.CONTRADICTED, f"{said} is nothing within the margin")
-    return finding.ended(terms.INCONCLUSIVE, f"{said} is not shown to be beyond the margin")
 
 
 def _effects(cells: Iterable[Cell], arm: str, against: str) -> TwoByTwo:

@@ -34,6 +34,7 @@ class Magnitude(CellRule):
     """
 
     name = "magnitude"
+    version = 2
     options: ClassVar[Options] = {
         "published": PUBLISHED,
         "scale": {"description": "How arms are compared.", "enum": [RATIO, DIFFERENCE]},
@@ -52,14 +53,18 @@ class Magnitude(CellRule):
         shift = 1.0 if ratio else 0.0
         low, high = decision.interval95
         cluster = scope.data.dataset.kind.support == CLUSTER
-        verdict, said = compare(
-            target, decision.estimate - shift, low - shift, high - shift, cluster
+        (verdict, said), (by_ranks, _) = (
+            compare(target, estimate - shift, ends[0] - shift, ends[1] - shift, cluster)
+            for estimate, ends in (
+                (decision.estimate, decision.interval95),
+                (decision.robust_estimate, decision.robust_interval95),
+            )
         )
         ours = wording.number(decision.estimate, wording.decimals(low, high, unit))
         theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
         interval = wording.interval(low, high, unit)
         reason = f"published {theirs}, here {ours} {interval}: {said}"
-        return about(cell, decision, control=of_pair, unit=unit).ended(verdict, reason)
+        return about(cell, decision, control=of_pair, unit=unit).agreed(verdict, by_ranks, reason)
 
 
 def compare(

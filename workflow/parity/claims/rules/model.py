@@ -12,6 +12,12 @@ from parity.claims.judging_data import Cell, Scope
 PERCENT = {"type": "number", "exclusiveMinimum": 0, "maximum": 1000}
 Options = Mapping[str, Mapping[str, Any]]
 NAME = {"$ref": "#/$defs/name"}
+ALL, MOST = "all", "most"
+OF_CELLS = {
+    "description": "Whether it has to hold in all cells, or in most of those of such tests.",
+    "enum": [ALL, MOST],
+    "default": ALL,
+}
 
 
 class Rule(ABC):
@@ -21,7 +27,8 @@ class Rule(ABC):
         name: as the register calls it.
         version: raised whenever the rule decides otherwise than before, because that
             amends every claim that uses it.
-        options: JSON schema of each of its numbers, each with a description; all are needed.
+        options: JSON schema of each of its numbers, each with a description; those that have
+            a default may be left out.
         one_sided: whether it concludes that something differs. Such claims share one
             family per study and kind, and are adjusted for their number (Holm).
         proves_sameness: whether it concludes that two things are the same, so that the

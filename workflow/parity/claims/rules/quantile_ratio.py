@@ -25,6 +25,7 @@ class QuantileRatio(Rule):
     """
 
     name = "quantile-ratio"
+    version = 2
     options: ClassVar[Options] = {
         "quantiles": {
             "description": "Shares, such as 0.5 for the median.",

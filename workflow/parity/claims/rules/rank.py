@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from parity.analysis.decision import WITHOUT_CONTROL, Decision
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few
@@ -18,26 +18,34 @@ from parity.claims.rules.model import NAME, Options, Rule
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
+Centre = Callable[..., np.ndarray]
 
 
 class Rank(Rule):
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
     Supported if at least 95 % of the resampled studies reach the tau that was asked for,
-    contradicted if at most 5 % do. If the A/A pair loses in that order, too, nothing is
-    concluded: its own differences should have no order.
+    contradicted if at most 5 % do; with medians in the place of means alike, or the order
+    hangs on the method. Levels of one group have no published order among them and are not
+    compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that order, too,
+    nothing is concluded: its own differences should have no order.
     """
 
     name = "rank"
-    version = 2
+    version = 3
     options: ClassVar[Options] = {
         "along": {"description": "The parameter whose levels are ranked.", **NAME},
         "order": {
-            "description": "Its levels, the one that loses most first.",
+            "description": "Its levels, or groups of them, the one that loses most first.",
             "type": "array",
-            "minItems": 3,
+            "minItems": 2,
             "uniqueItems": True,
-            "items": {"$ref": "#/$defs/level"},
+            "items": {
+                "oneOf": [
+                    {"$ref": "#/$defs/level"},
+                    {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/level"}},
+                ]
+            },
         },
         "minimum_tau": {
             "description": "Least tau of the same order.",
@@ -57,65 +65,85 @@ class Rank(Rule):
 
 
 def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
-    order, along = [str(level) for level in options["order"]], options["along"]
+    groups = [each if isinstance(each, list) else [each] for each in options["order"]]
+    place = {str(level): number for number, group in enumerate(groups) for level in group}
     first, minimum = next(iter(cells.values())), options["minimum_tau"]
-    if missing := [level for level in order if level not in cells]:
-        levels = f"{along} {listed(missing)}"
+    if missing := [level for level in place if level not in cells]:
+        levels = f"{options['along']} {listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
         return absent(Absent(first.metric, first.arm, first.against, reason))
-    in_order = [cells[level] for level in order]
+    in_order, places = [cells[level] for level in place], np.array(list(place.values()))
     case = " + ".join(cell.case for cell in in_order)
     table = _table(in_order)
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
         return too_few(first, len(table), reason, case=case)
-    drawn = resampled_tau(table)
-    reached = float(np.mean(drawn >= minimum))
+    drawn, by_ranks = (resampled_tau(table, places, centre) for centre in (np.mean, np.median))
+    reached, other = float(np.mean(drawn >= minimum)), float(np.mean(by_ranks >= minimum))
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
-    ours = tau(table.mean(axis=0))
+    ours = float(tau(table.mean(axis=0), places))
     finding = about(
         first,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         case=case,
         unit="tau",
-        control=_control(in_order, minimum),
+        control=_control(in_order, places, minimum),
         strain=(1 - reached) / 0.05,
     )
-    said = f"tau {number(ours)} {interval(low95, high95)}"
+    reasons = {
+        terms.SUPPORTED: "the published order",
+        terms.CONTRADICTED: "another order",
+        terms.INCONCLUSIVE: "the order is open",
+    }
+    verdict = _verdict(reached)
+    said = f"tau {number(ours)} {interval(low95, high95)}: {reasons[verdict]}"
+    return finding.agreed(verdict, _verdict(other), said)
+
+
+def _verdict(reached: float) -> str:
+    """The verdict if this share of resampled studies reach the tau that was asked for."""
     if reached >= 0.95:
-        return finding.ended(terms.SUPPORTED, f"{said}: the published order")
-    if reached <= 0.05:
-        return finding.ended(terms.CONTRADICTED, f"{said}: another order")
-    return finding.ended(terms.INCONCLUSIVE, f"{said} leaves the order open")
+        return terms.SUPPORTED
+    return terms.CONTRADICTED if reached <= 0.05 else terms.INCONCLUSIVE
 
 
 def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
     """One row for each block that holds every level, one column for each level."""
-    columns = [pd.Series(cell.logs_by_number(control)) for cell in cells]
+    columns = [pd.Series(cell.logs_by_number(control), dtype=float) for cell in cells]
     return pd.DataFrame(columns).T.dropna().to_numpy()
 
 
-def _control(cells: Sequence[Cell], minimum: float) -> Decision:
+def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float) -> Decision:
     """Whether the A/A pair alone would support the published order."""
     table = _table(cells, control=True)
-    if len(table) < 2:
-        return WITHOUT_CONTROL
-    reached = float(np.mean(resampled_tau(table) >= minimum))
+    if len(table) < FEWEST_FOR_A_DIFFERENCE:
+        return replace(WITHOUT_CONTROL, blocks=len(table))
+    reached = float(np.mean(resampled_tau(table, places, np.mean) >= minimum))
     return Decision(len(table), outcome=DIFFERENT if reached >= 0.95 else INCONCLUSIVE)
 
 
-def tau(means: np.ndarray) -> float:
-    """Tau-b of overheads given in the published order; equal overheads have no order: 0."""
-    if np.ptp(means) == 0:
-        return 0.0
-    return float(stats.kendalltau(means, -np.arange(len(means))).statistic)
+def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Tau of losses with their published places, over pairs that the order tells apart.
+
+    Args:
+        losses: shape (..., levels).
+        places: of each level, 0 for what loses most; equal for levels of one group.
+
+    Returns:
+        1 if every such pair has the published order, -1 if none has; equal losses count 0.
+    """
+    first, second = np.triu_indices(len(places), k=1)
+    published = np.sign(places[second] - places[first])
+    signs = np.sign(losses[..., first] - losses[..., second]) * published
+    counted = published != 0
+    return np.asarray(signs[..., counted].mean(axis=-1))
 
 
-def resampled_tau(table: np.ndarray) -> np.ndarray:
+def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.ndarray:
     """Tau of studies whose blocks are drawn with replacement from these (shape: blocks, levels)."""
     random = np.random.default_rng(SEED)
     drawn = random.integers(len(table), size=(RESAMPLES, len(table)))
-    return np.array([tau(table[rows].mean(axis=0)) for rows in drawn])
+    return tau(centre(table[drawn], axis=1), places)
 
 
 RULES = (Rank(),)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.analysis import outcomes
-from parity.analysis.decision import decide, outcome_of
+from parity.analysis.decision import decide
 from parity.analysis.estimate import p_above, p_below
-from parity.claims.finding import Finding, about, absent, control
+from parity.claims.finding import Finding, about, absent, at_most, control
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import PERCENT, CellRule, Options
 from parity.core.wording import number
@@ -26,6 +25,7 @@ class ShareOfNode(CellRule):
     """
 
     name = "share-of-node"
+    version = 2
     options: ClassVar[Options] = {
         "bound_percent": {"description": "Bound, in % of the node's memory.", **PERCENT}
     }
@@ -40,16 +40,11 @@ class ShareOfNode(CellRule):
             return absent(Absent(cell.metric, cell.arm, cell.against, reason))
         factor = 100 * MIB[cell.unit] / memory
         shares = factor * cell.effects(ratio=False)
-        decision = decide(shares, bound, ratio=False)
+        decision = at_most(decide(shares, bound, ratio=False), bound)
         lower, upper = decision.interval90
-        one_sided = replace(
-            decision,
-            smallest_margin=upper,
-            outcome=outcome_of(decision.interval90, decision.interval90, (-math.inf, bound)),
-        )
         finding = about(
             cell,
-            one_sided,
+            replace(decision, smallest_margin=max(upper, decision.robust_interval90[1])),
             control=control(factor * cell.effects(ratio=False, control=True), bound, ratio=False),
             unit=UNIT,
             p_value=p_below(shares, bound),

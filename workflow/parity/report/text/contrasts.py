@@ -13,6 +13,7 @@ import pandas as pd
 
 from parity.analysis import ladder, outcomes
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
+from parity.analysis.decision import CONTROL_DIFFERS, FEW, FEWEST_FOR_A_DIFFERENCE
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures.specs import spelt
 from parity.report.tables.table import Table
@@ -93,12 +94,25 @@ def _one(view: View, row: Any, what: str, spec: FigureSpec) -> str:
     said = f"In {formatting.arm_title(view.plan, row.arm)} {what} is {_value(row)}."
     if not spec.published:
         return said
+    pairs = [view.comparisons(case, row.metric).get(view.plan.double) for case in row.cases.split()]
+    if any(_objection(pair, [row]) for pair in pairs):
+        return said
     contains = row.low95 <= spec.published[0] <= row.high95
     verb, ratio = (
         "contains" if contains else "does not contain",
         formatting.number(spec.published[0]),
     )
     return f"{said} The interval {verb} {ratio}, the ratio of {spec.source}."
+
+
+def _objection(control: Any, rows: Rows) -> str:
+    """Why nothing may be said of how rows lie to a published number; empty if it may.
+
+    Such a sentence is a conclusion, and so it has the gates of one.
+    """
+    if control is not None and control.outcome == outcomes.DIFFERENT:
+        return CONTROL_DIFFERS
+    return FEW if min(row.blocks for row in rows) < FEWEST_FOR_A_DIFFERENCE else ""
 
 
 def _within(view: View, row: Any) -> list[tuple[list[Any], str]]:
@@ -139,12 +153,14 @@ def _named(view: View, row: Any) -> str:
 
 def _published(view: View, case: str, spec: FigureSpec) -> str:
     """Whose 95 % interval reaches what a publication reports."""
-    compared = view.comparisons(case, spec.quantities[0].metric).values()
-    rows = _measured([row for row in compared if not row.control])
+    compared = view.comparisons(case, spec.quantities[0].metric)
+    rows = _measured([row for row in compared.values() if not row.control])
     if not rows or not spec.published:
         return ""
     low, high = min(spec.published), max(spec.published)
     span = f"{formatting.percent(low - 1)} to {formatting.percent(high - 1)} of {spec.source}"
+    if objection := _objection(compared.get(view.plan.double), rows):
+        return f"Whether any arm reaches the {span} is open: {objection}."
     reached = [row for row in rows if row.high95 >= low]
     if not reached:
         most = max(rows, key=lambda row: row.high95)

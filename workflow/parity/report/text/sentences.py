@@ -203,7 +203,7 @@ def abstract(view: View) -> str:
         return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
     more = "comparison" if untested == 1 else "comparisons"
     left_out = f"{untested} more {more} could not be tested." if untested else ""
-    said = (_counts(view, measured), _fixed(view, measured), left_out)
+    said = (_counts(view, measured), _fixed(view, measured), left_out, _failed_controls(view))
     return " ".join(filter(None, said))
 
 
@@ -223,6 +223,19 @@ def _counts(view: View, measured: Rows) -> str:
         f"Of {len(measured)} measured comparisons with {_reference(view)} over "
         f"{_blocks(measured)}, {listed(said)}; {confounded}."
     )
+
+
+def _failed_controls(view: View) -> str:
+    """Where the reference differs from itself, so that nothing is concluded; empty if nowhere."""
+    compared = view.analysis.comparisons
+    failed = compared["control"] & compared["planned"] & (compared["outcome"] == outcomes.DIFFERENT)
+    names = [
+        formatting.subject(view.plan, row.case, formatting.quantity_of(row).label)
+        for row in rows_of(compared[failed])
+    ]
+    if not names:
+        return ""
+    return f"{_reference(view)} differs from itself in {listed(names)}: nothing is concluded there."
 
 
 def _fixed(view: View, measured: Rows) -> str:

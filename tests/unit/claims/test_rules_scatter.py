@@ -1,0 +1,57 @@
+"""Rules about how much runs scatter."""
+
+import math
+from pathlib import Path
+
+import claims_data as data
+import pytest
+from claims_data import judged
+
+
+@pytest.mark.parametrize(
+    "spread, bound, verdict",
+    [(0.01, 5, "supported"), (0.05, 5, "inconclusive"), (0.12, 5, "contradicted")],
+)
+def test_coefficient_of_variation(
+    tmp_path: Path, spread: float, bound: float, verdict: str
+) -> None:
+    test = data.test_of("coefficient-of-variation", bound_percent=bound)
+    values = data.quiet() | {("spin", "box"): data.around(1, 3, spread=spread)}
+    found = judged(tmp_path, test, values, kind="dispersion")
+    assert found.verdict == verdict
+    assert found.estimate == pytest.approx(100 * math.sqrt(math.expm1(spread**2)))
+
+
+def test_a_machine_that_scatters_by_itself_cannot_tell_what_a_container_adds(tmp_path) -> None:
+    test = data.test_of("coefficient-of-variation", bound_percent=5)
+    found = judged(tmp_path, test, data.quiet(spread=0.2), kind="dispersion")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+
+
+@pytest.mark.parametrize(
+    "spread, ratio, less",
+    [(0.005, "supported", "inconclusive"), (0.05, "contradicted", "contradicted"),
+     (0.001, "supported", "supported")],
+)  # fmt: skip
+def test_ratios_of_scatter(tmp_path: Path, spread: float, ratio: str, less: str) -> None:
+    values = data.quiet() | {("spin", "box"): data.around(1, 77, spread=spread)}
+    test = data.test_of("spread-ratio", factor=2)
+    assert judged(tmp_path, test, values, kind="dispersion").verdict == ratio
+    test = data.test_of("less-variable", than="native-a")
+    assert judged(tmp_path, test, values, kind="dispersion").verdict == less
+
+
+def test_scatter_of_what_never_varies_is_open(tmp_path: Path) -> None:
+    values = data.quiet() | {("spin", "box"): [1.0] * 30}
+    found = judged(tmp_path, data.test_of("spread-ratio", factor=2), values)
+    assert found.verdict == "inconclusive" and "does not vary" in found.reason
+
+
+def test_a_pair_that_scatters_unlike_itself_says_nothing_of_scatter(tmp_path: Path) -> None:
+    values = data.quiet() | {
+        ("spin", "box"): data.around(1, 77, spread=0.001),
+        ("spin", "native-b"): data.around(1, 78, spread=0.05),
+    }
+    test = data.test_of("less-variable", than="native-a")
+    found = judged(tmp_path, test, values, kind="dispersion")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
