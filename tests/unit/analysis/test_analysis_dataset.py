@@ -101,8 +101,8 @@ def test_no_equivalence_without_any_control(analyse: Analyse) -> None:
 def test_what_a_block_has_in_common_cancels(analyse: Analyse) -> None:
     # Blocks differ by half their size; each arm in them by less than half a per cent.
     failures = {(2, "sysbench.docker"): ("ran", "timeout")}
-    docker = row(analyse(12, block_spread=0.5, failures=failures), "sysbench", "docker")
-    assert docker.blocks == 11
+    docker = row(analyse(20, block_spread=0.5, failures=failures), "sysbench", "docker")
+    assert docker.blocks == 19
     assert 1 / 1.01 < docker.low95 < docker.high95 < 1.01
     assert docker.outcome == outcomes.EQUIVALENT
 

@@ -16,7 +16,7 @@ def _outcome(logs, margin: float) -> str:
 
 def test_t_interval_of_a_worked_example() -> None:
     # Mean 2, standard deviation 1, n = 3: half width t(0.975, 2) / sqrt(3).
-    low, high = estimate.t_interval([1.0, 2.0, 3.0], 0.95)
+    low, high = estimate.student([1.0, 2.0, 3.0]).interval(0.95)
     half = 4.302652729911275 / math.sqrt(3)
     assert (low, high) == pytest.approx((2 - half, 2 + half))
 
@@ -28,7 +28,7 @@ def test_equivalence_p_is_that_of_two_one_sided_t_tests() -> None:
         stats.t.sf((logs.mean() + margin) / error, 4),
         stats.t.cdf((logs.mean() - margin) / error, 4),
     )
-    assert estimate.equivalence_p(logs, math.log(1.01)) == pytest.approx(by_hand)
+    assert estimate.student(logs).p_within(math.log(1.01)) == pytest.approx(by_hand)
 
 
 def test_equivalence_p_is_that_of_the_paired_test_on_raw_values() -> None:
@@ -36,7 +36,8 @@ def test_equivalence_p_is_that_of_the_paired_test_on_raw_values() -> None:
     reference = np.exp(random.normal(0, 0.05, 20))
     arm = reference * np.exp(random.normal(0.002, 0.01, 20))
     paired = ttost_paired(arm, reference, 1 / 1.02, 1.02, transform=np.log)[0]
-    assert estimate.equivalence_p(np.log(arm / reference), math.log(1.02)) == pytest.approx(paired)
+    ours = estimate.student(np.log(arm / reference)).p_within(math.log(1.02))
+    assert ours == pytest.approx(paired)
 
 
 def test_smallest_margin_is_the_edge_of_equivalence() -> None:
@@ -67,11 +68,11 @@ def test_gain_and_cost_are_held_to_the_same_standard() -> None:
     assert cost.smallest_margin == pytest.approx(gain.smallest_margin)
 
 
-def test_equivalence_is_claimed_wrongly_in_five_per_cent_at_the_margin() -> None:
+def test_equivalence_is_claimed_wrongly_in_at_most_five_per_cent_at_the_margin() -> None:
     random = np.random.default_rng(6)
-    draws = random.normal(math.log(1.02), 0.01, (2000, 10))
+    draws = random.normal(math.log(1.02), 0.01, (1000, 30))
     wrong = sum(_outcome(logs, 0.02) == outcomes.EQUIVALENT for logs in draws)
-    assert 0.035 < wrong / 2000 < 0.065
+    assert 0.015 < wrong / 1000 < 0.065
 
 
 @pytest.mark.parametrize("values", [[], [0.1]])
@@ -85,7 +86,7 @@ def test_fewer_than_two_blocks_decide_nothing(values: list[float]) -> None:
     ("log_ratio", "expected"), [(0.0, outcomes.EQUIVALENT), (0.5, outcomes.DIFFERENT)]
 )
 def test_identical_ratios(log_ratio: float, expected: str) -> None:
-    assert estimate.t_interval([log_ratio] * 6, 0.95) == (log_ratio, log_ratio)
+    assert estimate.mean_of([log_ratio] * 6).interval(0.95) == (log_ratio, log_ratio)
     assert estimate.rank_interval([log_ratio] * 6, 0.95) == (log_ratio, log_ratio)
     assert _outcome([log_ratio] * 6, 0.01) == expected
 
@@ -98,11 +99,15 @@ def test_what_is_no_number_is_refused() -> None:
 def test_equivalence_is_decided_by_the_90_and_difference_by_the_95_per_cent_interval() -> None:
     bound, steps = math.log1p(0.01), np.linspace(-1, 1, 6)
     inside = 1.02 * bound * steps
-    assert max(estimate.t_interval(inside, 0.90)) < bound
+    assert max(estimate.mean_of(inside).interval(0.90)) < bound
     assert _outcome(inside * 0.95, 0.01) == outcomes.EQUIVALENT
     # The 90 % interval lies outside, the 95 % one does not.
     outside = bound + 0.01 * (0.7 + steps)
-    assert min(estimate.t_interval(outside, 0.95)) < bound < min(estimate.t_interval(outside, 0.90))
+    assert (
+        min(estimate.mean_of(outside).interval(0.95))
+        < bound
+        < min(estimate.mean_of(outside).interval(0.90))
+    )
     assert _outcome(outside, 0.01) == outcomes.INCONCLUSIVE
 
 
@@ -209,3 +214,36 @@ def test_a_conclusion_that_the_rank_test_does_not_draw_hangs_on_the_method() -> 
     assert found.outcome == outcomes.INCONCLUSIVE
     assert found.robust_outcome == outcomes.EQUIVALENT
     assert found.reason == f"{decision.METHOD} {outcomes.EQUIVALENT}"
+
+
+def test_what_is_skewed_is_given_the_longer_interval_on_that_side() -> None:
+    effects = [1, -1, 0.8, -0.8, 0.6, 12.0, -0.6, 0.4, -0.4, 0.2, -0.2, 0]
+    plain, found = (of(effects).interval(0.95) for of in (estimate.student, estimate.mean_of))
+    assert found[0] == pytest.approx(plain[0]) and found[1] > plain[1] + 1
+    mirrored = estimate.mean_of(-np.array(effects)).interval(0.95)
+    assert mirrored == pytest.approx((-found[1], -found[0]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p_and_interval_agree(seed: int) -> None:
+    """Wherever they come from: skewed effects, effects in a row, and few of either."""
+    random = np.random.default_rng(seed)
+    mean = estimate.mean_of(np.cumsum(random.exponential(1, 12 + seed)) % 5)
+    for confidence in (0.90, 0.95):
+        low, high = mean.interval(confidence)
+        assert mean.p_above(low) == pytest.approx((1 - confidence) / 2)
+        assert mean.p_below(high) == pytest.approx((1 - confidence) / 2)
+
+
+def test_effects_in_a_row_count_for_fewer() -> None:
+    # r = 0.2 + 1/20 leaves 20 (1 - 0.25) / (1 + 0.25) = 12 of 20.
+    values = np.random.default_rng(4).normal(0, 1, 20)
+    around = values - values.mean()
+    lag1 = float(around[1:] @ around[:-1] / (around @ around)) + 1 / 20
+    found, plain = estimate.mean_of(values), estimate.student(values)
+    left = 20 * (1 - max(lag1, 0)) / (1 + max(lag1, 0))
+    assert found.freedom == pytest.approx(left - 1)
+    assert found.error == pytest.approx(plain.error * math.sqrt(20 / left))
+    # Never more than there are, and two at least.
+    assert estimate.mean_of(np.tile([1.0, -1.0], 10)).freedom == 19
+    assert estimate.mean_of(np.arange(20.0)).freedom >= 1

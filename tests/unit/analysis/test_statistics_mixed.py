@@ -41,8 +41,8 @@ def test_two_arms_in_balanced_blocks_give_the_paired_interval() -> None:
     assert fit.method == mixed.MIXED and fit.random == ("block",)
     effect = fit.effects["arm=podman"]
     assert effect.estimate == pytest.approx(logs.mean(), rel=1e-5)
-    assert effect.interval95 == pytest.approx(estimate.t_interval(logs, 0.95), rel=1e-4)
-    assert effect.interval90 == pytest.approx(estimate.t_interval(logs, 0.90), rel=1e-4)
+    assert effect.interval95 == pytest.approx(estimate.student(logs).interval(0.95), rel=1e-4)
+    assert effect.interval90 == pytest.approx(estimate.student(logs).interval(0.90), rel=1e-4)
     assert effect.p == pytest.approx(stats.ttest_1samp(logs, 0).pvalue, rel=1e-3)
 
 

@@ -68,9 +68,9 @@ def test_no_promise_is_broken() -> None:
 
 
 def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None:
-    real = estimate.t_interval
+    real = estimate.Mean.interval
     monkeypatch.setattr(estimate, "ALPHA", 0.16)
-    monkeypatch.setattr(estimate, "t_interval", lambda effects, _: real(effects, 0.68))
+    monkeypatch.setattr(estimate.Mean, "interval", lambda mean, _: real(mean, 0.68))
     found = _refuted(quiet(), 75)
     assert {"claim of equivalence supported", "95 % interval holds the truth"} <= found
 

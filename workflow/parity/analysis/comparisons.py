@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +10,11 @@ import pandas as pd
 
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import NONE, Decision, decide
+from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
 from parity.analysis.identity import hashes, identity, in_blocks
+from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.sample import sample
 
 NEEDS_TWO = "needs two blocks"
 
@@ -25,6 +27,7 @@ class Comparison:
         planned_blocks: blocks in which the plan holds both runs.
         identity: a word of `parity.analysis.identity`.
         control: whether this is the A/A pair.
+        natives: the arms whose mean is compared with; the reference is the first.
     """
 
     asked: Asked
@@ -33,6 +36,7 @@ class Comparison:
     planned_blocks: int
     identity: str
     control: bool
+    natives: tuple[str, ...]
     decision: Decision
 
     def columns(self) -> dict[str, Any]:
@@ -45,6 +49,7 @@ class Comparison:
             "planned_blocks": self.planned_blocks,
             "identity": self.identity,
             "control": self.control,
+            "references": "+".join(self.natives),
             **self.decision.columns(),
         }
 
@@ -60,6 +65,7 @@ def of_table(table: pd.DataFrame) -> list[Comparison]:
             Comparison(
                 asked=Asked(*sides, decision.margin, row["planned"]),
                 **{name: row[name] for name in parts},
+                natives=tuple(row["references"].split("+")),
                 decision=decision,
             )
         )
@@ -94,42 +100,57 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
 def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
     by_case, recorded = numbers(values), hashes(dataset.final_runs)
+    double, controls = dataset.plan.double, dict[tuple[str, str], Decision]()
     rows, all_pairs = [], []
-    for asked in wanted_comparisons(dataset, values):
+    # The A/A pairs come first: the gate and the reference of all others follow from them.
+    for asked in sorted(wanted_comparisons(dataset, values), key=lambda each: each.arm != double):
         of_case = by_case.get((asked.case, asked.metric), Numbers())
-        paired = pairs(of_case, asked)
+        control = controls.get(asked[:2], WITHOUT_CONTROL)
+        natives = references(dataset, control)
+        paired = pairs(of_case.with_reference(natives), asked)
+        decision = decided(dataset, asked, paired, of_case)
+        if asked.arm == double and decision.blocks:
+            controls[asked[:2]] = decision
         arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
         rows.append(
             Comparison(
                 asked=asked,
                 unit=of_case.unit,
                 better=of_case.better,
-                planned_blocks=_planned_blocks(dataset, asked),
+                planned_blocks=len(set.intersection(*_planned(dataset, asked))),
                 identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
-                control=asked.arm == dataset.plan.double,
-                decision=decided(dataset, asked, paired),
+                control=asked.arm == double,
+                natives=natives,
+                decision=decision if asked.arm == double else decision.gated(control.outcome),
             )
         )
         all_pairs += paired
-    gates = {
-        row.asked[:2]: row.decision.outcome for row in rows if row.control and row.decision.blocks
-    }
-    gated = [
-        row
-        if row.control
-        else replace(row, decision=row.decision.gated(gates.get(row.asked[:2], NONE)))
-        for row in rows
-    ]
     return (
-        tables.frame(tables.COMPARISONS, [row.columns() for row in gated]),
+        tables.frame(tables.COMPARISONS, [row.columns() for row in rows]),
         tables.frame(tables.PAIRS, [pair._asdict() for pair in all_pairs]),
     )
 
 
-def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair]) -> Decision:
-    """The decision on a comparison before the A/A gate, with the reason why blocks are few."""
-    effects = [pair.effect for pair in paired]
-    decision = decide(effects, asked.margin, ratio=asked.kind == RATIO)
+def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:
+    """The arms whose mean an arm is compared with: both of the A/A pair if all of this passed.
+
+    Where it did, reference and double are one thing measured twice; both together scatter
+    less than one. Where it did not, the reference stands alone.
+    """
+    plan = dataset.plan
+    passed = all(control.outcome == outcomes.EQUIVALENT for control in controls)
+    return (plan.reference, plan.double) if passed else (plan.reference,)
+
+
+def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Numbers) -> Decision:
+    """The decision on a comparison before the A/A gate, with the reason why blocks are few.
+
+    Args:
+        of_case: all numbers of its case and metric.
+    """
+    by_block = {pair.block: pair.effect for pair in paired}
+    objection = objection_to_losses(dataset, of_case, asked.case, (asked.arm, asked.reference))
+    decision = rested(dataset, by_block, asked.margin, objection, ratio=asked.kind == RATIO)
     if decision.blocks >= 2:
         return decision
     reason = _reason(dataset, asked)
@@ -139,9 +160,29 @@ def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair]) -> Decision:
     return replace(decision, reason=reason)
 
 
-def _planned_blocks(dataset: Dataset, asked: Asked) -> int:
-    both = {(asked.case, asked.arm), (asked.case, asked.reference)}
-    return sum(both <= {(run.case, run.arm) for run in block.runs} for block in dataset.plan.blocks)
+def rested(
+    dataset: Dataset,
+    by_block: Mapping[str, float],
+    margin: float | None,
+    objection: str,
+    ratio: bool = True,
+) -> Decision:
+    """The decision on the effects of blocks, on as much of them as is independent.
+
+    Args:
+        objection: what the losses have against it.
+    """
+    independent = sample(by_block, dataset.places)
+    decision = replace(decide(independent.effects, margin, ratio), blocks=len(by_block))
+    if independent.objection and decision.outcome != outcomes.REPORTED:
+        return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=independent.objection)
+    return decision.without_claim(objection)
+
+
+def _planned(dataset: Dataset, asked: Asked) -> list[set[str]]:
+    """The blocks in which the plan holds each side."""
+    sides = (asked.arm, asked.reference)
+    return [dataset.planned_in.get((asked.case, arm), set()) for arm in sides]
 
 
 def _reason(dataset: Dataset, asked: Asked) -> str:

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parity.analysis import outcomes, tables
-from parity.analysis.comparisons import NEEDS_TWO
+from parity.analysis.comparisons import NEEDS_TWO, references, rested
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import NONE, Decision, decide
+from parity.analysis.decision import WITHOUT_CONTROL, Decision
 from parity.analysis.identity import Hashes, hashes, identity, in_blocks
+from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Numbers, numbers
 from parity.analysis.statistics.factorial import two_by_two
 from parity.plan.plan import Case, Plan
@@ -144,38 +145,50 @@ def _of_crossing(
     and for a container's own effect, that the pair has none itself.
     """
     of_cases = [by_case.get((case, crossing.metric), Numbers()) for case in crossing.cases]
-    reference, double = dataset.plan.reference, dataset.plan.double
-    both = set(dataset.arms_of(crossing.cases[0])) & set(dataset.arms_of(crossing.cases[1]))
+    plan, arms_of = dataset.plan, [dataset.arms_of(case) for case in crossing.cases]
+    arms = [arm for arm in plan.arms if arm in arms_of[0] and arm in arms_of[1]]
+    of_pair = (
+        _crossed(dataset, crossing, of_cases, plan.double, recorded) if plan.double in arms else []
+    )
+    control = {each.effect: each.decision for each in of_pair}
+    gates = {name: control.get(name, WITHOUT_CONTROL) for name in (ARM_OVERALL, INTERACTION)}
+    natives = references(dataset, *gates.values())
+    with_natives = [each.with_reference(natives) for each in of_cases]
     found = []
-    for arm in (arm for arm in dataset.plan.arms if arm in both):
-        found.append(Effect(crossing, arm, LEVEL, "", _decided(_level(of_cases, arm), crossing)))
-        if arm != reference:
-            found += _crossed(crossing, of_cases, arm, reference, recorded)
-    control = {each.effect: each.decision.outcome for each in found if each.arm == double}
-    after_gate = []
-    for each in found:
-        if each.arm == double and each.effect in (ARM_OVERALL, INTERACTION):
-            after_gate.append(each)
-            continue
-        gate = control.get(ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION, NONE)
-        after_gate.append(each._replace(decision=each.decision.gated(gate)))
-    return after_gate
+    for arm in arms:
+        found.append(_level(dataset, crossing, of_cases, arm))
+        if arm == plan.double:
+            found += of_pair
+        elif arm != plan.reference:
+            found += _crossed(dataset, crossing, with_natives, arm, recorded)
+    return [
+        each
+        if each.arm == plan.double and each.effect in gates
+        else each._replace(
+            decision=each.decision.gated(
+                gates[ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION].outcome
+            )
+        )
+        for each in found
+    ]
 
 
-def _level(of_cases: Sequence[Numbers], arm: str) -> list[float]:
-    """Logs of the cost ratio of the high level to the low one in an arm, block by block."""
+def _level(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], arm: str) -> Effect:
+    """The cost ratio of the high level to the low one in an arm."""
     low, high = (each.costs(arm) for each in of_cases)
-    return [high[block] - low[block] for block in sorted(low.keys() & high.keys())]
+    logs = {block: high[block] - low[block] for block in sorted(low.keys() & high.keys())}
+    return Effect(crossing, arm, LEVEL, "", _decided(dataset, crossing, of_cases, arm, logs))
 
 
 def _crossed(
+    dataset: Dataset,
     crossing: Crossing,
     of_cases: Sequence[Numbers],
     arm: str,
-    reference: str,
     recorded: Hashes,
 ) -> list[Effect]:
     """Both main effects and the interaction, over the blocks that hold all four runs."""
+    reference = dataset.plan.reference
     frame = pd.DataFrame(
         [
             (block, level, side, cost)
@@ -193,12 +206,34 @@ def _crossed(
     ]
     parts = {LEVEL_OVERALL: found.first, ARM_OVERALL: found.second, INTERACTION: found.interaction}
     return [
-        Effect(crossing, arm, effect, identity(both), _decided(logs.tolist(), crossing))
+        Effect(
+            crossing,
+            arm,
+            effect,
+            identity(both),
+            _decided(
+                dataset, crossing, of_cases, arm,
+                dict(zip(found.blocks, logs.tolist(), strict=True)),
+            ),
+        )
         for effect, logs in parts.items()
+    ]  # fmt: skip
+
+
+def _decided(
+    dataset: Dataset,
+    crossing: Crossing,
+    of_cases: Sequence[Numbers],
+    arm: str,
+    logs: Mapping[str, float],
+) -> Decision:
+    """The decision on the logs of blocks, before the A/A gate."""
+    arms = (arm, dataset.plan.reference)
+    objections = [
+        objection_to_losses(dataset, of_case, case, arms)
+        for case, of_case in zip(crossing.cases, of_cases, strict=True)
     ]
-
-
-def _decided(logs: Sequence[float], crossing: Crossing) -> Decision:
-    decision = decide(logs, crossing.margin)
+    objection = next(filter(None, objections), "")
+    decision = rested(dataset, logs, crossing.margin, objection)
     few = decision.outcome == outcomes.TOO_FEW_BLOCKS
-    return replace(decision, reason=NEEDS_TWO if few else "")
+    return replace(decision, reason=NEEDS_TWO) if few else decision

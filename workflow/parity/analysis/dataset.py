@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,6 +19,23 @@ from parity.records.dataset import CHECKSUMS, block_records, broken_files
 from parity.records.sizes import recorded_sizes
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
+# A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
+# the machine has changed.
+PAUSE = pd.Timedelta(hours=1)
+
+
+class Place(NamedTuple):
+    """Where and when a block ran, as far as blocks can share it.
+
+    Attributes:
+        started: its first start, UTC, ISO 8601; empty if nothing in it was started.
+        nodes: its nodes, each with the id of its boot.
+        session: number of the stretch of work without a long pause.
+    """
+
+    started: str
+    nodes: str
+    session: int
 
 
 @dataclass(frozen=True)
@@ -52,12 +70,17 @@ class Dataset:
         return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
 
     @cached_property
-    def _planned_pairs(self) -> set[tuple[str, str]]:
-        return {(run.case, run.arm) for block in self.plan.blocks for run in block.runs}
+    def planned_in(self) -> dict[tuple[str, str], set[str]]:
+        """The blocks in which the plan runs a case in an arm."""
+        blocks: dict[tuple[str, str], set[str]] = {}
+        for block in self.plan.blocks:
+            for run in block.runs:
+                blocks.setdefault((run.case, run.arm), set()).add(block.name)
+        return blocks
 
     def arms_of(self, case: str) -> list[str]:
         """The arms that the plan runs a case in, in its order."""
-        return [arm for arm in self.plan.arms if (case, arm) in self._planned_pairs]
+        return [arm for arm in self.plan.arms if (case, arm) in self.planned_in]
 
     @cached_property
     def final_runs(self) -> pd.DataFrame:
@@ -71,6 +94,38 @@ class Dataset:
     def sizes(self) -> dict[str, str]:
         """How large the work of each case was, where the node decided that; else empty."""
         return recorded_sizes(self.runs)
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """Where and when each block of the plan ran."""
+        nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
+        columns = ["block", "node", "fact", "value"]
+        for block, node, fact, value in self.nodes[columns].itertuples(index=False, name=None):
+            said = nodes.get(block, {}).setdefault(node, "")
+            nodes.setdefault(block, {})[node] = value if fact == "boot_id" else said
+        where = {block: " ".join(sorted(map("/".join, on.items()))) for block, on in nodes.items()}
+        begun = self.runs[self.runs["started"] != ""]
+        first = begun.groupby("block")["started"].min().to_dict()
+        sessions = _sessions(begun)
+        return {
+            block: Place(first.get(block, ""), where[block], sessions.get(block, 0))
+            for block in where
+        }
+
+    @cached_property
+    def begun(self) -> dict[str, set[str]]:
+        """The blocks in which a run of a case was started, by case."""
+        begun = self.runs[self.runs["attempt"] > 0]
+        blocks: dict[str, set[str]] = {}
+        for case, block in begun[["case", "block"]].itertuples(index=False, name=None):
+            blocks.setdefault(case, set()).add(block)
+        return blocks
+
+    @cached_property
+    def too_slow(self) -> set[tuple[str, str, str]]:
+        """Block, case and arm of each run of which an attempt came to its time limit."""
+        slow = self.runs.loc[self.runs["reason"] == "timeout", ["block", "case", "arm"]]
+        return set(slow.itertuples(index=False, name=None))
 
     def shortage(self, case: str, arms: Collection[str]) -> str:
         """The commonest reason why a run of these arms does not count; empty if all do."""
@@ -86,6 +141,16 @@ class Dataset:
             for entry in self.plan.not_tested
             if entry.arm and entry.benchmark in ("", benchmark)
         }
+
+
+def _sessions(begun: pd.DataFrame) -> dict[str, int]:
+    """The number of each block's session; `begun` are the attempts that were started."""
+    started = pd.to_datetime(begun["started"], format="ISO8601", utc=True)
+    ended = started + pd.to_timedelta(begun["wall_seconds"].fillna(0), unit="s")
+    times = pd.DataFrame({"block": begun["block"], "from": started, "to": ended})
+    spans = times.groupby("block").agg({"from": "min", "to": "max"}).sort_values("from")
+    pause = spans["from"] - spans["to"].cummax().shift()
+    return {str(block): int(number) for block, number in (pause > PAUSE).cumsum().items()}
 
 
 def load(folder: Path) -> Dataset:

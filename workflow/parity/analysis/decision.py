@@ -44,6 +44,7 @@ class Decision:
 
     Attributes:
         blocks: the sample size.
+        units: how many numbers it rests on: blocks, or means of blocks that share something.
         estimate, interval95, interval90: the ratio, or the difference in its unit.
         margin: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is a bound in
             its unit; None where no equivalence is sought.
@@ -71,6 +72,7 @@ class Decision:
     robust_outcome: str = outcomes.TOO_FEW_BLOCKS
     gate: str = NONE
     reason: str = ""
+    units: int = 0
 
     @property
     def claims(self) -> bool:
@@ -91,10 +93,10 @@ class Decision:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Decision:
         """The decision in a row of a table, as `columns` gave it."""
-        same = ("blocks", "estimate", "p_equivalence", "smallest_margin", "outcome", "reason")
-        robust = ("robust_estimate", "robust_outcome")
+        same = ("blocks", "units", "estimate", "p_equivalence", "smallest_margin", "outcome")
+        words = ("reason", "robust_estimate", "robust_outcome")
         return cls(
-            **{name: row[name] for name in (*same, *robust)},
+            **{name: row[name] for name in (*same, *words)},
             interval95=(row["low95"], row["high95"]),
             interval90=(row["low90"], row["high90"]),
             robust_interval95=(row["robust_low95"], row["robust_high95"]),
@@ -109,6 +111,7 @@ class Decision:
         """
         columns = {
             "blocks": self.blocks,
+            "units": self.units,
             "estimate": self.estimate,
             "low95": self.interval95[0],
             "high95": self.interval95[1],
@@ -150,17 +153,19 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     shown: Callable[[float], float] = math.exp if ratio else float
     if len(values) < 2:
         alone = shown(values[0]) if len(values) else math.nan
-        return Decision(len(values), alone, margin=margin)
+        return Decision(len(values), alone, margin=margin, units=len(values))
     if not np.isfinite(values).all():
         raise ValueError("effects must be finite: pairs without a usable number are dropped before")
-    by_t = [estimate.t_interval(values, level) for level in (0.95, 0.90)]
+    mean = estimate.mean_of(values)
+    by_t = [mean.interval(level) for level in (0.95, 0.90)]
     by_ranks = [estimate.rank_interval(values, level) for level in (0.95, 0.90)]
     shown95, shown90, robust95, robust90 = (
         (shown(low), shown(high)) for low, high in (*by_t, *by_ranks)
     )
     reported = Decision(
         blocks=len(values),
-        estimate=shown(float(values.mean())),
+        units=len(values),
+        estimate=shown(mean.value),
         interval95=shown95,
         interval90=shown90,
         margin=margin,
@@ -180,7 +185,7 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     objection = _objection(outcome, robust, len(values))
     return replace(
         reported,
-        p_equivalence=estimate.equivalence_p(values, bound),
+        p_equivalence=mean.p_within(bound),
         smallest_margin=math.expm1(widest) if ratio else widest,
         outcome=outcomes.INCONCLUSIVE if objection else outcome,
         robust_outcome=robust,

@@ -52,16 +52,17 @@ def _of_case(
     """The rows of one case and metric; `control` is its A/A pair."""
     plan, arms = dataset.plan, dataset.arms_of(control.case)
     ladder = rungs(plan, arms)
-    effects = [pair.effect for pair in pairs(of_case, control)]
-    gate = decision.decide(effects, control.margin).outcome if effects else decision.NONE
+    of_pair = comparisons.decided(dataset, control, pairs(of_case, control), of_case)
+    gate = of_pair if of_pair.blocks else decision.WITHOUT_CONTROL
+    with_natives = of_case.with_reference(comparisons.references(dataset, gate))
     rows = []
     for arm in (arm for arm in arms if arm != plan.reference):
         stands_on = [plan.reference, *_below(dataset, ladder, arm)]
         candidates = [control._replace(arm=arm, reference=each) for each in reversed(stands_on)]
         # The nearest that it has pairs with; the reference if there is none.
         asked = next((each for each in candidates if pairs(of_case, each)), candidates[-1])
-        paired = pairs(of_case, asked)
-        decided = comparisons.decided(dataset, asked, paired)
+        paired = pairs(of_case if arm == plan.double else with_natives, asked)
+        decided = comparisons.decided(dataset, asked, paired, of_case)
         blocks = [pair.block for pair in paired]
         both = in_blocks(recorded, asked.case, (arm, asked.reference), blocks)
         rows.append(
@@ -71,7 +72,7 @@ def _of_case(
                 "arm": arm,
                 "before": asked.reference,
                 "identity": identity(both),
-                **(decided if arm == plan.double else decided.gated(gate)).columns(),
+                **(decided if arm == plan.double else decided.gated(gate.outcome)).columns(),
             }
         )
     return rows

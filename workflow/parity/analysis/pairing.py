@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,20 @@ class Numbers:
     def of(self, arm: str) -> Mapping[str, float]:
         """The numbers of an arm by block."""
         return self.by_arm.get(arm, {})
+
+    def with_reference(self, natives: Sequence[str]) -> Numbers:
+        """The numbers in which the first of these arms stands for all of them.
+
+        Its number in a block is their geometric mean, of those that count there.
+        """
+        logs = [self.costs(arm) for arm in natives]
+        means = {
+            block: math.exp(
+                self.sign * float(np.mean([each[block] for each in logs if block in each]))
+            )
+            for block in logs[0]
+        }
+        return replace(self, by_arm={**self.by_arm, natives[0]: means})
 
     def costs(self, arm: str) -> dict[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""

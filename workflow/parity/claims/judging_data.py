@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,11 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
+from parity.analysis.dataset import Place
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
+from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.sample import Sample, sample
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -85,6 +88,10 @@ class Cell:
         identity: whether both ran the same binary, a name from `parity.analysis.identity`.
         shortage: the commonest reason why a run does not count; empty if all do.
         pair: reference and double, the two arms of the A/A pair.
+        natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
+            empty for the reference alone.
+        places: where and when each block ran; empty where that is not known.
+        losses: what the runs that do not count have against any conclusion.
     """
 
     benchmark: str
@@ -98,6 +105,14 @@ class Cell:
     identity: str
     shortage: str
     pair: tuple[str, str]
+    natives: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    losses: str = ""
+
+    @cached_property
+    def objection(self) -> str:
+        """What losses, or nodes and sessions that differ, have against any conclusion."""
+        return self.losses or self._sample(ratio=True, control=False).objection
 
     @property
     def unit(self) -> str:
@@ -114,12 +129,18 @@ class Cell:
         return list(self.numbers.of(arm).values())
 
     def effects(self, ratio: bool = True, control: bool = False) -> np.ndarray:
-        """Logs of the cost ratio, or differences in the unit, in the order of blocks.
+        """Logs of the cost ratio, or differences in the unit, in the order of time.
+
+        As in the analysis: one of each block, or of each node or session that blocks share.
 
         Args:
             control: of the A/A pair in this case instead of the arm.
         """
-        return np.array([pair.effect for pair in self._pairs(ratio, control)])
+        return self._sample(ratio, control).effects
+
+    def _sample(self, ratio: bool, control: bool) -> Sample:
+        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
+        return sample(by_block, self.places)
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -136,7 +157,9 @@ class Cell:
     def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
         arm, against = reversed(self.pair) if control else (self.arm, self.against)
         margin = _SOME_MARGIN if ratio else None
-        return pairs(self.numbers, Asked(self.case, self.metric, arm, against, margin))
+        both = ratio and not control and against in self.natives
+        compared = self.numbers.with_reference(self.natives) if both else self.numbers
+        return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
 
 
 @dataclass(frozen=True)
@@ -197,7 +220,17 @@ class JudgingData(Analysed):
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
             pair=(self.plan.reference, self.plan.double),
+            natives=self._natives(case, metric),
+            places=self.dataset.places,
+            losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
         )
+
+    def _natives(self, case: str, metric: str) -> tuple[str, ...]:
+        """The arms that the analysis takes for the reference of a case and metric."""
+        table = self.analysis.comparisons
+        of_case = table[(table["case"] == case) & (table["metric"] == metric)]
+        said = of_case.loc[~of_case["control"], "references"]
+        return tuple(said.iloc[0].split("+")) if len(said) else ()
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

@@ -1,0 +1,72 @@
+"""Which effects of a comparison are independent, so that a decision may rest on them.
+
+Blocks on one node, or of one stretch of work, may share what an arm costs there. Then the node
+or the stretch is the unit, and not the block: their means are averaged, as in an analysis of
+clusters (Donner & Klar, Design and Analysis of Cluster Randomization Trials, 2000, ch. 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from parity.analysis.dataset import Place
+from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE
+
+# A preliminary test at 5 % misses too much of what spoils the conclusion after it; at 25 % it
+# does not (Bancroft, Biometrics 1964).
+PRELIMINARY = 0.25
+CLUSTERS = f"differs between nodes or sessions, fewer than {FEWEST_FOR_A_DIFFERENCE} of each"
+
+
+class Sample(NamedTuple):
+    """The numbers that a decision rests on.
+
+    Attributes:
+        effects: of blocks, or means of several, in the order of time.
+        objection: `CLUSTERS`, or empty.
+    """
+
+    effects: np.ndarray
+    objection: str
+
+
+def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample:
+    """The independent effects of a comparison.
+
+    Nodes, or sessions, of which there are at least six are the units wherever one of them holds
+    two blocks: Student's t of their means is exact whatever they share. Fewer are too few to say
+    how much they differ; where an analysis of variance finds that they do, nothing can be
+    concluded. Of both groupings that of fewer units counts.
+
+    Args:
+        by_block: the effect of each block.
+        places: where and when each block ran; where one is not known, nothing is shared.
+    """
+    blocks = sorted(by_block, key=lambda block: (places[block].started if places else "", block))
+    alone = np.array([by_block[block] for block in blocks], dtype=float)
+    found = [Sample(alone, "")]
+    where = [places[block] for block in blocks] if places else []
+    for shared in ("nodes", "session"):
+        groups: dict[object, list[float]] = {}
+        for place, effect in zip(where, alone, strict=False):
+            groups.setdefault(getattr(place, shared), []).append(float(effect))
+        if "" in groups or not 1 < len(groups) < len(blocks):
+            continue
+        means = np.array([np.mean(group) for group in groups.values()])
+        if len(groups) >= FEWEST_FOR_A_DIFFERENCE:
+            found.append(Sample(means, ""))
+        elif _differ(list(groups.values())):
+            found.append(Sample(means, CLUSTERS))
+    return min(found, key=lambda each: len(each.effects))
+
+
+def _differ(groups: list[list[float]]) -> bool:
+    """Whether a one-way analysis of variance finds that groups differ; so do constant ones."""
+    within = sum(float(np.var(group)) * len(group) for group in groups)
+    if within == 0:
+        return len({group[0] for group in groups}) > 1
+    return float(stats.f_oneway(*groups).pvalue) < PRELIMINARY
