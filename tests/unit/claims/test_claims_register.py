@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from parity.claims import rules as rule_modules
+from parity.claims.declared import declared
 from parity.claims.register import load_register
 from parity.claims.rules import rules
 from parity.core.errors import UserError
@@ -23,7 +24,23 @@ def test_a_claim_is_read_with_its_tests(tmp_path: Path) -> None:
     # What may be left out has its default.
     assert test.options == {"margin_percent": 1, "of_cells": "all"}
     assert test.cells.arms == ("box",)
-    assert test.instead_of == "another program"
+    assert (test.instead_of, test.waits_for) == ("another program", ())
+
+
+def test_names_are_held_against_what_is_declared(tmp_path: Path) -> None:
+    known = declared()
+    data.register(tmp_path, data.claim(EQUIVALENCE | {"waits_for": ["spin", "box"]}))
+    path, published = tmp_path / "claims.yaml", tmp_path / "claims.csv"
+    assert load_register(path, published, known).claims[0].tests[0].waits_for == ("spin", "box")
+    for waits_for, words in (
+        ([], "nothing declares spin, box"),
+        (["spin", "box", "lxc"], "waits for lxc, which is there"),
+    ):
+        test = EQUIVALENCE | ({"waits_for": waits_for} if waits_for else {})
+        data.register(tmp_path, data.claim(test))
+        with pytest.raises(UserError, match=words) as caught:
+            load_register(path, published, known)
+        assert "claims.yaml: one: tests.1" in str(caught.value)
 
 
 def test_containers_are_all_arms_that_are_no_reference(tmp_path: Path) -> None:
@@ -92,6 +109,15 @@ def test_the_digest_is_about_what_decides_and_not_about_words(tmp_path: Path) ->
     assert first != _digest(tmp_path, published="one,s,b,r,1,m,21,percent,p\n")
     # A number that no test uses decides nothing.
     assert first == _digest(tmp_path, published="one,s,b,r,1,m,20,percent,p\n")
+
+
+def test_what_a_test_waited_for_does_not_amend_it(tmp_path: Path) -> None:
+    waiting = EQUIVALENCE | {"waits_for": ["spin"]}
+    digests = [data.register(tmp_path, data.claim(test)).claims[0].sha256
+               for test in (EQUIVALENCE, waiting)]  # fmt: skip
+    assert digests[0] == digests[1]
+    wider = EQUIVALENCE | {"cells": EQUIVALENCE["cells"] | {"levels": {"nodes": [1, 2]}}}
+    assert data.register(tmp_path, data.claim(wider)).claims[0].sha256 != digests[0]
 
 
 def test_a_margin_and_a_rule_s_version_are_part_of_the_digest(tmp_path: Path, monkeypatch) -> None:

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import claims_data as data
+import numpy as np
 import pytest
 from claims_data import judged
 
@@ -55,3 +56,30 @@ def test_a_pair_that_scatters_unlike_itself_says_nothing_of_scatter(tmp_path: Pa
     test = data.test_of("less-variable", than="native-a")
     found = judged(tmp_path, test, values, kind="dispersion")
     assert (found.verdict, found.control) == ("inconclusive", "different")
+
+
+def test_blocks_that_scatter_do_not_hide_what_an_arm_does(tmp_path: Path) -> None:
+    """Five times the scatter passed as at most twice, because whole blocks scattered more."""
+    arms = {**data.ARMS, "barrel": "barrels", "cask": "casks"}
+    block = np.exp(data.noise(5, spread=0.025))
+    values = {
+        ("spin", arm): list(block * data.around(1, seed, spread=0.025 if arm == "box" else 0.005))
+        for seed, arm in enumerate(arms, start=60)
+    }
+    test = data.test_of("spread-ratio", factor=2)
+    found = judged(tmp_path, test, values, kind="dispersion", arms=arms)
+    assert found.verdict == "contradicted" and found.estimate == pytest.approx(5, rel=0.35)
+    less = data.test_of("less-variable", {"arms": ["native-a"]}, than="box")
+    found = judged(tmp_path, less, values, kind="dispersion", arms=arms)
+    assert found.verdict == "supported"
+
+
+def test_one_spike_is_no_scatter(tmp_path: Path) -> None:
+    """One slow run in thirty contradicted by the test of the variances (p below 1e-6)."""
+    logs = data.noise(8)
+    logs[4] += 0.08
+    values = data.quiet() | {("spin", "box"): list(np.exp(logs))}
+    test = data.test_of("spread-ratio", factor=2)
+    assert judged(tmp_path, test, values, kind="dispersion").verdict != "contradicted"
+    test = data.test_of("less-variable", than="native-a")
+    assert judged(tmp_path, test, values, kind="dispersion").verdict == "inconclusive"

@@ -149,7 +149,7 @@ def _claim(entry: Mapping[str, Any], values: Mapping[str, Published], where: str
         "kind": entry["kind"],
         "scales": entry["scales"],
         "tests": [
-            {key: value for key, value in test.items() if key != "instead_of"}
+            {key: value for key, value in test.items() if key not in ("instead_of", "waits_for")}
             for test in entry.get("tests", ())
         ],
     }

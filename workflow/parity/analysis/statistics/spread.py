@@ -1,7 +1,6 @@
 """How much values scatter, and whether two arms scatter alike.
 
-Spread is a variance of logarithms, so that it is relative, like a coefficient of variation.
-Ratios of spread are ratios of variances: 4 means twice the standard deviation.
+Spread is one of logarithms, so that it is relative, like a coefficient of variation.
 """
 
 from __future__ import annotations
@@ -9,27 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from parity.analysis.statistics import checks
 
+# Quantiles of the normal law beyond which a p is none.
+FARTHEST = 8.0
 
-@dataclass(frozen=True)
-class VarianceRatio:
-    """Variance of the first over that of the second.
 
-    Attributes:
-        ratio: of the sample variances.
-        low, high: ends of the interval.
-        p_less: one-sided p that the first varies as much or more; small if it varies less.
-    """
+class ScatterRatio(NamedTuple):
+    """How much more the first scatters than the second, and the ends of the interval."""
 
     ratio: float
     low: float
     high: float
-    p_less: float
 
 
 @dataclass(frozen=True)
@@ -40,56 +35,114 @@ class SpreadTest:
     p: float
 
 
-def paired_variance_ratio(
-    logs_a: Iterable[float], logs_b: Iterable[float], confidence: float = 0.95
-) -> VarianceRatio:
-    """Ratio of the variances of two arms that share their blocks (Pitman; Morgan, 1939).
+def without_block(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    """Logs of two arms less what slows their whole blocks, as far as others tell.
 
-    Two variances are equal exactly if sum and difference do not correlate; the test of
-    that correlation, inverted, gives the interval. What slows a whole block alike moves
-    both arms together, and is allowed for.
+    What a block does to all arms would hide how much each scatters by itself: a ratio of
+    2.2 looks like 1.3 where blocks scatter twice as much as runs. It is taken out by one
+    regression of both arms' mean on the others' median (analysis of covariance, with one slope for
+    both arms, so that arms that scatter alike still do). Where the others tell nothing, the
+    slope is near zero.
 
     Args:
-        logs_a, logs_b: log values of the same blocks, at least 3.
+        logs: shape (2, blocks).
+        shared: median of the other arms' logs in each block; all alike if there are none.
+    """
+    common, others = (row - row.mean() for row in (logs.mean(axis=0), shared))
+    power = float(others @ others)
+    slope = float(common @ others) / power if power > 0 else 0.0
+    return np.asarray(logs - slope * others)
+
+
+def scatter_ratio(
+    logs_a: Iterable[float], logs_b: Iterable[float], confidence: float = 0.95
+) -> ScatterRatio:
+    """Ratio of the mean absolute deviations from the median of two arms, and its interval.
+
+    The paired form of Brown & Forsythe's test (JASA 1974): Student's t of the deviations'
+    differences within blocks, inverted by Fieller's theorem. For laws of one shape the ratio
+    is that of the standard deviations. A far value counts as far as it lies and not by its
+    square, so long tails and spikes do not upset it, as they do Pitman's and Morgan's test of
+    the variances. Without an upper end, `high` is infinite.
+
+    Args:
+        logs_a, logs_b: log values of the same blocks, at least 3; both vary.
         confidence: between 0 and 1.
     """
     checks.share(confidence=confidence)
+    a, b = _deviations(logs_a, logs_b)
+    quantile = stats.t.ppf((1 + confidence) / 2, len(a) - 1)
+    error = quantile**2 / len(a) * np.cov(a, b)
+    # The ratios r for which (mean(a) - r mean(b))^2 is at most t^2 times its variance.
+    squared = b.mean() ** 2 - error[1, 1]
+    linear = a.mean() * b.mean() - error[0, 1]
+    constant = a.mean() ** 2 - error[0, 0]
+    ratio = float(a.mean() / b.mean())
+    if squared <= 0:
+        return ScatterRatio(ratio, 0.0, math.inf)
+    root = math.sqrt(max(linear**2 - squared * constant, 0.0))
+    low, high = (linear - root) / squared, (linear + root) / squared
+    return ScatterRatio(ratio, max(float(low), 0.0), float(high))
+
+
+def p_scatters_less(logs_a: Iterable[float], logs_b: Iterable[float], factor: float = 1.0) -> float:
+    """One-sided p of the same test that the first scatters `factor` times the second or more."""
+    a, b = _deviations(logs_a, logs_b)
+    differences = a - factor * b
+    if np.ptp(differences) == 0:
+        return 0.0 if differences[0] < 0 else 1.0
+    error = differences.std(ddof=1) / math.sqrt(len(differences))
+    return float(stats.t.cdf(differences.mean() / error, len(differences) - 1))
+
+
+def _deviations(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
+    """Absolute deviations of both from their medians, shape (2, blocks)."""
     rows = checks.paired(logs_a, logs_b, 3)
-    a, b = _varying(rows[0], "first logs"), _varying(rows[1], "second logs")
-    freedom = len(a) - 2
-    ratio = float(a.var(ddof=1) / b.var(ddof=1))
-    unshared = 1 - float(np.corrcoef(a, b)[0, 1]) ** 2
-    if unshared < 1e-12:  # one is the other, scaled: the ratio is known exactly
-        p_less = 0.0 if ratio < 1 else 1.0
-        return VarianceRatio(ratio, ratio, ratio, p_less)
-    quantile = stats.t.ppf((1 + confidence) / 2, freedom)
-    middle = 1 + 2 * unshared * quantile**2 / freedom
-    spread = math.sqrt(middle**2 - 1)
-    statistic = (ratio - 1) * math.sqrt(freedom / (4 * ratio * unshared))
-    return VarianceRatio(
-        ratio=ratio,
-        low=float(ratio * (middle - spread)),
-        high=float(ratio * (middle + spread)),
-        p_less=float(stats.t.cdf(statistic, freedom)),
-    )
+    if (np.ptp(rows, axis=1) == 0).any():
+        raise ValueError("logs that do not vary have no ratio of scatter")
+    return np.asarray(np.abs(rows - np.median(rows, axis=1, keepdims=True)))
 
 
-def cv_upper_bound(values: Iterable[float], confidence: float = 0.95) -> float:
-    """Upper confidence bound of the coefficient of variation of positive values, a fraction.
+def cv_bound(values: Iterable[float], confidence: float) -> float:
+    """One-sided upper bound of the coefficient of variation of positive values, a fraction.
 
-    For log-normal values the coefficient is sqrt(exp(s^2) - 1) with s the deviation of the
-    logs, so the chi-square bound of s^2 gives an exact one (Koopmans, Owen & Rosenblatt,
-    Biometrika 1964). Identical values have the bound 0.
+    With s the deviation of the logs the coefficient is sqrt(exp(s^2) - 1). The bound of s^2 is
+    Bonett's (Comput. Stat. Data Anal. 2006), which widens with the kurtosis of the sample;
+    chi-square's assumes a normal law. Spikes that a sample does not hold cannot widen it.
 
     Args:
-        values: above zero, at least 2.
-        confidence: one-sided, between 0 and 1.
+        values: above zero, at least 5.
+        confidence: between 0 and 1; below one half for a lower bound.
     """
     checks.share(confidence=confidence)
-    logs = np.log(checks.positive(values, 2))
-    freedom = len(logs) - 1
-    bound = freedom * logs.var(ddof=1) / stats.chi2.ppf(1 - confidence, freedom)
-    return float(np.sqrt(np.expm1(bound)))
+    logs = np.log(checks.positive(values, 5))
+    return float(np.sqrt(np.expm1(_variance_bound(logs, float(stats.norm.ppf(confidence))))))
+
+
+def p_cv_below(values: Iterable[float], bound: float) -> float:
+    """One-sided p that the coefficient of variation is below a bound, by the same interval."""
+    logs = np.log(checks.positive(values, 5))
+    variance = math.log1p(bound**2)
+    if np.ptp(logs) == 0:
+        return 0.0
+    ends = (-FARTHEST, min(FARTHEST, 0.99 * len(logs)))
+    beyond = [_variance_bound(logs, end) > variance for end in ends]
+    if beyond[0] or not beyond[1]:
+        return 1.0 if beyond[0] else 0.0
+    quantile = optimize.brentq(lambda z: _variance_bound(logs, z) - variance, *ends)
+    return float(stats.norm.sf(quantile))
+
+
+def _variance_bound(logs: np.ndarray, quantile: float) -> float:
+    """Bonett's bound of the variance, for a quantile of the standard normal law."""
+    blocks, variance = len(logs), float(logs.var(ddof=1))
+    if variance == 0:
+        return 0.0
+    centre = stats.trim_mean(logs, 1 / (2 * math.sqrt(blocks - 4)))
+    sum_of_squares = float(((logs - logs.mean()) ** 2).sum())
+    kurtosis = blocks * float(((logs - centre) ** 4).sum()) / sum_of_squares**2
+    error = math.sqrt(max(kurtosis - (blocks - 3) / blocks, 0.0) / (blocks - 1))
+    return blocks / (blocks - quantile) * variance * math.exp(quantile * error)
 
 
 def brown_forsythe(samples: Sequence[Iterable[float]]) -> SpreadTest:
@@ -103,13 +156,6 @@ def brown_forsythe(samples: Sequence[Iterable[float]]) -> SpreadTest:
     arrays = _samples(samples)
     found = stats.levene(*arrays, center="median")
     return SpreadTest(float(found.statistic), float(found.pvalue))
-
-
-def _varying(logs: Iterable[float], name: str) -> np.ndarray:
-    values = checks.finite(logs, 2, name)
-    if np.ptp(values) == 0:
-        raise ValueError(f"{name} do not vary: there is no ratio of variances")
-    return values
 
 
 def _samples(samples: Sequence[Iterable[float]]) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import pandas as pd
 from scipy import stats
@@ -21,7 +21,7 @@ from parity.core.wording import counted, number
 STARTED = ("ran", "parsed", "valid")
 REFUSED = "refused"
 # What a control has to show instead.
-OPPOSITE = {True: False, False: True, REFUSED: "started"}
+OPPOSITE: Mapping[bool | str, bool | str] = {True: False, False: True, REFUSED: "started"}
 SEEN = {True: "seen", False: "not seen", REFUSED: "refused", "started": "started"}
 
 
@@ -88,8 +88,8 @@ class Count(NamedTuple):
         low, high = stats.binomtest(self.those, self.runs).proportion_ci(confidence)
         return float(low), float(high)
 
-    def p(self, limit: float, alternative: str) -> float:
-        """One-sided p that the share is `greater` or `less` than a limit."""
+    def p(self, limit: float, alternative: Literal["greater", "less"]) -> float:
+        """One-sided p that the share is greater or less than a limit."""
         return float(stats.binomtest(self.those, self.runs, limit, alternative).pvalue)
 
 
@@ -126,7 +126,7 @@ def _look(cell: Cell, count: Count, limit: float, expect: bool | str, control: D
         interval90=count.bounds(0.90),
         margin=limit,
     )
-    p, p_against = (count.p(limit, side) for side in ("greater", "less"))
+    p, p_against = count.p(limit, "greater"), count.p(limit, "less")
     finding = about(
         cell, share, against="", unit="share of runs", control=control, p_value=p,
         p_against=p_against, strain=p / ALPHA,

@@ -8,15 +8,20 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
-from parity.analysis.decision import WITHOUT_CONTROL, Decision, outcome_of
+from parity.analysis.decision import (
+    FEWEST_FOR_A_DIFFERENCE,
+    WITHOUT_CONTROL,
+    Decision,
+    outcome_of,
+)
 from parity.analysis.estimate import ALPHA, Interval
-from parity.analysis.statistics.spread import cv_upper_bound, paired_variance_ratio
+from parity.analysis.statistics import spread
 from parity.claims import terms
 from parity.claims.finding import Finding, about
 from parity.claims.judging_data import Cell, Scope
-from parity.claims.rules.model import NAME, PERCENT, CellRule, Options
+from parity.claims.rules.model import NAME, OF_CELLS, PERCENT, CellRule, Options
 from parity.core.wording import interval, number
 
 PERCENT_UNIT, UNIT = "%", "ratio of deviations"
@@ -24,32 +29,32 @@ PERCENT_UNIT, UNIT = "%", "ratio of deviations"
 SAME = (1.0, 1.0)
 
 
-def _logs(cell: Cell, arm: str, against: str) -> tuple[np.ndarray, np.ndarray] | str:
-    """Logs of the costs of both arms; a text says why there is no ratio of their scatter.
+def _logs(cell: Cell, arm: str, against: str) -> np.ndarray | str:
+    """Logs of the costs of both arms, shape (2, blocks), less what slowed whole blocks.
 
-    Values of one block share what slows the block, so they are taken as pairs.
+    A text says why there is no ratio of their scatter.
     """
-    one, other = cell.costs(arm), cell.costs(against)
-    common = sorted(one.keys() & other.keys())
-    logs, others = (np.array([side[number] for number in common]) for side in (one, other))
-    if len(common) < 3:
-        return f"too few blocks: {len(common)} of at least 3"
-    if np.ptp(logs) == 0 or np.ptp(others) == 0:
+    table = pd.DataFrame({side: cell.costs(side) for side in cell.numbers.by_arm})
+    table = table.dropna(subset=[arm, against])
+    if len(table) < FEWEST_FOR_A_DIFFERENCE:
+        return f"too few blocks: {len(table)} of at least {FEWEST_FOR_A_DIFFERENCE}"
+    logs = table[[arm, against]].to_numpy().T
+    if (np.ptp(logs, axis=1) == 0).any():
         return "one side does not vary at all, so there is no ratio of scatter"
-    return logs, others
+    others = table.drop(columns=[arm, against])
+    shared = (others - others.median()).median(axis=1).fillna(0.0)
+    return spread.without_block(logs, shared.to_numpy())
 
 
-def _decision(
-    logs: np.ndarray, others: np.ndarray, within: Interval, margin: float | None = None
-) -> Decision:
-    """Ratio of two standard deviations, and whether its 95 % interval lies within these ends."""
-    wide, narrow = (paired_variance_ratio(logs, others, level) for level in (0.95, 0.90))
-    interval95 = (math.sqrt(wide.low), math.sqrt(wide.high))
+def _decision(logs: np.ndarray, within: Interval, margin: float | None = None) -> Decision:
+    """Ratio of two arms' scatter, and whether its 95 % interval lies within these ends."""
+    wide, narrow = (spread.scatter_ratio(logs[0], logs[1], share) for share in (0.95, 0.90))
+    interval95 = (wide.low, wide.high)
     return Decision(
-        blocks=len(logs),
-        estimate=math.sqrt(wide.ratio),
+        blocks=logs.shape[1],
+        estimate=wide.ratio,
         interval95=interval95,
-        interval90=(math.sqrt(narrow.low), math.sqrt(narrow.high)),
+        interval90=(narrow.low, narrow.high),
         margin=margin,
         outcome=outcome_of(interval95, interval95, within),
     )
@@ -58,34 +63,39 @@ def _decision(
 def _of_pair(cell: Cell, within: Interval, margin: float | None = None) -> Decision:
     """The same of the A/A pair."""
     reference, double = cell.pair
+    if not (cell.numbers.of(reference) and cell.numbers.of(double)):
+        return WITHOUT_CONTROL
     logs = _logs(cell, double, reference)
-    return WITHOUT_CONTROL if isinstance(logs, str) else _decision(*logs, within, margin)
+    return WITHOUT_CONTROL if isinstance(logs, str) else _decision(logs, within, margin)
 
 
 class CoefficientOfVariation(CellRule):
-    """One-sided 95 % bounds of the coefficient of variation of each arm's own values.
+    """One-sided 95 % bounds of the coefficient of variation of each arm's own values (Bonett).
 
     The reference stands in for the A/A pair: a machine that scatters more than the bound
     without any container cannot tell what a container adds.
     """
 
     name = "coefficient-of-variation"
+    version = 2
     options: ClassVar[Options] = {
         "bound_percent": {"description": "Bound of the coefficient, in %.", **PERCENT}
     }
     proves_sameness = True
+    fewest = FEWEST_FOR_A_DIFFERENCE
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The bounds of one arm."""
         bound, values = options["bound_percent"], cell.values(cell.arm)
         decision = _coefficient(values, bound)
-        below = _p_below(values, bound)
+        below = spread.p_cv_below(values, bound / 100)
         lower, upper = decision.interval90
         reference = cell.values(cell.pair[0])
+        enough = len(reference) >= self.fewest
         finding = about(
             cell,
             decision,
-            control=_coefficient(reference, bound) if len(reference) >= 2 else WITHOUT_CONTROL,
+            control=_coefficient(reference, bound) if enough else WITHOUT_CONTROL,
             against="",
             unit=PERCENT_UNIT,
             p_value=below,
@@ -103,7 +113,7 @@ def _coefficient(values: Sequence[float], bound: float) -> Decision:
     """The coefficient with its bounds, in %, and whether it lies below or above the bound."""
     logs = np.log(np.array(values))
     low95, low90, high90, high95 = (
-        100 * cv_upper_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
+        100 * spread.cv_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
     )
     return Decision(
         blocks=len(values),
@@ -116,31 +126,26 @@ def _coefficient(values: Sequence[float], bound: float) -> Decision:
     )
 
 
-def _p_below(values: Sequence[float], bound: float) -> float:
-    """One-sided p that the coefficient is below the bound."""
-    logs = np.log(values)
-    freedom, variance = len(logs) - 1, np.log1p((bound / 100) ** 2)
-    return float(stats.chi2.cdf(freedom * logs.var(ddof=1) / variance, freedom))
-
-
 class SpreadRatio(CellRule):
-    """95 % interval of the ratio of standard deviations of the logs (Pitman-Morgan).
+    """95 % interval of the ratio of two arms' scatter within blocks (Brown & Forsythe, paired).
 
-    Supported if its upper bound is below the factor in every cell, contradicted if its
-    lower bound is above.
+    Supported if its upper end is below the factor in every cell, contradicted if its lower
+    end is above. What slows a whole block is taken out as far as the other arms tell.
     """
 
     name = "spread-ratio"
+    version = 2
     options: ClassVar[Options] = {
         "factor": {
-            "description": "Largest ratio of standard deviations; above 1.",
+            "description": "Largest ratio of deviations; above 1.",
             "type": "number",
             "exclusiveMinimum": 1,
             "maximum": 100,
-        }
+        },
+        "of_cells": OF_CELLS,
     }
     proves_sameness = True
-    fewest = 3
+    fewest = FEWEST_FOR_A_DIFFERENCE
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The ratio of one cell."""
@@ -149,9 +154,9 @@ class SpreadRatio(CellRule):
         if isinstance(logs, str):
             finding = about(cell, Decision(cell.blocks, margin=factor), unit=UNIT)
             return finding.ended(terms.INCONCLUSIVE, logs)
-        decision = _decision(*logs, (-math.inf, factor), factor)
+        decision = _decision(logs, (-math.inf, factor), factor)
         low, high = decision.interval95
-        p = paired_variance_ratio(logs[0] / factor, logs[1]).p_less
+        p = spread.p_scatters_less(logs[0], logs[1], factor)
         finding = about(
             cell,
             replace(decision, smallest_margin=high),
@@ -175,20 +180,25 @@ def _within_both_ways(cell: Cell, factor: float) -> Decision:
     if not decision.blocks:
         return decision
     low, high = decision.interval95
-    return replace(decision, smallest_margin=math.exp(max(math.log(high), -math.log(low))))
+    widest = max(high, 1 / low) if low > 0 else math.inf
+    return replace(decision, smallest_margin=widest)
 
 
 class LessVariable(CellRule):
-    """One-sided test of two paired variances (Pitman; Morgan, Biometrika 1939).
+    """One-sided test of two arms' scatter within blocks (Brown & Forsythe, paired).
 
-    If the two arms of the A/A pair scatter differently, nothing is concluded.
+    What slows a whole block is taken out as far as the other arms tell. If the two arms of
+    the A/A pair scatter differently, nothing is concluded.
     """
 
     name = "less-variable"
-    version = 2
-    options: ClassVar[Options] = {"than": {"description": "The arm that scatters more.", **NAME}}
+    version = 3
+    options: ClassVar[Options] = {
+        "than": {"description": "The arm that scatters more.", **NAME},
+        "of_cells": OF_CELLS,
+    }
     one_sided = True
-    fewest = 3
+    fewest = FEWEST_FOR_A_DIFFERENCE
 
     def against(self, options: Mapping[str, Any]) -> str:
         """The other arm."""
@@ -200,10 +210,10 @@ class LessVariable(CellRule):
         if isinstance(logs, str):
             finding = about(cell, Decision(cell.blocks), unit=UNIT)
             return finding.ended(terms.INCONCLUSIVE, logs)
-        p = paired_variance_ratio(*logs).p_less
+        p = spread.p_scatters_less(logs[0], logs[1])
         finding = about(
             cell,
-            _decision(*logs, SAME),
+            _decision(logs, SAME),
             # Whether the two arms of the A/A pair scatter differently (95 % interval).
             control=_of_pair(cell, SAME),
             unit=UNIT,

@@ -1,0 +1,242 @@
+"""Whether the register fits the rest: every name in its cells is declared, or waited for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark
+from parity.benchmarks.startup import StartUp
+from parity.claims.declared import Declared, declared, missing, require_declared
+from parity.claims.judging_data import CONTAINERS, Selection
+from parity.claims.register import load_register, load_users_claims
+from parity.core.errors import UserError
+from parity.plan.study import Study, load_study
+
+CONFIG = Path(__file__).parents[3] / "config"
+KNOWN = declared()
+CLAIMS: list[dict[str, Any]] = yaml.safe_load((CONFIG / "claims.yaml").read_text())["claims"]
+TESTS = {
+    f"{claim['id']}.{number}": test
+    for claim in CLAIMS
+    for number, test in enumerate(claim.get("tests", ()), start=1)
+}
+each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
+
+# What is not there yet, by what would bring it. A name that comes into being leaves this list.
+AWAITED = {
+    "a network of the container's own": {"lxc-veth", "lxc-veth-plain", "lxc-macvlan"},
+    "virtual machines": {"kvm"},
+    "placement of ranks": {"native-packed", "native-spread", "native-unbound"},
+    "ranks in one container": {
+        f"{name}.containers_per_node" for name in ("npb", "hpcc", "netpipe")
+    },
+    "TCP's waiting time": {"npb.rto_min_ms", "npb.tcp_timeouts_seen"},
+    "MPI's start by itself": {"mpip.mpi_init"},
+    "how MPI is started, and with what": {"hpcg.pmi", "hpcg.libraries"},
+    "images in memory": {"charliecloud-tmpfs", "memory.image_mib"},
+    "one HPL for each core": {"hpl-copies"},
+    "a file server in a container": {"orangefs", "docker-bridge"},
+    "interruptions": {"noise", "noise-replay", "injected-noise", "native-cpu0", "native-cpu1"},
+    "parts of a CPU": {
+        "podman-quota-10", "podman-quota-50", "podman-quota-90", "podman-same-cpu",
+        "podman-own-cpu", "podman-rootless-quota",
+    },
+}  # fmt: skip
+
+# Levels of published statements that no shipped study plans at any scale, though it could.
+UNPLANNED = {"sysbench.threads=36", "sysbench.prime=40000000", "sysbench-libaio.threads=36",
+             "sysbench-libaio.prime=40000000"}  # fmt: skip
+# Benchmarks of tests that resolve, and that no shipped study runs in these arms.
+NO_STUDY = {"npb: lxc"}
+
+
+def missing_in(test: dict[str, Any], known: Declared = KNOWN) -> set[str]:
+    return set(missing(Selection.of(test["cells"]), test, known))
+
+
+@each_test
+def test_every_name_is_declared_or_waited_for(test: dict[str, Any]) -> None:
+    assert missing_in(test) == set(test.get("waits_for", ()))
+
+
+def test_what_is_waited_for_is_known() -> None:
+    waited = [name for test in TESTS.values() for name in test.get("waits_for", ())]
+    assert set(waited) == set().union(*AWAITED.values())
+
+
+def test_the_register_is_accepted_with_everything_at_hand() -> None:
+    published = CONFIG / "published/claims.csv"
+    assert len(load_register(CONFIG / "claims.yaml", published, KNOWN).claims) == 85
+
+
+def misspelt(test: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same test with one name or text level after the other misspelt, and which it is."""
+    there = set(test.get("waits_for", ()))
+    cells = test["cells"]
+    for key in ("benchmark", "metric", "against"):
+        if key in cells and cells["benchmark"] not in there:
+            yield cells[key], _with(test, [key], f"{cells[key]}x")
+    for place, arm in enumerate(cells["arms"] if cells["arms"] != CONTAINERS else ()):
+        yield arm, _with(test, ["arms", place], f"{arm}x")
+    if cells["benchmark"] in there:
+        return
+    for key in ("parameters", "levels"):
+        for name, levels in cells.get(key, {}).items():
+            renamed = copy.deepcopy(test)
+            renamed["cells"][key][f"{name}_x"] = renamed["cells"][key].pop(name)
+            yield name, renamed
+            if f"{cells['benchmark']}.{name}" in there:
+                continue
+            for place, level in enumerate(levels if isinstance(levels, list) else [levels]):
+                at = [key, name, place] if isinstance(levels, list) else [key, name]
+                yield f"{name}={level}", _with(test, at, f"{level}x")
+
+
+def _with(test: dict[str, Any], keys: list[Any], value: str) -> dict[str, Any]:
+    """A copy of a test in whose cells this stands."""
+    changed = copy.deepcopy(test)
+    place = changed["cells"]
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    return changed
+
+
+@each_test
+def test_a_name_that_is_misspelt_is_refused(test: dict[str, Any]) -> None:
+    changed = list(misspelt(test))
+    assert changed
+    for name, wrong in changed:
+        with pytest.raises(UserError) as caught:
+            require_declared(
+                Selection.of(wrong["cells"]), wrong, wrong.get("waits_for", ()), KNOWN, "x"
+            )
+        assert "nothing declares" in str(caught.value), name
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "level"),
+    [
+        ("npb", "kernel", "EP"),
+        ("npb", "class", "D"),
+        ("hpcg", "n", 105),
+        ("hpcg", "nodes", 0),
+        ("stream", "elements", 2_000_000_000),
+        ("sysbench-libaio", "libaio", "present"),
+    ],
+)
+def test_a_level_that_a_benchmark_does_not_have_is_refused(
+    benchmark: str, name: str, level: Any
+) -> None:
+    metric = KNOWN.benchmarks[benchmark].metrics[0].metric
+    cells = {"benchmark": benchmark, "metric": metric, "arms": ["lxc"]}
+    for key in ("parameters", "levels"):
+        chosen = Selection.of(cells | {key: {name: [level]}})
+        assert missing(chosen, {}, KNOWN) == [f"{benchmark}.{name}={level}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"than": "lcx"}, "lcx"),
+        ({"along": "size"}, "npb.size"),
+        ({"along": "kernel", "order": [["mg", "lu"], ["ep", "EP"]]}, "npb.kernel=EP"),
+        ({"factor": "class", "levels": ["A", "E"]}, "npb.class=E"),
+        ({"control": {"benchmark": "npb", "metric": "flops", "arms": ["lxc"]}}, "npb.flops"),
+    ],
+)
+def test_the_options_of_a_rule_name_something_too(options: dict[str, Any], name: str) -> None:
+    cells = Selection.of({"benchmark": "npb", "metric": "rate", "arms": ["lxc"]})
+    assert missing(cells, options, KNOWN) == [name]
+
+
+def with_name(name: str) -> Declared:
+    """What there is, and something of this name that is waited for."""
+    of, _, part = name.partition(".")
+    benchmarks: dict[str, Benchmark] = dict(KNOWN.benchmarks)
+    if part:
+        old = benchmarks[of]
+        more: dict[str, Any] = {
+            "parameters": {**old.parameters, part: {}},
+            "metrics": (*old.metrics, Quantity(part, part, "s")),
+        }
+        benchmarks[of] = type("Changed", (type(old),), more)()
+        return Declared(benchmarks, KNOWN.arms)
+    benchmarks[name] = type("New", (StartUp,), {"name": name})()
+    return Declared(benchmarks, [*KNOWN.arms, name])
+
+
+@pytest.mark.parametrize("name", sorted(set().union(*AWAITED.values())))
+def test_what_comes_into_being_is_waited_for_no_longer(name: str) -> None:
+    """A benchmark that comes without what its tests ask for is refused as well."""
+    changed, waiting = (
+        with_name(name),
+        [t for t in TESTS.values() if name in t.get("waits_for", ())],
+    )
+    for test in waiting:
+        with pytest.raises(UserError, match=rf"waits for .*{name}|nothing declares {name}\."):
+            cells = Selection.of(test["cells"])
+            require_declared(cells, test, test["waits_for"], changed, "x")
+
+
+def shipped() -> Iterator[Study]:
+    """Every shipped study at each of its scales."""
+    for path in sorted((CONFIG / "studies").glob("*.yaml")):
+        for scale in yaml.safe_load(path.read_text())["scales"]:
+            yield load_study(path, scale)
+
+
+def test_shipped_studies_plan_what_the_register_can_judge() -> None:
+    """Arms and levels of every test that waits for nothing, but for those that are listed."""
+    studies = list(shipped())
+    levels, arms = set(), set()
+    for test in TESTS.values():
+        if "waits_for" in test:
+            continue
+        cells = Selection.of(test["cells"])
+        named = {*(cells.arms or ()), *([cells.against] if cells.against else ())}
+        planned = [
+            case.parameters
+            for study in studies
+            if named <= {*study.arms}
+            for case in study.cases
+            if case.benchmark == cells.benchmark
+        ]
+        if not planned:
+            arms.add(f"{cells.benchmark}: {', '.join(sorted(named))}")
+            continue
+        for name, wanted in [*cells.parameters.items(), *cells.levels.items()]:
+            there = {str(parameters.get(name)) for parameters in planned}
+            levels |= {
+                f"{cells.benchmark}.{name}={level}" for level in wanted if str(level) not in there
+            }
+    assert (levels, arms) == (UNPLANNED, NO_STUDY)
+
+
+def test_a_user_s_claims_need_no_bibliography_and_bring_their_own_numbers(tmp_path: Path) -> None:
+    cells = {"benchmark": "npb", "metric": "rate", "arms": ["lxc"]}
+    entry = {
+        "id": "ours-1", "kind": "magnitude", "claim": "It costs a tenth.",
+        "scales": {"machine": "full", "cluster": "full"},
+        "tests": [{"rule": "magnitude", "published": "m/r", "scale": "ratio", "cells": cells}],
+    }  # fmt: skip
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump({"claims": [entry]}))
+    with pytest.raises(UserError, match="no published number"):
+        load_users_claims(path, KNOWN)
+    header = "claim,study,benchmark,runtime,nodes,metric,value,unit,place\n"
+    path.with_suffix(".csv").write_text(f"{header}ours-1,,npb,r,1,m,10,percent,\n")
+    [claim] = load_users_claims(path, KNOWN).claims
+    assert (claim.study, claim.where, claim.published) == ("site", "", "")
+    assert claim.values["m/r"].value == 10
+    entry["tests"][0]["cells"] = cells | {"metric": "speed"}
+    path.write_text(yaml.safe_dump({"claims": [entry]}))
+    with pytest.raises(UserError, match=r"npb\.speed"):
+        load_users_claims(path, KNOWN)
