@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from msgspec.structs import replace
 from plans import plan_of
 
 from parity.analysis.analysis import Analysis, analyse
@@ -19,7 +20,7 @@ from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
 from parity.core.documents import canonical, digest_of_json
-from parity.plan.plan import Case, Plan
+from parity.plan.plan import Case, Plan, PositiveControl
 from parity.plan.system_kind import kind_of
 from parity.records import schema
 
@@ -63,6 +64,7 @@ def dataset(
     not_tested: Sequence[Mapping[str, str]] = (),
     arms: Mapping[str, str] = ARMS,
     label: str = "vm",
+    positive: str = "",
     name: str = "live/planted-smoke",
     margin: float | None = None,
 ) -> tuple[Dataset, Analysis]:
@@ -73,10 +75,15 @@ def dataset(
         libraries: digest of the libraries of an arm, if it is not everybody's.
         failed: reason of the failed runs of a case and arm.
         label: kind of the system that measured.
+        positive: arm of the positive control, in every case; empty without one.
         margin: of the A/A pair that the plan compares; None for a plan that compares nothing.
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
     plan = _plan(cases, arms, metric, blocks, not_tested, margin)
+    if positive:
+        more = {case["case"]: {} for case in cases}
+        control = PositiveControl(arm=positive, work_percent=4, parameters=more)
+        plan = replace(plan, positive_control=control)
     runs, metrics = [], []
     for block, (case, arm) in itertools.product(plan.blocks, _pairs(plan)):
         numbers = values.get((case.name, arm), [])

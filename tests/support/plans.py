@@ -16,6 +16,7 @@ _WHOLE = {
     "reference": "native-a", "aa_pair": ["native-a", "native-b"], "provider": "system",
     "arms": [], "arm_titles": {}, "arm_runtimes": {}, "benchmark_titles": {},
     "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [], "not_tested": [],
+    "positive_control": None,
 }  # fmt: skip
 _CASE = {
     "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,

@@ -529,7 +529,7 @@ def view(
 ) -> View:
     """Write a dataset, analyse it, and read it as the presentation does."""
     loaded = dataset.load(write(folder, plan, rows, scale_label))
-    analysis.write(analysis.analyse(loaded), folder / "analysis")
+    analysis.write(analysis.analyse(loaded, beside=True), folder / "analysis")
     return views.load(folder)
 
 

@@ -17,6 +17,7 @@ ANALYSED = [
     "ledger",
     "losses",
     "exclusions",
+    "sensitivity",
 ]
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
 

@@ -1,4 +1,4 @@
-"""The mixed model against closed forms for balanced blocks, and planted truths."""
+"""The hierarchical model against closed forms for balanced blocks, and planted truths."""
 
 import math
 
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.analysis import estimate
 from parity.analysis.statistics import mixed
 
 
@@ -15,111 +14,132 @@ def _runs(
     blocks: int,
     effects: dict[str, float],
     nodes: int = 1,
-    crossed: bool = False,
     drift: float = 0.0,
     noise: float = 0.005,
     seed: int = 1,
 ) -> pd.DataFrame:
+    """Every arm once in every block, in random order; block b on node b modulo `nodes`."""
     random = np.random.default_rng(seed)
     of_node = random.normal(0, 0.05, nodes)
     rows = []
     for block in range(blocks):
-        shared, orders = random.normal(0, 0.03), random.permutation(len(effects))
-        for index, (arm, effect) in enumerate(effects.items()):
-            node = (block + index * crossed) % nodes
-            log = shared + of_node[node] + effect + drift * orders[index]
-            rows.append({"block": f"b{block}", "node": f"n{node}", "arm": arm,
-                         "order": orders[index], "log": log + random.normal(0, noise)})  # fmt: skip
-    return pd.DataFrame(rows)
+        shared = random.normal(0, 0.03) + of_node[block % nodes]
+        positions = random.permutation(len(effects)) + 1
+        for position, (arm, effect) in zip(positions, effects.items(), strict=True):
+            log = shared + effect + drift * position + random.normal(0, noise)
+            rows.append((f"b{block}", f"n{block % nodes}", arm, position, log))
+    return pd.DataFrame(rows, columns=["block", "node", "arm", "position", "log"])
 
 
-def test_two_arms_in_balanced_blocks_give_the_paired_interval() -> None:
-    runs = _runs(8, {"native": 0, "podman": 0.01}).drop(columns="order")
-    wide = runs.pivot(index="block", columns="arm", values="log")
-    logs = wide["podman"] - wide["native"]
-    fit = mixed.mixed_model(runs, "native")
-    assert fit.method == mixed.MIXED and fit.random == ("block",)
-    effect = fit.effects["arm=podman"]
-    assert effect.estimate == pytest.approx(logs.mean(), rel=1e-5)
-    assert effect.interval95 == pytest.approx(estimate.student(logs).interval(0.95), rel=1e-4)
-    assert effect.interval90 == pytest.approx(estimate.student(logs).interval(0.90), rel=1e-4)
-    assert effect.p == pytest.approx(stats.ttest_1samp(logs, 0).pvalue, rel=1e-3)
+def _without_position(runs: pd.DataFrame) -> pd.DataFrame:
+    """Least squares with fixed blocks and arms alone, of a table of block by arm."""
+    return runs.pivot(index="block", columns="arm", values="log")
 
 
-def test_several_arms_in_balanced_blocks_give_the_analysis_of_variance() -> None:
-    runs = _runs(6, {"native": 0, "docker": 0.02, "podman": 0.01}).drop(columns="order")
-    table = runs.pivot(index="block", columns="arm", values="log").to_numpy()
-    fitted = table.mean(axis=1, keepdims=True) + table.mean(axis=0) - table.mean()
-    residual = ((table - fitted) ** 2).sum() / 10  # (3 - 1) (6 - 1) degrees of freedom
-    between = table.mean(axis=1).var(ddof=1) - residual / 3
-    fit = mixed.mixed_model(runs, "native")
-    half = stats.t.ppf(0.975, 10) * math.sqrt(2 * residual / 6)
-    effect = fit.effects["arm=docker"]
-    assert effect.freedom == 10
-    assert effect.interval95[1] - effect.estimate == pytest.approx(half, rel=1e-4)
-    assert fit.variances["residual"] == pytest.approx(residual, rel=1e-3)
-    assert fit.variances["block"] == pytest.approx(between, rel=1e-3)
+def test_balanced_positions_give_the_analysis_of_variance() -> None:
+    # Three arms in a Latin square, twice: the estimate is that of the means, and the position
+    # takes one degree of freedom and its sum of squares from the residual.
+    runs = _runs(6, {"native": 0, "docker": 0.02, "podman": 0.01}, drift=0.004)
+    first = runs["arm"].map({"native": 0, "docker": 1, "podman": 2})
+    runs["position"] = (first + runs["block"].str[1:].astype(int)) % 3 + 1
+    table = _without_position(runs)
+    centred = table.sub(table.mean(axis=1), axis=0) - table.mean() + table.to_numpy().mean()
+    at = runs.pivot(index="block", columns="arm", values="position") - 2
+    slope = (centred * at).to_numpy().sum() / (at**2).to_numpy().sum()
+    residual = ((centred - slope * at) ** 2).to_numpy().sum() / 9  # (3 - 1) (6 - 1) - 1
+    found = mixed.contrasts(runs, ["native"])["docker"]
+    assert found.freedom == 9
+    assert found.estimate == pytest.approx((table["docker"] - table["native"]).mean(), rel=1e-4)
+    assert found.error == pytest.approx(math.sqrt(2 * residual / 6), rel=1e-3)
+    half = stats.t.ppf(0.975, 9) * found.error
+    assert found.interval(0.95) == pytest.approx((found.estimate - half, found.estimate + half))
 
 
-@pytest.mark.parametrize("crossed", [False, True])
-def test_planted_effect_drift_and_nodes_are_found(crossed: bool) -> None:
-    arms = {"native": 0, "docker": 0.0, "podman": 0.05}
-    runs = _runs(40, arms, nodes=4, crossed=crossed, drift=0.004)
-    fit = mixed.mixed_model(runs, "native")
-    assert fit.method == mixed.MIXED and fit.random == ("block", "node")
-    assert fit.effects["arm=podman"].estimate == pytest.approx(0.05, abs=0.003)
-    assert fit.effects["order"].estimate == pytest.approx(0.004, abs=0.001)
-    assert fit.effects["arm=docker"].interval95[0] < 0 < fit.effects["arm=docker"].interval95[1]
-    assert math.sqrt(fit.variances["block"]) == pytest.approx(0.03, rel=0.4)
-    assert math.sqrt(fit.variances["residual"]) == pytest.approx(0.005, rel=0.2)
-
-
-def test_ratios_use_blocks_that_lack_an_arm() -> None:
-    runs = _runs(20, {"native": 0, "podman": math.log(1.05), "docker": 0})
-    found = mixed.mixed_ratios(runs.drop(index=[1, 4, 7]), "native")
-    assert [ratio.arm for ratio in found] == ["docker", "podman"]
-    assert found[1].ratio == pytest.approx(1.05, abs=0.006)
-    assert found[1].interval95[0] < found[1].interval90[0] < found[1].ratio
-
-
-def test_interaction_with_a_factor_of_the_blocks() -> None:
-    small = _runs(10, {"native": 0, "podman": 0.0}, seed=2).assign(nodes=1)
-    large = _runs(10, {"native": 0.7, "podman": 0.74}, seed=3).assign(nodes=4)
-    large["block"] = "l" + large["block"]
-    fit = mixed.mixed_model(pd.concat([small, large], ignore_index=True), "native", "nodes")
-    assert fit.effects["arm=podman:nodes=4"].estimate == pytest.approx(0.04, abs=0.01)
-    # What varies only between blocks has the blocks' degrees of freedom.
-    assert fit.effects["nodes=4"].freedom == 18
-    assert fit.effects["arm=podman"].freedom == 17  # 40 runs - 20 blocks - 3 within
-
-
-def test_nodes_that_are_the_blocks_are_one_term() -> None:
-    assert mixed.mixed_model(_runs(5, {"a": 0, "b": 0}, nodes=5), "a").random == ("block",)
-
-
-def test_one_block_falls_back_to_least_squares() -> None:
-    runs = _runs(6, {"native": 0, "podman": 0.05}).assign(block="b0")
-    fit = mixed.mixed_model(runs, "native")
-    assert fit.method == "fallback: least squares, because of one block"
-    assert fit.effects["arm=podman"].freedom == 9
-    assert "block" not in fit.variances
-
-
-def test_identical_values_fall_back_and_have_no_width() -> None:
-    runs = _runs(3, {"native": 0, "podman": 0}).assign(log=1.5)
-    fit = mixed.mixed_model(runs, "native")
-    assert fit.method == (
-        "fallback: least squares with fixed block, because all values are the same"
-    )
-    assert fit.effects["arm=podman"].estimate == pytest.approx(0, abs=1e-12)
-    assert mixed.INTERCEPT not in fit.effects
-
-
-def test_a_fit_that_does_not_converge_falls_back_to_fixed_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_two_arms_give_the_paired_interval_but_for_the_position() -> None:
+    # Half of the blocks in each order: the position is orthogonal to the arm, and what it takes is
+    # the difference of the two halves. So the model is the t interval of the halves' residuals.
     runs = _runs(8, {"native": 0, "podman": 0.01})
-    of_mixed = mixed.mixed_model(runs, "native").effects["arm=podman"]
+    first = runs["block"].isin([f"b{number}" for number in range(4)])
+    runs["position"] = np.where((runs["arm"] == "native") == first, 1, 2)
+    table = _without_position(runs)
+    logs = table["podman"] - table["native"]
+    halves = [logs[[f"b{n}" for n in range(k, k + 4)]] for k in (0, 4)]
+    residual = sum(((half - half.mean()) ** 2).sum() for half in halves) / 6
+    found = mixed.contrasts(runs, ["native"])["podman"]
+    assert found.estimate == pytest.approx(logs.mean(), rel=1e-4)
+    assert found.error == pytest.approx(math.sqrt(residual / 8), rel=1e-3)
+    assert found.freedom == 6
+
+
+@pytest.mark.parametrize("nodes", [1, 4, 40])
+def test_planted_effects_are_found_in_spite_of_drift_and_nodes(nodes: int) -> None:
+    runs = _runs(40, {"native": 0, "docker": 0.0, "podman": 0.05}, nodes=nodes, drift=0.02)
+    found = mixed.contrasts(runs, ["native"])
+    assert found["podman"].estimate == pytest.approx(0.05, abs=0.004)
+    low, high = found["docker"].interval(0.95)
+    assert low < 0 < high and high - low < 0.006
+    # The drift widens the paired interval, which knows nothing of positions.
+    table = _without_position(runs)
+    error = stats.sem(table["docker"] - table["native"])
+    assert 2 * stats.t.ppf(0.975, 39) * error > 3 * (high - low)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_that_have_nothing_in_common_leave_least_squares(seed: int) -> None:
+    # Without the mean of each block, the variance between blocks is estimated as zero: its bound.
+    runs = _runs(10, {"native": 0, "docker": 0.01, "podman": 0}, seed=seed)
+    runs["log"] -= runs.groupby("block")["log"].transform("mean")
+    fixed = np.column_stack(
+        [np.ones(30), runs["arm"] == "docker", runs["arm"] == "podman", runs["position"]]
+    ).astype(float)
+    solution, (squares,), *_ = np.linalg.lstsq(fixed, runs["log"], rcond=None)
+    error = math.sqrt(squares / 26 * np.linalg.inv(fixed.T @ fixed)[1, 1])
+    found = mixed.contrasts(runs, ["native"])["docker"]
+    assert (found.estimate, found.error) == pytest.approx((solution[1], error), rel=1e-3)
+
+
+def test_blocks_that_lack_an_arm_count() -> None:
+    runs = _runs(20, {"native": 0, "podman": 0.05, "docker": 0})
+    found = mixed.contrasts(runs.drop(index=[1, 4, 7]), ["native"])
+    assert sorted(found) == ["docker", "podman"]
+    assert found["podman"].estimate == pytest.approx(0.05, abs=0.006)
+    assert found["podman"].freedom == 57 - 20 - 2 - 1
+
+
+def test_two_natives_as_the_reference_narrow_the_interval() -> None:
+    runs = _runs(30, {"native-a": 0, "native-b": 0, "podman": 0.03})
+    one = mixed.contrasts(runs[runs["arm"] != "native-b"], ["native-a"])["podman"]
+    both = mixed.contrasts(runs, ["native-a", "native-b"])
+    assert list(both) == ["podman"]
+    # The variance of a difference to a mean of two is three quarters of that to one.
+    assert both["podman"].error / one.error == pytest.approx(math.sqrt(0.75), rel=0.15)
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    # 300 studies of six blocks: 95 % is missed 15 times, sd 3.8.
+    missed = 0
+    for seed in range(300):
+        found = mixed.contrasts(_runs(6, {"a": 0, "b": 0.01, "c": 0}, seed=seed), ["a"])["b"]
+        low, high = found.interval(0.95)
+        missed += not low < 0.01 < high
+    assert abs(missed - 15) < 4 * 3.8
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (_runs(1, {"native": 0, "podman": 0}), "two blocks"),
+        (_runs(2, {"native": 0, "podman": 0}).assign(position=[1, 2, 1, 2]), "told apart"),
+        (_runs(2, {"native": 0, "podman": 0}).assign(position=[1, 2, 2, 1]), "too few"),
+        (_runs(4, {"native": 0, "podman": 0}).assign(log=1.5), "the same"),
+    ],
+)
+def test_what_no_model_fits_says_why(runs: pd.DataFrame, message: str) -> None:
+    with pytest.raises(mixed.NotFittedError, match=message):
+        mixed.contrasts(runs, ["native"])
+
+
+def test_a_fit_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     fit_of = mixed.MixedLM.fit
 
     def unconverged(self, **options):
@@ -128,30 +148,10 @@ def test_a_fit_that_does_not_converge_falls_back_to_fixed_blocks(
         return result
 
     monkeypatch.setattr(mixed.MixedLM, "fit", unconverged)
-    fit = mixed.mixed_model(runs, "native")
-    assert fit.method.endswith("with fixed block, because the mixed model did not converge")
-    effect = fit.effects["arm=podman"]
-    assert effect.freedom == of_mixed.freedom
-    assert effect.estimate == pytest.approx(of_mixed.estimate, abs=1e-3)
+    with pytest.raises(mixed.NotFittedError, match="did not converge"):
+        mixed.contrasts(_runs(8, {"native": 0, "podman": 0.01}), ["native"])
 
 
-@pytest.mark.parametrize(
-    ("runs", "message"),
-    [
-        (_runs(3, {"podman": 0, "docker": 0}), "values of native"),
-        (_runs(3, {"native": 0}), "another arm"),
-        (_runs(1, {"native": 0, "podman": 0}), "told apart"),  # the order is the arm
-        (_runs(1, {"native": 0, "podman": 0}).drop(columns="order"), "too few"),
-        (_runs(3, {"native": 0, "podman": 0}).assign(log=math.nan), "finite"),
-    ],
-)
-def test_what_no_model_fits_is_refused(runs: pd.DataFrame, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        mixed.mixed_model(runs, "native")
-
-
-def test_an_empty_combination_of_levels_is_refused() -> None:
-    runs = _runs(6, {"native": 0, "podman": 0})
-    runs["size"] = np.where(runs["arm"] == "podman", 2, 1)
-    with pytest.raises(ValueError, match="told apart"):
-        mixed.mixed_model(runs, "native", "size")
+def test_numbers_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        mixed.contrasts(_runs(4, {"native": 0, "podman": 0}).assign(log=math.nan), ["native"])

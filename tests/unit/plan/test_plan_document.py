@@ -50,7 +50,7 @@ WRONG = {
     "seed": {"seed": "seven"},
     "blocks[0].number": {"blocks": [CONTENT["blocks"][0] | {"number": "one"}]},
     "cases[0].margin": {"cases": [CONTENT["cases"][0] | {"margin": "1 %"}]},
-    "version": {"version": 5},
+    "version": {"version": 6},
     "blocks": {"cases": []},
 }
 
@@ -84,6 +84,7 @@ def test_every_archived_plan_is_read_and_keeps_its_digest(archive: str) -> None:
     shape = 1 + ("nodes" in content["blocks"][0]) + ("provider" in content)
     assert shape == SHAPES.get(archive, shape)
     added: dict[str, Any] = {"version": PLAN_VERSION}
+    added |= {} if "positive_control" in content else {"positive_control": None}
     added |= {} if "provider" in content else {"provider": "system"}
     blocks = [{"nodes": 1} | block for block in content["blocks"]]
     assert json.loads(canonical(plan)) == content | added | {"blocks": blocks}

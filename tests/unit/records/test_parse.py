@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from plans import block_record_of, plan_of, run_record_of
+from plans import block_record_of, changed, plan_of, run_record_of
 
 from parity.core.documents import canonical
 from parity.core.errors import UserError
@@ -92,6 +92,28 @@ def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> N
         (0, True, "planned", "not-tested"),
         (1, False, "planned", "interrupted"),
     ]
+
+
+def test_the_positive_control_is_parsed_by_its_own_work_and_credited_with_the_case_s() -> None:
+    # The program did 2800 events, which are the case's 2500 and twelve per cent more.
+    case = {"case": "sysbench", "benchmark": "sysbench", "primary": ["time"]}
+    more = {"arm": "native-plus", "work_percent": 12, "parameters": {"sysbench": {"events": 2800}}}
+    plan = changed(
+        _plan(),
+        cases=[case | {"parameters": PARAMETERS | {"events": 2500}}],
+        arms=["native-a", "native-plus"],
+        arm_runtimes={"native-a": "native", "native-plus": "native"},
+        positive_control=more,
+    )
+    runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in plan.arms]
+    entry = KEY | {"record": canonical(block_record_of(runs=runs))}
+    raw = [_raw(f"sysbench.{arm}", 1, ("", 1)) for arm in plan.arms]
+    tables = parse_all(plan, raw, [entry], {})
+    # The reference did other work than the case asks for; the control did its own.
+    assert _fates(tables, "native-a") == [(1, True, "parsed", "wrong-size")]
+    assert _fates(tables, "native-plus") == [(1, True, "valid", "")]
+    values = {row["metric"]: row["value"] for row in tables["metrics"]}
+    assert values == {"time": 1.0704, "events_per_second": pytest.approx(2612.51 / 1.12)}
 
 
 def test_the_measured_binary_is_the_one_that_the_command_names() -> None:

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parity.analysis import comparisons, crossed, exclusions, ladder, ledger, pairing, tables
+from parity.analysis import (
+    comparisons,
+    crossed,
+    exclusions,
+    ladder,
+    ledger,
+    pairing,
+    sensitivity,
+    tables,
+)
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
@@ -34,6 +43,7 @@ class Analysis:
     ledger: pd.DataFrame
     losses: pd.DataFrame
     exclusions: pd.DataFrame
+    sensitivity: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,16 @@ class Analysed:
         return {key: np.array(effects) for key, effects in lists.items()}
 
 
-def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:
-    """Analyse a dataset, leaving out the excluded runs (entries of config/exclusions.yaml)."""
+def analyse(
+    dataset: Dataset, excluded: Sequence[dict[str, Any]] = (), beside: bool = False
+) -> Analysis:
+    """Analyse a dataset.
+
+    Args:
+        excluded: runs to be left out (entries of config/exclusions.yaml).
+        beside: whether to ask the other methods, too. They decide nothing and take most of the
+            time; without them that table is empty.
+    """
     left_out = exclusions.of_dataset(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
     concluded, pairs = comparisons.conclude(dataset, values)
@@ -76,6 +94,11 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
         ledger=ledger.ledger(dataset, stages),
         losses=ledger.losses(dataset, stages),
         exclusions=left_out,
+        sensitivity=(
+            sensitivity.sensitivity(dataset, values, pairs, concluded)
+            if beside
+            else tables.frame(tables.SENSITIVITY, [])
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
+from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
 from parity.analysis.identity import hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
@@ -101,9 +101,12 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
     by_case, recorded = numbers(values), hashes(dataset.final_runs)
     double, controls = dataset.plan.double, dict[tuple[str, str], Decision]()
+    positive, assays = dataset.plan.positive_arm, dict[tuple[str, str], str]()
     rows, all_pairs = [], []
-    # The A/A pairs come first: the gate and the reference of all others follow from them.
-    for asked in sorted(wanted_comparisons(dataset, values), key=lambda each: each.arm != double):
+    # The A/A pairs come first: the gate and the reference of all others follow from them. After
+    # them come the positive controls.
+    wanted = wanted_comparisons(dataset, values)
+    for asked in sorted(wanted, key=lambda each: (each.arm != double, each.arm != positive)):
         of_case = by_case.get((asked.case, asked.metric), Numbers())
         control = controls.get(asked[:2], WITHOUT_CONTROL)
         natives = references(dataset, control)
@@ -111,6 +114,9 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
         decision = decided(dataset, asked, paired, of_case)
         if asked.arm == double and decision.blocks:
             controls[asked[:2]] = decision
+        if asked.arm == positive and positive in dataset.plan.arms_of(asked.case):
+            assays[asked[:2]] = assay_of(decision)
+        gated = decision.gated(control.outcome, assays.get(asked[:2], NONE))
         arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
         rows.append(
             Comparison(
@@ -121,7 +127,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
                 identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
                 control=asked.arm == double,
                 natives=natives,
-                decision=decision if asked.arm == double else decision.gated(control.outcome),
+                decision=decision if asked.arm == double else gated,
             )
         )
         all_pairs += paired

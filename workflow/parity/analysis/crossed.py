@@ -146,7 +146,8 @@ def _of_crossing(
     """
     of_cases = [by_case.get((case, crossing.metric), Numbers()) for case in crossing.cases]
     plan, arms_of = dataset.plan, [dataset.arms_of(case) for case in crossing.cases]
-    arms = [arm for arm in plan.arms if arm in arms_of[0] and arm in arms_of[1]]
+    arms = [arm for arm in plan.arms if all(arm in each for each in arms_of)]
+    arms = [arm for arm in arms if arm != plan.positive_arm]
     of_pair = (
         _crossed(dataset, crossing, of_cases, plan.double, recorded) if plan.double in arms else []
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,9 +130,17 @@ class Dataset:
 
     def shortage(self, case: str, arms: Collection[str]) -> str:
         """The commonest reason why a run of these arms does not count; empty if all do."""
-        runs = self.final_runs
-        lost = runs[(runs["case"] == case) & runs["arm"].isin(arms) & (runs["reason"] != "")]
-        return str(sorted(lost["reason"].mode())[0]) if len(lost) else ""
+        lost = Counter(why for arm in arms for why in self.reasons.get((case, arm), ()) if why)
+        return min(lost, key=lambda why: (-lost[why], why), default="")
+
+    @cached_property
+    def reasons(self) -> dict[tuple[str, str], list[str]]:
+        """Of each run of a case in an arm, why it does not count; empty texts for those that do."""
+        found: dict[tuple[str, str], list[str]] = {}
+        columns = self.final_runs[["case", "arm", "reason"]]
+        for case, arm, reason in columns.itertuples(index=False, name=None):
+            found.setdefault((case, arm), []).append(reason)
+        return found
 
     def not_tested(self, case: str) -> dict[str, str]:
         """Arms that the study declares as not tested in this case, with the reason."""

@@ -25,6 +25,7 @@ from parity.analysis.estimate import Effects, Interval
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
 NO_CONTROL = "no A/A pair"
+ASSAY = "this measurement could not have seen a difference"
 # Below these many blocks the signed-rank test cannot reject at 5 % two-sided, or at 5 % one-sided
 # twice: 2/2^6 and 2/2^5 are the smallest p that flipping the signs of all effects can give.
 FEWEST_FOR_A_DIFFERENCE = 6
@@ -33,7 +34,7 @@ FEW = f"fewer than {FEWEST_FOR_A_DIFFERENCE} blocks"
 FEW_FOR_EQUIVALENCE = f"fewer than {FEWEST_FOR_EQUIVALENCE} blocks"
 # Followed by what the rank test says.
 METHOD = "hangs on the method: the rank test says"
-# The gate where there is no A/A pair.
+# The gate where there is no A/A pair, or no positive control.
 NONE = "none"
 _UNKNOWN: Interval = (math.nan, math.nan)
 
@@ -85,10 +86,14 @@ class Decision:
             return self
         return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection)
 
-    def gated(self, control: str) -> Decision:
-        """The decision as far as the A/A pair allows, whose own outcome is `control`."""
+    def gated(self, control: str, assay: str = NONE) -> Decision:
+        """The decision as far as the A/A pair and the positive control allow.
+
+        Args:
+            control, assay: their own outcomes.
+        """
         says_same = self.outcome == outcomes.EQUIVALENT
-        return replace(self.without_claim(objection_of(control, says_same)), gate=control)
+        return replace(self.without_claim(objection_of(control, says_same, assay)), gate=control)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Decision:
@@ -218,16 +223,30 @@ def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     return outcomes.INCONCLUSIVE
 
 
-def objection_of(control: str, says_same: bool) -> str:
-    """Why an A/A pair with this outcome does not let something be said; empty if it does.
+def assay_of(found: Decision) -> str:
+    """The outcome of a positive control by the decision on its cost ratio.
+
+    Only a cost beyond the margin is what it must show: one that seems to gain shows nothing.
+    """
+    is_gain = found.outcome == outcomes.DIFFERENT and found.estimate < 1
+    return outcomes.INCONCLUSIVE if is_gain else found.outcome
+
+
+def objection_of(control: str, says_same: bool, assay: str = NONE) -> str:
+    """Why controls with these outcomes do not let something be said; empty if they do.
 
     The same thing measured twice must come out the same before "the same" can be
     said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
     Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
     either, because the harness alone produces one.
+
+    And where a known difference did not come out beyond the margin, that none came out is no
+    finding: the measurement lacks assay sensitivity (ICH E10, 2000, section 1.5).
     """
     if control == outcomes.DIFFERENT:
         return CONTROL_DIFFERS
-    if not says_same or control == outcomes.EQUIVALENT:
+    if not says_same:
         return ""
-    return NO_CONTROL if control == NONE else CONTROL_FAILED
+    if control != outcomes.EQUIVALENT:
+        return NO_CONTROL if control == NONE else CONTROL_FAILED
+    return "" if assay in (NONE, outcomes.DIFFERENT) else ASSAY

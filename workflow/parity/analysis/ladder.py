@@ -50,7 +50,8 @@ def _of_case(
     dataset: Dataset, of_case: Numbers, recorded: Hashes, control: Asked
 ) -> list[dict[str, Any]]:
     """The rows of one case and metric; `control` is its A/A pair."""
-    plan, arms = dataset.plan, dataset.arms_of(control.case)
+    plan = dataset.plan
+    arms = [arm for arm in dataset.arms_of(control.case) if arm != plan.positive_arm]
     ladder = rungs(plan, arms)
     of_pair = comparisons.decided(dataset, control, pairs(of_case, control), of_case)
     gate = of_pair if of_pair.blocks else decision.WITHOUT_CONTROL

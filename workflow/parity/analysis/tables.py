@@ -22,6 +22,7 @@ DISPERSION = TABLES["dispersion"]
 LEDGER = TABLES["ledger"]
 LOSSES = TABLES["losses"]
 EXCLUSIONS = TABLES["exclusions"]
+SENSITIVITY = TABLES["sensitivity"]
 
 
 def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -134,6 +134,7 @@ class LikwidBench(Benchmark):
     binaries = ("/usr/bin/likwid-bench",)
     factors: ClassVar = {"kernel": ("copy", "triad", "stream")}
     parameters = DESCRIPTION.parameters
+    work = "iterations"
     metrics = (BANDWIDTH, TIME)
     primary = (BANDWIDTH.metric,)
     figures = DESCRIPTION.figures

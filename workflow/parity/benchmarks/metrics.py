@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,13 @@ class Metric:
     unit: str
     better: str
     clock: str = "internal"
+
+    def credited(self, work: float) -> Metric:
+        """The number where `work` times the work was done, and only the work is counted.
+
+        A time is what it is; a rate is that of the work over the whole time.
+        """
+        return replace(self, value=self.value / work) if self.better == "higher" else self
 
 
 @dataclass(frozen=True)

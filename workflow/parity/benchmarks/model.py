@@ -131,6 +131,8 @@ class Benchmark(ABC):
         allocations: whether it runs on allocations of nodes and ranks that the study
             lists: never (empty), `optional` or `required`. If it does, its parameters
             hold the integers `nodes` and `ranks` (in all).
+        work: the parameter that its work is proportional to, in whole units; empty if there
+            is none. Its numbers of which more is better are rates of that work.
         starts_ranks_inside: whether it runs on an allocation of one node where the site has
             no launcher: its ranks are then started inside of the arm.
         metrics: all that its parser gives, in the order in which it gives them.
@@ -152,6 +154,7 @@ class Benchmark(ABC):
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
+    work: ClassVar[str] = ""
     starts_ranks_inside: ClassVar[bool] = False
     metrics: ClassVar[tuple[Quantity, ...]] = ()
     primary: ClassVar[tuple[str, ...]] = ()

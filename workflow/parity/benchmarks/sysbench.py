@@ -38,6 +38,7 @@ class SysbenchCpu(Benchmark):
     packages: ClassVar[tuple[str, ...]] = ("sysbench",)
     binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
     parameters = DESCRIPTION.parameters
+    work = "events"
     metrics = (TIME, EVENTS)
     primary = (TIME.metric,)
     figures = DESCRIPTION.figures

@@ -11,11 +11,13 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
+    ASSAY,
     CONTROL_DIFFERS,
     FEW,
     FEWEST_FOR_A_DIFFERENCE,
     METHOD,
     NO_CONTROL,
+    NONE,
     UNDECIDED,
     WITHOUT_CONTROL,
     Decision,
@@ -26,10 +28,10 @@ from parity.analysis.decision import (
 from parity.analysis.estimate import (
     ALPHA,
     Effects,
+    mean_of,
     p_outside,
     rank_estimate,
     rank_interval,
-    t_interval,
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.claims import terms
@@ -54,6 +56,7 @@ class Finding:
     Attributes:
         decision: the numbers, and what they would say without gates; in `unit`.
         control: the same of the A/A pair at the same margin.
+        assay: outcome of the positive control at that margin, or `none`.
         p_value: of the rule's test; None if it has none.
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
@@ -73,6 +76,7 @@ class Finding:
     reason: str = ""
     decision: Decision = UNDECIDED
     control: Decision = WITHOUT_CONTROL
+    assay: str = NONE
     unit: str = ""
     p_value: float | None = None
     p_against: float | None = None
@@ -130,6 +134,8 @@ class Finding:
 def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
     named = ("case", "metric", "arm", "against", "identity")
+    if facts.get("unit") == wording.RATIO and decision.margin:
+        facts = {"assay": subject.assay(decision.margin)} | facts
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
 
 
@@ -145,7 +151,7 @@ def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
     """Those of the mean by Student's t, and of the centre by ranks."""
     mean, centre = float(np.mean(effects)), rank_estimate(effects)
     return (
-        Bounds(mean, *t_interval(effects, 0.90)),
+        Bounds(mean, *mean_of(effects).interval(0.90)),
         Bounds(centre, *rank_interval(effects, 0.90)),
     )
 
@@ -206,14 +212,14 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     says_same = proves_sameness and not found.shows_difference and found.verdict == terms.SUPPORTED
     if not says_same and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
         return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
-    objection = objection_of(found.control.outcome, says_same)
+    objection = objection_of(found.control.outcome, says_same, found.assay)
     if not objection:
         return found
     if objection == CONTROL_DIFFERS:
         reason = f"the A/A pair differs from itself{_own(found)}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    if objection == NO_CONTROL:
-        return found.ended(terms.INCONCLUSIVE, f"{NO_CONTROL}; {found.reason}")
+    if objection in (NO_CONTROL, ASSAY):
+        return found.ended(terms.INCONCLUSIVE, f"{objection}; {found.reason}")
     would = wording.margin(found.needed, found.unit)
     reason = f"the A/A pair is not equivalent; {would} would pass"
     return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))

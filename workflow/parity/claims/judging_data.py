@@ -12,6 +12,7 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.dataset import Place
+from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.identity import Digests, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
@@ -92,6 +93,8 @@ class Cell:
             empty for the reference alone.
         places: where and when each block ran; empty where that is not known.
         losses: what the runs that do not count have against any conclusion.
+        positive: the arm of the positive control; empty if it is not run in this case.
+        positive_losses: what the runs of that one that do not count have against it.
     """
 
     benchmark: str
@@ -108,6 +111,8 @@ class Cell:
     natives: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     losses: str = ""
+    positive: str = ""
+    positive_losses: str = ""
 
     @cached_property
     def objection(self) -> str:
@@ -141,6 +146,16 @@ class Cell:
     def _sample(self, ratio: bool, control: bool) -> Sample:
         by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
         return sample(by_block, self.places)
+
+    def assay(self, margin: float) -> str:
+        """Outcome of the positive control at a margin; `none` where there is none."""
+        if not self.positive:
+            return NONE
+        compared = self.numbers.with_reference(self.natives or self.pair[:1])
+        made = pairs(compared, Asked(self.case, self.metric, self.positive, self.pair[0], margin))
+        found = sample({pair.block: pair.effect for pair in made}, self.places)
+        objection = self.positive_losses or found.objection
+        return assay_of(decide(found.effects, margin).without_claim(objection))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -208,6 +223,8 @@ class JudgingData(Analysed):
         planned = self.plan.case(case)
         of_case = self.numbers.get((case, metric), Numbers())
         common = of_case.of(arm).keys() & of_case.of(against).keys()
+        reference, positive = self.plan.reference, self.plan.positive_arm
+        positive = positive if positive in self.plan.arms_of(case) else ""
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -219,11 +236,17 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
-            pair=(self.plan.reference, self.plan.double),
+            pair=(reference, self.plan.double),
             natives=self._natives(case, metric),
             places=self.dataset.places,
-            losses=objection_to_losses(self.dataset, of_case, case, (arm, against)),
+            losses=self._losses(case, metric, (arm, against)),
+            positive=positive,
+            positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
         )
+
+    def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
+        of_case = self.numbers.get((case, metric), Numbers())
+        return objection_to_losses(self.dataset, of_case, case, arms)
 
     def _natives(self, case: str, metric: str) -> tuple[str, ...]:
         """The arms that the analysis takes for the reference of a case and metric."""
@@ -234,10 +257,9 @@ class JudgingData(Analysed):
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
-        runs = self.dataset.final_runs
-        reasons = runs.loc[(runs["case"] == case) & (runs["arm"] == arm), "reason"]
-        if len(reasons) and reasons.str.startswith(outcomes.NOT_TESTED).all():
-            return f"{arm}: {reasons.iloc[0].partition(': ')[2]}"
+        reasons = self.dataset.reasons.get((case, arm), [])
+        if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
+            return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
+from parity.analysis.outcomes import DIFFERENT
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.core.wording import counted
 
@@ -53,6 +55,11 @@ class Series:
     def identity(self) -> str:
         """The worst that any of its cells says about the binaries."""
         return worst(cell.identity for cell in self.cells)
+
+    def assay(self, margin: float) -> str:
+        """The first outcome of its cells' positive controls that is not a difference."""
+        there = [cell.assay(margin) for cell in self.cells]
+        return next((each for each in there if each not in (NONE, DIFFERENT)), min(there))
 
     def complete(self, control: bool = False) -> pd.DataFrame:
         """Logs of the cost ratio of blocks with every level: a row per block, a column per level.

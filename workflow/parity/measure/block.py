@@ -109,9 +109,15 @@ class BlockRun:
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
         """Make the runs of a case, unless all of them are settled."""
-        program, problem = _program(case, self.plan.provider, self.session)
-        refusals = {run.name: problem or _refusal(self.session.states[run.arm]) for run in runs}
-        not_started = {name: why for name, why in refusals.items() if why}
+        orders, not_started = {}, {}
+        for run in runs:
+            of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
+            program, problem = _program(of_arm, self.plan.provider, self.session)
+            if why := problem or _refusal(state):
+                not_started[run.name] = why
+            elif program:
+                arm = every_arm()[run.arm]
+                orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
         digests = {
             self._folder_of(run): self.session.states[run.arm].image_digest
             for run in runs
@@ -119,12 +125,9 @@ class BlockRun:
         }
         settled = history.case_is_settled(digests, self.plan.attempts)
         for run in runs:
-            why = not_started.get(run.name)
-            if program and not why and not settled:
-                arm, state = every_arm()[run.arm], self.session.states[run.arm]
-                order = Order(run.name, case, arm, state, program, self.session)
-                self._attempt_until_settled(run, order)
-            self._show(run, why)
+            if run.name in orders and not settled:
+                self._attempt_until_settled(run, orders[run.name])
+            self._show(run, not_started.get(run.name))
         return not_started
 
     def _attempt_until_settled(self, run: Run, order: Order) -> None:

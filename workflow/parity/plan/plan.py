@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from parity.core.documents import (
     RESTORE,
     Content,
@@ -27,7 +29,7 @@ from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
 PLAN = "plan.json"
-PLAN_VERSION = 4
+PLAN_VERSION = 5
 # Checking the nodes, waiting until they are idle, and for another block on the machine.
 BESIDE_PROGRAMS_MINUTES = 15
 
@@ -106,6 +108,23 @@ class NotTested(Document, frozen=True, omit_defaults=True):
     benchmark: str = ""
 
 
+class PositiveControl(Document, frozen=True):
+    """An arm that does a known amount of extra work: a difference that is really there.
+
+    What cannot see it could not have seen a container's cost either, and then "the same" is
+    no finding (assay sensitivity: ICH E10, 2000, section 1.5).
+
+    Attributes:
+        work_percent: what was asked for; whole units of work are what is done.
+        parameters: by case, those that differ from the case's own. Cases whose work has no
+            unit are not there.
+    """
+
+    arm: str
+    work_percent: float
+    parameters: dict[str, dict[str, Any]]
+
+
 class Design(Document, frozen=True):
     """What a study at one scale compares, and how.
 
@@ -116,6 +135,7 @@ class Design(Document, frozen=True):
         attempts: how many failed attempts a run may have.
         provider: who provides the programs: `system` (the distribution), `spack`, or
             `spack-<toolchain>`.
+        positive_control: None for a study without one.
     """
 
     study: str
@@ -130,6 +150,34 @@ class Design(Document, frozen=True):
     attempts: int
     not_tested: tuple[NotTested, ...]
     provider: str
+    positive_control: PositiveControl | None
+
+    @property
+    def positive_arm(self) -> str:
+        """The arm of the positive control; empty without one."""
+        return self.positive_control.arm if self.positive_control else ""
+
+    def arms_of(self, case: str) -> tuple[str, ...]:
+        """The arms that a case is run in: all, and the positive control where it can be."""
+        control = self.positive_control
+        if control is None or case in control.parameters:
+            return self.arms
+        return tuple(arm for arm in self.arms if arm != control.arm)
+
+    def case_in(self, case: Case, arm: str) -> Case:
+        """A case as an arm runs it: with the parameters of the positive control in its arm."""
+        control = self.positive_control
+        if control is None or arm != control.arm:
+            return case
+        return replace(case, parameters=case.parameters | control.parameters[case.name])
+
+    def extra_work(self, case: Case, arm: str) -> float:
+        """How many times the work of a case is done in an arm: 1 but in the positive control."""
+        control = self.positive_control
+        if control is None or arm != control.arm:
+            return 1.0
+        more = control.parameters[case.name]
+        return math.prod(float(value / case.parameters[name]) for name, value in more.items())
 
 
 class Plan(Design, frozen=True):
@@ -181,6 +229,8 @@ def read_plan(path: Path) -> Plan:
     cases, arms = {case.name for case in plan.cases}, set(plan.arms)
     named = [("blocks", run.case, run.arm) for block in plan.blocks for run in block.runs]
     named += [("comparisons", each.case, each.arm) for each in plan.comparisons]
+    if control := plan.positive_control:
+        named += [("positive_control", case, control.arm) for case in control.parameters]
     for key, case, arm in named:
         if case not in cases or arm not in arms:
             raise UserError(
@@ -211,7 +261,12 @@ def _with_provider(content: Content) -> Content:
     return {"provider": DISTRIBUTION} | content
 
 
-_FORMAT = Format(Plan, (_with_nodes, _with_provider, unchanged))
+def _with_positive_control(content: Content) -> Content:
+    """4 to 5: before there were positive controls, no study had one."""
+    return {"positive_control": None} | content
+
+
+_FORMAT = Format(Plan, (_with_nodes, _with_provider, unchanged, _with_positive_control))
 
 
 def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:

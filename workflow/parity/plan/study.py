@@ -12,7 +12,7 @@ from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
-from parity.plan.plan import Case, Design, NotTested
+from parity.plan.plan import Case, Design, NotTested, PositiveControl
 from parity.runtimes import every_arm as known_arms
 
 DEFAULT_TIMEOUT_SECONDS = 300
@@ -25,6 +25,7 @@ class Study(Design, frozen=True, kw_only=True):
     blocks: int
     not_tested: tuple[NotTested, ...] = ()
     provider: str = DISTRIBUTION
+    positive_control: PositiveControl | None = None
 
     @property
     def campaign(self) -> str:
@@ -86,6 +87,8 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
         for key in ("parameters", "allocations"):
             place = f"{where}: scales.{label}.{key}"
             _known(document_scale.get(key, {}), document["benchmarks"], place, "benchmark")
+    cases = tuple(case for name in chosen for case in _cases(name, document, scale, where))
+    control, without = _positive_control(document, arms, cases, where)
     return Study(
         study=document["study"],
         scale=scale,
@@ -95,11 +98,15 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
         reference=document["reference"],
         aa_pair=tuple(document["aa_pair"]),
         arms=tuple(arms),
-        cases=tuple(case for name in chosen for case in _cases(name, document, scale, where)),
+        cases=cases,
         blocks=size["blocks"],
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
-        not_tested=tuple(NotTested(**entry) for entry in document.get("not_tested", ())),
+        not_tested=(
+            *(NotTested(**entry) for entry in document.get("not_tested", ())),
+            *without,
+        ),
         provider=provider_of(toolchain) if provider == SPACK else provider,
+        positive_control=control,
     )
 
 
@@ -108,6 +115,61 @@ def _known(names: Iterable[str], known: Iterable[str], where: str, kind: str) ->
     for name in names:
         if name not in allowed:
             raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(allowed))
+
+
+def _positive_control(
+    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], where: str
+) -> tuple[PositiveControl | None, list[NotTested]]:
+    """The positive control with its parameters in each case, and where it cannot be, and why.
+
+    Raises:
+        UserError: its arm is none that does more work, or there is no case that it can be
+            in; or such an arm is there and the study does not say how much more it does.
+    """
+    key = f"{where}: positive_control"
+    doing_more = [name for name, arm in known_arms().items() if arm.does_more]
+    given = document.get("positive_control")
+    if given is None:
+        if asked := [arm for arm in document["arms"] if arm in doing_more]:
+            raise UserError(
+                f"{asked[0]} does more work, and the study does not say how much",
+                where=key,
+                allowed="{arm: …, work_percent: …}",
+            )
+        return None, []
+    arm, percent = given["arm"], given["work_percent"]
+    _known([arm], doing_more, f"{key}.arm", "arm that does more work")
+    _known([arm], document["arms"], f"{key}.arm", "arm of this study")
+    if arm not in arms:
+        return None, []
+    more = {case.name: _more_work(case, percent) for case in cases}
+    parameters = {name: each for name, each in more.items() if not isinstance(each, str)}
+    if not parameters:
+        raise UserError(
+            f"no case can have a positive control: {next(iter(more.values()))}",
+            where=key,
+            action="leave it out at this scale, or give a benchmark more work to add to",
+        )
+    reasons = {case.benchmark: each for case in cases if isinstance(each := more[case.name], str)}
+    without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
+    return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without
+
+
+def _more_work(case: Case, percent: float) -> dict[str, Any] | str:
+    """The parameter of a case with so much more work, or why there is none.
+
+    Work comes in whole units; it may miss what is asked for by a tenth of it.
+    """
+    work = benchmarks()[case.benchmark].work
+    if not work:
+        return "its work has no unit to add to"
+    if case.margin is None or percent <= 100 * case.margin:
+        return f"{percent:g} % more work is not beyond its margin"
+    units = case.parameters[work]
+    more = round(units * (1 + percent / 100))
+    if abs(100 * (more / units - 1) - percent) > percent / 10:
+        return f"{units} {work} have no whole unit for {percent:g} % more"
+    return {work: more}
 
 
 def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:

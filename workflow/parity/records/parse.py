@@ -178,7 +178,7 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
 def _blank(context: Context, planned: PlannedRun, attempt: int) -> Row:
     """A run's row as far as the plan alone can fill it."""
     run = planned.run
-    case = context.plan.case(run.case)
+    case = context.plan.case_in(context.plan.case(run.case), run.arm)
     return {
         "campaign": context.plan.campaign,
         "block": context.block.name,
@@ -230,23 +230,24 @@ def _outputs(context: Context, run: Run, raw: Mapping[str, Any], record: RunReco
         wall_seconds=record.starts_wall_seconds,
         command=record.last_command,
         samples=tuple(json.loads(line) for line in raw["samples"].splitlines()),
-        parameters=context.plan.case(run.case).parameters,
+        parameters=context.plan.case_in(context.plan.case(run.case), run.arm).parameters,
         **node_sizes(context.block.session(record.session).start.facts),
     )
 
 
 def _metric_rows(context: Context, run: Row, parsed: Parsed) -> Iterable[Row]:
-    primary = context.plan.case(run["case"]).primary
+    case = context.plan.case(run["case"])
+    work = context.plan.extra_work(case, run["arm"])
     keys = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
     shared = {key: run[key] for key in keys}
-    for metric in parsed.metrics:
+    for metric in (each.credited(work) for each in parsed.metrics):
         yield shared | {
             "metric": metric.name,
             "value": float(metric.value),
             "unit": metric.unit,
             "better": metric.better,
             "clock": metric.clock,
-            "primary": metric.name in primary,
+            "primary": metric.name in case.primary,
             "valid": run["stage"] == "valid" and run["final"],
         }
 

@@ -123,6 +123,10 @@ class View(Analysed):
         comparisons = _where(self.analysis.comparisons, case=case, metric=metric)
         return {row.arm: row for row in rows_of(comparisons)}
 
+    def of_arms(self, rows: Iterable[ComparedRow]) -> list[ComparedRow]:
+        """The rows of the arms that are asked about: those of no control, of either kind."""
+        return [row for row in rows if not row.control and row.arm != self.plan.positive_arm]
+
     def planned(self) -> list[tuple[str, str]]:
         """Case and metric of all planned comparisons, in the order of the plan."""
         return list(dict.fromkeys((each.case, each.metric) for each in self.plan.comparisons))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parity.report.figures import figures, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
-from parity.report.tables import provenance_tables, published, result_tables, table
+from parity.report.tables import provenance_tables, published, result_tables, sensitivity, table
 from parity.report.tables.published import PublishedValue
 from parity.report.text import contrasts, numbers, section
 from parity.report.text.summary import summary
@@ -19,6 +19,7 @@ TABLES = (
     result_tables.differences,
     contrasts.factorial,
     contrasts.steps,
+    sensitivity.sensitivity,
     result_tables.dispersion,
     result_tables.ledger,
     result_tables.losses,

@@ -100,6 +100,7 @@ class Arm(ABC):
             all others of `mnt` and `pid` must not (`native` isolates none).
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
+        does_more: whether it is given more work than others: a study's positive control.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Arm(ABC):
     isolates: tuple[str, ...] = ()
     link_set: str = OWN
     is_native: ClassVar[bool] = False
+    does_more: ClassVar[bool] = False
 
     @abstractmethod
     def probe(self) -> Presence:

@@ -1,4 +1,7 @@
-"""No container at all, twice: the A/A pair shows what a difference of nothing looks like."""
+"""No container at all, twice: the A/A pair shows what a difference of nothing looks like.
+
+And once with more work, whose difference is known: the positive control of a study.
+"""
 
 from __future__ import annotations
 
@@ -28,4 +31,17 @@ class Native(Arm):
         return list(inner)
 
 
-ARMS = (Native("native-a", "Native A"), Native("native-b", "Native B"))
+@dataclass(frozen=True)
+class NativeWithMore(Native):
+    """The same with more work; the plan's parameters for it say how much."""
+
+    look = Look("#3a3a3a", "P")
+    is_native: ClassVar[bool] = False
+    does_more: ClassVar[bool] = True
+
+
+ARMS = (
+    Native("native-a", "Native A"),
+    Native("native-b", "Native B"),
+    NativeWithMore("native-plus", "Native"),
+)

@@ -1,22 +1,18 @@
-"""The mixed model: all arms, blocks and nodes in one fit.
+"""The hierarchical model: all arms, blocks and nodes of a case in one fit.
 
-log(y) ~ arm [x factor] + order + (1 | block) + (1 | node), by restricted maximum
-likelihood in statsmodels (Laird & Ware, Biometrics 1982). It uses blocks in which an
-arm is missing, takes out a drift over the order in a block, and says how much of the
-variance blocks and nodes are. It pools one residual variance over the arms, which the
-paired estimate does not; so it stands beside that as a sensitivity analysis.
+log(y) ~ arm + position + (1 | node) + (1 | block), by restricted maximum likelihood in
+statsmodels (Laird & Ware, Biometrics 1982). It uses blocks in which an arm is missing, and takes
+out a linear drift over the positions of a case's arms. It pools one residual variance over the
+arms, which the paired estimate does not; so it stands beside that and decides nothing.
 
-Two things statsmodels leaves open are settled here. Its intervals are normal, too narrow
-for few blocks; ours are Student's t with containment degrees of freedom (as SAS PROC MIXED
-by default), which are exact for balanced blocks. And where it cannot fit, blocks become
-fixed effects in least squares; `method` then begins with "fallback" and says why.
+statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
+containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,246 +24,105 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from parity.analysis.estimate import Interval
 from parity.analysis.statistics import checks
 
-MIXED, FALLBACK = "mixed", "fallback"
-INTERCEPT, ORDER = "intercept", "order"
+
+class NotFittedError(ValueError):
+    """The model has no estimate for these data; the text says why."""
 
 
 @dataclass(frozen=True)
-class Effect:
-    """One fixed effect, in log units.
+class Contrast:
+    """What an arm costs over the reference, in log units.
 
     Attributes:
-        term: intercept, order, "arm=podman", "nodes=4" or "arm=podman:nodes=4".
-        estimate: its value.
-        interval95, interval90: of the value.
-        p: two-sided, of no effect.
-        freedom: degrees of freedom: of the residual if the term varies within blocks, else
-            of the blocks.
+        error: standard error.
+        freedom: degrees of freedom of the residual.
+        blocks: of the whole fit.
     """
 
-    term: str
     estimate: float
-    interval95: Interval
-    interval90: Interval
-    p: float
+    error: float
     freedom: int
+    blocks: int
+
+    def interval(self, confidence: float) -> Interval:
+        """Student's t interval."""
+        half = float(self.error * stats.t.ppf((1 + confidence) / 2, self.freedom))
+        return self.estimate - half, self.estimate + half
 
 
-@dataclass(frozen=True)
-class MixedFit:
-    """A fitted model.
-
-    Attributes:
-        method: "mixed", or "fallback: least squares ..., because ...".
-        random: the random terms that the data could hold: block, node, both or none.
-        effects: fixed effects by term; the fallback has only those that vary within blocks.
-        variances: of block, node and residual, in squared log units; only of what was fitted.
-        values: number of values.
-    """
-
-    method: str
-    random: tuple[str, ...]
-    effects: Mapping[str, Effect]
-    variances: Mapping[str, float]
-    values: int
-
-
-@dataclass(frozen=True)
-class MixedRatio:
-    """The ratio of one arm to the reference from the mixed model, beside the paired one."""
-
-    arm: str
-    ratio: float
-    interval95: Interval
-    interval90: Interval
-    method: str
-
-
-def mixed_ratios(frame: pd.DataFrame, reference: str) -> tuple[MixedRatio, ...]:
-    """Cost ratio of every arm to the reference, by one mixed model of all arms.
+def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Contrast]:
+    """Every other arm over the reference, by one model of all of them.
 
     Args:
-        frame: columns block, node, arm, log and, if it is to be allowed for, order. One row
-            per run; log is the log of the cost (of the inverse, where higher is better).
-        reference: the arm that the others are compared with.
+        frame: one row per run: block, node, arm, position among the case's runs, and log, which
+            is that of its cost. The nodes of a block are one text. They are a random term if
+            there are several, and fewer than blocks.
+        reference: the arm that the others are compared with, or several, which are then one.
 
     Raises:
-        ValueError: as `mixed_model`.
+        NotFittedError: one block, effects that cannot be told apart, too few or identical values,
+            or a fit that does not converge.
+        ValueError: a log is no finite number.
     """
-    fit = mixed_model(frame, reference)
-    arms = sorted(set(frame["arm"]) - {reference})
-    found = [(arm, fit.effects[f"arm={arm}"]) for arm in arms]
-    return tuple(
-        MixedRatio(
-            arm=arm,
-            ratio=math.exp(effect.estimate),
-            interval95=(math.exp(effect.interval95[0]), math.exp(effect.interval95[1])),
-            interval90=(math.exp(effect.interval90[0]), math.exp(effect.interval90[1])),
-            method=fit.method,
-        )
-        for arm, effect in found
-    )
+    logs = checks.finite(frame["log"].to_numpy(), 0, "log")
+    others = sorted(set(frame["arm"]) - set(reference))
+    fixed = pd.DataFrame({"intercept": 1.0}, index=frame.index)
+    for arm in others:
+        fixed[arm] = (frame["arm"] == arm).astype(float)
+    fixed["position"] = frame["position"] - frame["position"].mean()
+    freedom = _residual_freedom(frame, fixed)
+    scale = float(logs.std(ddof=1))
+    if np.ptp(logs) == 0:
+        raise NotFittedError("all values are the same")
+    estimates, errors = _fitted(frame, fixed, logs / scale)
+    blocks = int(frame["block"].nunique())
+    # Between the intercept and the position.
+    return {
+        arm: Contrast(float(scale * value), float(scale * error), freedom, blocks)
+        for arm, value, error in zip(others, estimates[1:-1], errors[1:-1], strict=True)
+    }
 
 
-def mixed_model(frame: pd.DataFrame, reference: str, factor: str | None = None) -> MixedFit:
-    """Fit the model of this module.
-
-    Args:
-        frame: columns block, node, arm, log and perhaps order (position in the block);
-            one row per value. Nodes are a random term if there are several and they are
-            not the blocks under another name.
-        reference: the arm that is the base level.
-        factor: a column whose levels interact with the arms; the smallest is the base level.
-
-    Raises:
-        ValueError: no value of the reference or of another arm, values that are no numbers,
-            effects that cannot be told apart (a combination of levels without a value, an
-            order that is the arm), or no values or blocks left to estimate a variance from.
-    """
-    checks.finite(frame["log"].to_numpy(), 2, "log")
-    design = _design(frame, reference, factor)
-    random = _random_terms(frame)
-    freedoms = _freedoms(design, _indicators(frame, random))
-    reason, fitted = _fit_mixed(frame, design, random) if random else ("of one block", None)
-    if fitted is not None:
-        estimates, errors, variances = fitted
-        effects = _effects(design.columns, estimates, errors, freedoms)
-        return MixedFit(MIXED, random, effects, variances, len(frame))
-    estimates, errors, residual = _least_squares(frame, design, random, int(freedoms.max()))
-    within = _within(design, _indicators(frame, random))
-    fixed = f" with fixed {' and '.join(random)}" if random else ""
-    return MixedFit(
-        method=f"{FALLBACK}: least squares{fixed}, because {reason}",
-        random=(),
-        effects=_effects(
-            design.columns[within], estimates[within], errors[within], freedoms[within]
-        ),
-        variances={"residual": residual},
-        values=len(frame),
-    )
+def _residual_freedom(frame: pd.DataFrame, fixed: pd.DataFrame) -> int:
+    """Containment degrees of freedom of what varies within blocks: those of the residual."""
+    if frame["block"].nunique() < 2:
+        raise NotFittedError("needs two blocks")
+    blocks = pd.get_dummies(frame["block"]).to_numpy(dtype=float)
+    # The blocks' indicators span the intercept.
+    columns = np.hstack([blocks, fixed.to_numpy()[:, 1:]])
+    rank = int(np.linalg.matrix_rank(columns))
+    if rank < columns.shape[1]:
+        raise NotFittedError("arms or positions cannot be told apart")
+    if len(frame) <= rank:
+        raise NotFittedError("too few values")
+    return len(frame) - rank
 
 
-def _design(frame: pd.DataFrame, reference: str, factor: str | None) -> pd.DataFrame:
-    """The fixed effects as columns, one per term, with treatment contrasts."""
-    arms = sorted(set(frame["arm"]) - {reference})
-    if reference not in set(frame["arm"]) or not arms:
-        raise ValueError(f"the model needs values of {reference} and of another arm")
-    columns = {INTERCEPT: pd.Series(1.0, index=frame.index)}
-    columns |= {f"arm={arm}": (frame["arm"] == arm).astype(float) for arm in arms}
-    if factor is not None:
-        for level in sorted(set(frame[factor]))[1:]:
-            has_level = (frame[factor] == level).astype(float)
-            columns[f"{factor}={level}"] = has_level
-            for arm in arms:
-                columns[f"arm={arm}:{factor}={level}"] = columns[f"arm={arm}"] * has_level
-    if ORDER in frame and frame[ORDER].nunique() > 1:
-        position = pd.Series(checks.finite(frame[ORDER].to_numpy(), 1, ORDER), index=frame.index)
-        columns[ORDER] = position - position.mean()
-    return pd.DataFrame(columns)
-
-
-def _random_terms(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Block and node, as far as they have several levels and are not one and the same."""
-    places = frame[["block", "node"]].drop_duplicates()
-    blocks, nodes = places["block"].nunique(), places["node"].nunique()
-    terms = ("block",) if blocks > 1 else ()
-    # As many pairs as blocks and as nodes: each is the other under another name.
-    return (*terms, "node") if nodes > 1 and not blocks == nodes == len(places) else terms
-
-
-def _indicators(frame: pd.DataFrame, terms: tuple[str, ...]) -> np.ndarray:
-    """One column per level of each random term."""
-    parts = [pd.get_dummies(frame[term]).to_numpy(dtype=float) for term in terms]
-    return np.hstack([np.empty((len(frame), 0)), *parts])
-
-
-def _within(design: pd.DataFrame, groups: np.ndarray) -> np.ndarray:
-    """Which fixed terms vary within the groups: those that their indicators do not span."""
-    columns = design.to_numpy()
-    left = columns - groups @ (np.linalg.pinv(groups) @ columns)
-    return np.asarray(np.abs(left).max(axis=0) > 1e-9)
-
-
-def _freedoms(design: pd.DataFrame, groups: np.ndarray) -> np.ndarray:
-    """Containment degrees of freedom of each fixed term."""
-    columns = design.to_numpy()
-    if np.linalg.matrix_rank(columns) < columns.shape[1]:
-        raise ValueError("effects cannot be told apart: no value of a combination, or of an order")
-    within = _within(design, groups)
-    residual = len(design) - int(np.linalg.matrix_rank(np.hstack([columns, groups])))
-    between = int(np.linalg.matrix_rank(groups)) - int((~within).sum()) if groups.size else residual
-    if residual < 1 or between < 1:
-        raise ValueError(f"{len(design)} values are too few for {columns.shape[1]} effects")
-    return np.where(within, residual, between)
-
-
-def _fit_mixed(
-    frame: pd.DataFrame, design: pd.DataFrame, random: tuple[str, ...]
-) -> tuple[str, tuple[np.ndarray, np.ndarray, dict[str, float]] | None]:
-    """Estimates, standard errors and variances of the mixed model; or why there are none."""
-    scale = float(frame["log"].std(ddof=1))
-    if scale == 0:
-        return "all values are the same", None
-    # Columns with plain names, so that arms need no quoting in a formula; values near 1,
-    # because the optimiser's tolerances are absolute.
-    data = design.set_axis([f"x{i}" for i in range(design.shape[1])], axis=1)
-    formula = "y ~ 0 + " + " + ".join(data.columns)
-    data = data.assign(y=frame["log"] / scale, block=frame["block"], node=frame["node"], all=1)
-    arguments: dict[str, Any] = {"groups": random[0], "re_formula": "1"}
-    if len(random) > 1:
-        arguments = {
-            "groups": "all",
-            "re_formula": "0",
-            "vc_formula": {term: f"0 + C({term})" for term in random},
-        }
+def _fitted(
+    frame: pd.DataFrame, fixed: pd.DataFrame, logs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates of the fixed terms and their standard errors."""
+    nodes, blocks = frame["node"].nunique(), frame["block"].nunique()
+    arguments: dict[str, Any] = {"groups": frame["block"]}
+    if 1 < nodes < blocks:
+        # A block is one allocation: it lies within its node, or its set of nodes.
+        arguments = {"groups": frame["node"], "vc_formula": {"block": "0 + C(block)"}}
+    # Columns with plain names, so that arms need no quoting in a formula.
+    data = fixed.set_axis([f"x{number}" for number in range(fixed.shape[1])], axis=1)
+    formula = "log ~ 0 + " + " + ".join(data.columns)
+    data = data.assign(log=logs, block=frame["block"])
     with warnings.catch_warnings():
         # A variance at its bound of zero is a result; whether the fit converged is asked below.
         warnings.simplefilter("ignore")
         try:
-            fit = MixedLM.from_formula(formula, data, **arguments).fit(reml=True)
-            errors = np.asarray(fit.bse_fe) * scale
+            model = MixedLM.from_formula(formula, data, re_formula="1", **arguments)
+            # The second is tried if the first does not converge, as it may not at that bound.
+            fit = model.fit(reml=True, method=["bfgs", "powell"])
+            errors = np.asarray(fit.bse_fe)
         except (np.linalg.LinAlgError, ValueError) as error:
-            return f"the mixed model cannot be fitted ({error})", None
+            raise NotFittedError(f"the model cannot be fitted ({error})") from error
     if not fit.converged:
-        return "the mixed model did not converge", None
-    if not (np.isfinite(errors).all() and (errors > 0).all() and fit.scale > 0):
-        return "the mixed model gave no standard errors", None
-    parts = fit.vcomp if len(random) > 1 else np.asarray(fit.cov_re).ravel()
-    variances = {term: float(part) * scale**2 for term, part in zip(random, parts, strict=True)}
-    variances["residual"] = float(fit.scale) * scale**2
-    return "", (np.asarray(fit.fe_params) * scale, errors, variances)
-
-
-def _least_squares(
-    frame: pd.DataFrame, design: pd.DataFrame, random: tuple[str, ...], freedom: int
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Estimates and standard errors with blocks and nodes as fixed effects, and residual variance.
-
-    What does not vary within blocks overlaps with their indicators and is arbitrary here.
-    """
-    matrix = np.hstack([design.to_numpy(), _indicators(frame, random)])
-    inverse = np.linalg.pinv(matrix)
-    logs = frame["log"].to_numpy(dtype=float)
-    solution = inverse @ logs
-    residual = float(((logs - matrix @ solution) ** 2).sum() / freedom)
-    errors = np.sqrt(residual * (inverse**2).sum(axis=1))
-    return solution[: design.shape[1]], errors[: design.shape[1]], residual
-
-
-def _effects(
-    terms: pd.Index, estimates: np.ndarray, errors: np.ndarray, freedoms: np.ndarray
-) -> dict[str, Effect]:
-    """Estimates with t intervals, by term."""
-    effects = {}
-    for term, value, error, freedom in zip(terms, estimates, errors, freedoms, strict=True):
-        half95, half90 = (error * stats.t.ppf((1 + level) / 2, freedom) for level in (0.95, 0.90))
-        statistic = abs(value) / error if error > 0 else (math.inf if value else 0.0)
-        effects[term] = Effect(
-            term=term,
-            estimate=float(value),
-            interval95=(float(value - half95), float(value + half95)),
-            interval90=(float(value - half90), float(value + half90)),
-            p=float(2 * stats.t.sf(statistic, freedom)),
-            freedom=int(freedom),
-        )
-    return effects
+        raise NotFittedError("the model did not converge")
+    if not (np.isfinite(errors).all() and (errors > 0).all()):
+        raise NotFittedError("the model gave no standard errors")
+    return np.asarray(fit.fe_params), errors

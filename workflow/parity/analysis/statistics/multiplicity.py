@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
+from statsmodels.stats.multitest import multipletests
 
 from parity.analysis.statistics import checks
 
@@ -27,9 +27,6 @@ def holm(p_values: Iterable[float]) -> tuple[float, ...]:
         return ()
     if values.min() < 0 or values.max() > 1:
         raise ValueError("p values must lie between 0 and 1")
-    # statsmodels' multipletests gives the same, and collects garbage with every call: 0.1 s.
-    order = np.argsort(values)
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty_like(stepped)
-    adjusted[order] = np.minimum(stepped, 1)
-    return tuple(adjusted.tolist())
+    if len(values) == 1:
+        return (float(values[0]),)
+    return tuple(float(p) for p in multipletests(values, method="holm")[1])

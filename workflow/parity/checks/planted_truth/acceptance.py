@@ -56,12 +56,14 @@ class Promise:
         text: the promise in words.
         low, high: the range.
         slack: what an interval may reach beyond it for want of replicates.
+        is_kept: whether it is promised at all; what is not controlled is only shown.
     """
 
     text: str
     low: float
     high: float
     slack: float = 0.0
+    is_kept: bool = True
 
     def refuted_by(self, observed: Observed) -> bool:
         """Whether the promise is certainly broken."""
@@ -81,6 +83,11 @@ def at_most(limit: float, slack: float = 0.02) -> Promise:
 def never(slack: float = 0.01) -> Promise:
     """Something that must not happen even once."""
     return Promise("none", 0.0, 0.0, slack)
+
+
+def not_controlled() -> Promise:
+    """Something that is known to happen, and how often."""
+    return Promise("not controlled", 0.0, 1.0, is_kept=False)
 
 
 def near(value: float, within: float) -> Promise:

@@ -17,7 +17,7 @@ from parity.checks.planted_truth.planted_effects import Effects
 from parity.claims.published import COLUMNS
 from parity.claims.register import Register, load_register
 from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan
+from parity.plan.plan import Case, Plan, PositiveControl
 from parity.plan.study import Study
 from parity.runtimes import arms
 from parity.runtimes.model import Image
@@ -30,6 +30,8 @@ _FORMATS = ("oci", "directory", "squashfs", "sif")
 REFERENCE, DOUBLE = [name for name, arm in arms().items() if arm.is_native][:2]
 # The arms that stand for containers: which ones plays no part, only their cost does.
 CONTAINERS = tuple(name for name, arm in arms().items() if arm.image_format in _FORMATS)
+PLUS = next(name for name, arm in arms().items() if arm.does_more)
+WORK_PERCENT = 4
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"
@@ -54,7 +56,8 @@ class Campaign:
         name: the study's name.
         benchmark: whose output is printed.
         margin: of the equivalence test, as a fraction.
-        effects: with a ratio for each container that takes part.
+        effects: with a ratio for each arm that takes part beside the A/A pair; that of the
+            positive control comes on top of its extra work.
         claims: what is claimed of each case.
     """
 
@@ -67,13 +70,30 @@ class Campaign:
     claims: tuple[Claimed, ...]
 
     @property
+    def positive_control(self) -> PositiveControl | None:
+        """With more of the benchmark's work, if the arm takes part."""
+        if PLUS not in self.effects.ratios:
+            return None
+        work = self.printer.benchmark.work
+        more = {
+            case: {work: round(parameters[work] * (1 + WORK_PERCENT / 100))}
+            for case, parameters in self.parameters().items()
+        }
+        return PositiveControl(arm=PLUS, work_percent=WORK_PERCENT, parameters=more)
+
+    def ratio(self, arm: str) -> float:
+        """What is planted for an arm: its cost over the reference's, extra work included."""
+        more = 1 + WORK_PERCENT / 100 if arm == PLUS else 1.0
+        return self.effects.ratio(arm) * more
+
+    @property
     def printer(self) -> Printer:
         """How its benchmark prints."""
         return PRINTERS[self.benchmark]
 
     @property
     def all_arms(self) -> tuple[str, ...]:
-        """The A/A pair and the containers."""
+        """The A/A pair and all others, the positive control among them."""
         return tuple(dict.fromkeys([REFERENCE, DOUBLE, *self.effects.ratios]))
 
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -110,6 +130,7 @@ class Campaign:
                 ),
                 blocks=self.blocks,
                 attempts=ATTEMPTS,
+                positive_control=self.positive_control,
             )
         )
 

@@ -22,6 +22,7 @@ NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 
 PROCESSOR, BANDWIDTH = sysbench.BENCHMARK.name, likwid.BENCHMARK.name
 CLOCK_HERTZ = 2_299_950_634
 PROCESSOR_SECONDS = 100.0
+EVENTS = 2800
 BANDWIDTH_SECONDS = 4.973632
 MEGA = 1e6
 
@@ -86,7 +87,7 @@ def _template(golden: Path, places: tuple[tuple[str, str], ...]) -> str:
 
 
 def _processor(parameters: Mapping[str, Any], log_cost: float) -> Values:
-    seconds = PROCESSOR_SECONDS * math.exp(log_cost)
+    seconds = PROCESSOR_SECONDS * parameters["events"] / EVENTS * math.exp(log_cost)
     milliseconds = 1000 * seconds / parameters["events"]
     return {
         "prime": parameters["prime"],

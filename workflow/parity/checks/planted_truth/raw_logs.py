@@ -94,7 +94,7 @@ def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
         endings |= {(block.name, run): end for run, end in simulated.endings().items()}
         folders.append(folder / block.name)
         for run in block.runs:
-            case = plan.case(run.case)
+            case = plan.case_in(plan.case(run.case), run.arm)
             for attempt in simulated.attempts.get(run.name, ()):
                 place = folders[-1] / f"runs/{run.name}/attempt-{attempt.number}"
                 _write_attempt(campaign.printer, golden, case, attempt, place)

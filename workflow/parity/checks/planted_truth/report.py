@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from parity.checks.planted_truth.acceptance import CONFIDENCE
-from parity.checks.planted_truth.scenarios import Scenario
-from parity.checks.planted_truth.trials import Result
+from parity.checks.planted_truth.acceptance import CONFIDENCE, Observed
+from parity.checks.planted_truth.trials import Planting, Result
 
-COLUMNS = ("scenario", "planted", "measured", "promised", "replicates", "observed", "holds")
+COLUMNS = (
+    "scenario", "planted", "measured", "promised", "replicates", "formerly", "observed", "holds",
+)  # fmt: skip
 # Enough for any table, and the same on machines whose last bits differ.
 DIGITS = 6
 _INTRODUCTION = """\
@@ -43,7 +44,7 @@ same spread and the same outliers.
 """
 
 
-def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int) -> dict[str, Any]:
+def document(scenarios: Sequence[Planting], results: Iterable[Result], seed: int) -> dict[str, Any]:
     """All that the report says, as JSON."""
     return {
         "seed": seed,
@@ -51,8 +52,8 @@ def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int
             {
                 "scenario": scenario.name,
                 "planted": scenario.about,
-                "blocks": scenario.campaign.blocks,
-                "margin": scenario.campaign.margin,
+                "blocks": scenario.blocks,
+                "margin": scenario.margin,
             }
             for scenario in scenarios
         ],
@@ -63,22 +64,33 @@ def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int
 def row(result: Result) -> dict[str, Any]:
     """One result as JSON."""
     measure, observed = result.measure, result.observed
+    former = _rounded(result.former) if result.former else None
     return {
         "scenario": result.scenario,
         "planted": measure.planted,
         "measured": measure.measured,
         "promised": measure.promise.text,
         "replicates": observed.replicates,
-        **{key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")},
+        **_rounded(observed),
+        "former": former,
         "holds": result.holds,
     }
 
 
+def _rounded(observed: Observed) -> dict[str, float]:
+    return {key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")}
+
+
 def cells(result: Mapping[str, Any]) -> tuple[str, ...]:
     """A result's row in the words of the table."""
-    value, low, high = (_percent(result[key]) for key in ("value", "low", "high"))
-    shown = {**result, "observed": f"{value} [{low}, {high}] %"}
+    former = result["former"]
+    shown = {**result, "observed": _shown(result), "formerly": _shown(former) if former else ""}
     return tuple(str(shown[column]) for column in COLUMNS)
+
+
+def _shown(observed: Mapping[str, float]) -> str:
+    value, low, high = (_percent(observed[key]) for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}] %"
 
 
 def _percent(share: float) -> str:
@@ -92,7 +104,7 @@ def render(found: Mapping[str, Any]) -> str:
     """The whole docs/validation.md."""
     introduction = _INTRODUCTION.format(seed=found["seed"], confidence=round(100 * CONFIDENCE))
     planted = [
-        (each["scenario"], str(each["blocks"]), f"{100 * each['margin']:g} %", each["planted"])
+        (each["scenario"], str(each["blocks"]), _margin(each["margin"]), each["planted"])
         for each in found["scenarios"]
     ]
     return "\n".join(
@@ -104,6 +116,10 @@ def render(found: Mapping[str, Any]) -> str:
             _LIMITS,
         ]
     )
+
+
+def _margin(margin: float | None) -> str:
+    return "" if margin is None else f"{100 * margin:g} %"
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

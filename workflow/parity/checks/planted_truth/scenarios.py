@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from parity.analysis.statistics.power import gated_blocks_needed
 from parity.checks.planted_truth import acceptance, measures
-from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, MORE, SAME, Campaign, Claimed
-from parity.checks.planted_truth.measures import LEVEL, Measure, cost
+from parity.checks.planted_truth.campaign import (
+    CONTAINERS,
+    DOUBLE,
+    MORE,
+    PLUS,
+    SAME,
+    WORK_PERCENT,
+    Campaign,
+    Claimed,
+)
+from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
+from parity.checks.planted_truth.trials import pipeline_trial
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
@@ -37,6 +48,25 @@ class Scenario:
     replicates: int
     measures: Sequence[Measure]
 
+    @property
+    def blocks(self) -> int:
+        """Of each study."""
+        return self.campaign.blocks
+
+    @property
+    def margin(self) -> float:
+        """Of the equivalence test."""
+        return self.campaign.margin
+
+    @property
+    def cases(self) -> int:
+        """Replicates of one study."""
+        return self.campaign.cases
+
+    def trial(self, golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one study of it, through the whole pipeline."""
+        return pipeline_trial(self.campaign, golden)
+
 
 def _campaign(
     name: str,
@@ -49,7 +79,7 @@ def _campaign(
     margin: float = MARGIN,
 ) -> Campaign:
     """A campaign in which each arm is claimed to be the same."""
-    same = [Claimed(SAME, (arm,)) for arm in ratios if arm != DOUBLE]
+    same = [Claimed(SAME, (arm,)) for arm in ratios if arm not in (DOUBLE, PLUS)]
     effects = Effects(noise, ratios, misfortune or Misfortune())
     return Campaign(name, benchmark, CASES, blocks, margin, effects, (*same, *claims))
 
@@ -184,6 +214,49 @@ def pair_at_margin() -> Scenario:
     )
 
 
+def seeing_control() -> Scenario:
+    """A positive control that comes out: all is as without one."""
+    ratios = {PLUS: 1.0, EQUAL: 1.0, UPPER: AT_UPPER}
+    campaign = _campaign("seeing", QUIET, gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8), ratios)
+    return Scenario(
+        "seeing control",
+        f"as quiet, with a positive control of {WORK_PERCENT} % more events",
+        campaign,
+        1000,
+        [
+            *measures.power(campaign, EQUAL),
+            measures.judged(cost(AT_UPPER), SAME, (UPPER,), SUPPORTED, acceptance.at_most(LEVEL)),
+            measures.covered(PLUS, 1 + WORK_PERCENT / 100),
+        ],
+    )
+
+
+def blind_control() -> Scenario:
+    """A measurement that does not see the extra work: nothing may be called the same."""
+    ratios = {PLUS: 1 / (1 + WORK_PERCENT / 100), EQUAL: 1.0, FAR: COSTLY}
+    campaign = _campaign("blind", QUIET, 10, ratios, claims=[Claimed(MORE, (FAR,))])
+    return Scenario(
+        "blind control",
+        f"as quiet, but {WORK_PERCENT} % more events take no more time",
+        campaign,
+        1000,
+        [
+            measures.never("the same", SAME, EQUAL, SUPPORTED),
+            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
+            measures.consistent(EQUAL, 1.0),
+        ],
+    )
+
+
 def scenarios() -> list[Scenario]:
     """All of them, in the order of the report."""
-    return [quiet(), bandwidth(), disturbed(), failures(), spoiled_pair(), pair_at_margin()]
+    return [
+        quiet(),
+        bandwidth(),
+        disturbed(),
+        failures(),
+        spoiled_pair(),
+        pair_at_margin(),
+        seeing_control(),
+        blind_control(),
+    ]

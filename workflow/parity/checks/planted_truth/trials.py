@@ -9,10 +9,11 @@ import gc
 import math
 import multiprocessing
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,6 @@ from parity.checks.planted_truth.acceptance import Observed
 from parity.checks.planted_truth.campaign import SYSTEM, Campaign, Claims, claims_of, image_records
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.raw_logs import Planted, plant
-from parity.checks.planted_truth.scenarios import Scenario
 from parity.claims.judging_data import JudgingData
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan
@@ -33,7 +33,7 @@ from parity.records.dataset import parse_dataset
 from parity.records.gather import gather_blocks, gather_raw
 from parity.software.images import IMAGES, without_location, write_images
 
-YES, NO, TOO_FEW = "yes", "NO", "too few"
+YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,43 @@ class Result:
     scenario: str
     measure: Measure
     observed: Observed
+    former: Observed | None
 
     @property
     def holds(self) -> str:
-        """Whether the promise holds: yes, no, or too few replicates to tell."""
+        """Whether the promise holds: yes, no, or too few replicates to tell; a dash for none."""
+        if not self.measure.promise.is_kept:
+            return SHOWN
         if self.measure.promise.refuted_by(self.observed):
             return NO
         return YES if self.measure.promise.holds_for(self.observed) else TOO_FEW
 
 
+class Planting(Protocol):
+    """A scenario: what is planted, and what is promised of it.
+
+    Attributes:
+        about: what is planted, in words.
+        blocks: of its studies.
+        margin: of what is claimed; None if that has none.
+        replicates: of a full validation.
+        cases: replicates of one study.
+    """
+
+    name: str
+    about: str
+    blocks: int
+    margin: float | None
+    replicates: int
+    cases: int
+    measures: Sequence[Measure]
+
+    def trial(self, golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one study, from its number and seed."""
+
+
 def validate(
-    scenarios: Iterable[Scenario], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+    scenarios: Iterable[Planting], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
 ) -> Iterator[Result]:
     """Check every promise of every scenario; the same seed, the same results.
 
@@ -65,20 +91,21 @@ def validate(
     for scenario in scenarios:
         trials = make_trials(scenario, golden, seed, effort, workers)
         for measure in scenario.measures:
-            yield Result(scenario.name, measure, measure.observe(trials))
+            former = measure.former(trials) if measure.former else None
+            yield Result(scenario.name, measure, measure.observe(trials), former)
 
 
 def make_trials(
-    scenario: Scenario, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+    scenario: Planting, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
 ) -> Trials:
     """All replicates of a scenario: as many planted studies as its cases need."""
-    studies = math.ceil(effort * scenario.replicates / scenario.campaign.cases)
+    studies = math.ceil(effort * scenario.replicates / scenario.cases)
     name = int.from_bytes(scenario.name.encode(), "big")
     seeds = [
         int(np.random.SeedSequence([seed, name, number]).generate_state(1)[0])
         for number in range(studies)
     ]
-    one = partial(_one, scenario.campaign, claims_of(scenario.campaign), golden)
+    one = scenario.trial(golden)
     # statsmodels collects garbage at every adjustment for several tests, and each time would
     # walk through all modules: 20 ms for every claim.
     gc.freeze()
@@ -90,23 +117,30 @@ def make_trials(
                 parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
+    together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
     return Trials(
-        comparisons=pd.concat([part.comparisons for part in parts], ignore_index=True),
-        verdicts=pd.concat([part.verdicts for part in parts], ignore_index=True),
-        runs=sum(part.runs for part in parts),
-        miscounted=sum(part.miscounted for part in parts),
+        **{
+            name: sum(found) if isinstance(found[0], int) else pd.concat(found, ignore_index=True)
+            for name, found in together.items()
+        }
     )
+
+
+def pipeline_trial(campaign: Campaign, golden: Path) -> Callable[[int, int], Trials]:
+    """What makes one study of a campaign from its raw logs."""
+    return partial(_one, campaign, claims_of(campaign), golden)
 
 
 def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
     """One study; its number tells its cases from those of the others."""
     outcome = run_pipeline(campaign, claims, golden, seed)
-    planted = outcome.comparisons["arm"].map(campaign.effects.ratio)
+    planted = outcome.comparisons["arm"].map(campaign.ratio)
     return Trials(
         comparisons=outcome.comparisons.assign(planted=planted, study=number),
         verdicts=outcome.verdicts.assign(study=number),
         runs=len(outcome.planted.endings),
         miscounted=miscounted(outcome),
+        former=pd.DataFrame(),
     )
 
 

@@ -94,6 +94,6 @@ def spelt(benchmark: str, level: str) -> str:
 
 
 TABLE_NAMES = (
-    "results", "differences", "factorial", "steps", "dispersion", "cases", "ledger", "losses",
-    "exclusions", "environment", "images", "machine", "not-tested", "published",
+    "results", "differences", "factorial", "steps", "sensitivity", "dispersion", "cases", "ledger",
+    "losses", "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip

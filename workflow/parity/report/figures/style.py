@@ -100,16 +100,18 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
     styles = {}
     for arm in plan.arms:
         runtime = plan.arm_runtimes[arm]
-        look = _look(runtime)
+        look = _look(arm, runtime)
         pairs, second = divmod(seen.get(runtime, 0), 2)
         styles[arm] = ArmStyle(_lighter(look.colour, pairs), look.marker, hollow=second == 1)
         seen[runtime] = seen.get(runtime, 0) + 1
     return styles
 
 
-def _look(runtime: str) -> Look:
-    """The look that a runtime brings, or one by its name."""
-    brought = (arm.look for arm in arms().values() if arm.runtime == runtime and arm.look)
+def _look(name: str, runtime: str) -> Look:
+    """The look that an arm or its runtime brings, or one by the runtime's name."""
+    own = [arms()[name]] if name in arms() else []
+    of_runtime = (arm for arm in arms().values() if arm.runtime == runtime)
+    brought = (arm.look for arm in (*own, *of_runtime) if arm.look)
     other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
     return next(brought, other)
 

@@ -74,7 +74,7 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
             f"(margin {formatting.margin(margin)}).",
             _all(
                 view,
-                _measured([row for row in compared if not row.control]),
+                _measured(view.of_arms(compared)),
                 f"The cost of an arm over {reference}",
             ),
             _all(view, rows, "The cost of a step over the one before"),
@@ -154,7 +154,7 @@ def _named(view: View, row: Any) -> str:
 def _published(view: View, case: str, spec: FigureSpec) -> str:
     """Whose 95 % interval reaches what a publication reports."""
     compared = view.comparisons(case, spec.quantities[0].metric)
-    rows = _measured([row for row in compared.values() if not row.control])
+    rows = _measured(view.of_arms(compared.values()))
     if not rows or not spec.published:
         return ""
     low, high = min(spec.published), max(spec.published)

@@ -12,6 +12,7 @@ from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
+from parity.report.tables.sensitivity import changes
 from parity.report.text import captions, formatting, sentences
 from parity.report.view import STAGES, View
 
@@ -70,6 +71,7 @@ def _findings(view: View) -> dict[str, str]:
     return {
         "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
         "few-blocks": sentences.few_blocks(view),
+        "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
         "shows-factorial": _shows(view, Form.CROSSED),
         "shows-steps": _shows(view, Form.LADDER),

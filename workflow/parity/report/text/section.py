@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
 from parity.report.figures.specs import FIGURES
+from parity.report.tables.sensitivity import changes
 from parity.report.text import captions, formatting, sentences
 from parity.report.view import View
 
@@ -28,6 +29,7 @@ def of_dataset(view: View) -> str:
         sentences.design(view),
         sentences.few_blocks(view),
         sentences.abstract(view),
+        changes(view),
         view.origin.note,
     ]
     parts = [

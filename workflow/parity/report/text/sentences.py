@@ -8,7 +8,7 @@ gave stands in the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
@@ -41,7 +41,7 @@ def of_comparison(view: View, case: str, metric: str) -> str:
     """What one case and metric say about every arm of the plan that was tested."""
     by_arm = view.comparisons(case, metric)
     rows = [by_arm[arm] for arm in view.arms if arm in by_arm]
-    others = [row for row in rows if not row.control]
+    others = view.of_arms(rows)
     first = next(iter(by_arm.values()))
     ratio = first.kind == "ratio"
     label = quantity(case, metric, first.unit).label
@@ -51,6 +51,7 @@ def of_comparison(view: View, case: str, metric: str) -> str:
         *(_ratios(view, others) if ratio else _differences(view, others)),
         *_too_few(view, others),
         _control(rows),
+        _assay(view, by_arm),
     ]
     return " ".join(said)
 
@@ -172,6 +173,18 @@ def _control(rows: Rows) -> str:
     return f"The A/A pair gives {value}: {formatting.outcome(control).replace(':', ',')}."
 
 
+def _assay(view: View, by_arm: Mapping[str, ComparedRow]) -> str:
+    """What the positive control gives, where it is run: whether a difference could be seen."""
+    row = by_arm.get(view.plan.positive_arm)
+    if row is None or row.outcome == outcomes.NOT_TESTED or row.kind != "ratio":
+        return ""
+    name = f"The positive control ({_name(view, row)})"
+    if not row.blocks:
+        return f"{name} gives no value ({row.reason})."
+    said = f"{name} gives {formatting.estimate(row)} over {_blocks([row])}"
+    return f"{said}: {formatting.outcome(row).replace(':', ',')}."
+
+
 def _blocks(rows: Rows) -> str:
     counts = [row.blocks for row in rows]
     return f"{formatting.span(counts)} block{'' if max(counts) == 1 else 's'}"
@@ -193,8 +206,7 @@ def _names(view: View, rows: Rows) -> str:
 def abstract(view: View) -> str:
     """The study's answer in counts of outcomes over all planned ratios."""
     compared = view.analysis.comparisons
-    of_arms = (compared["kind"] == "ratio") & compared["planned"] & ~compared["control"]
-    rows = rows_of(compared[of_arms])
+    rows = view.of_arms(rows_of(compared[(compared["kind"] == "ratio") & compared["planned"]]))
     measured = [row for row in rows if row.blocks]
     untested = len(rows) - len(measured)
     if not rows:
@@ -282,6 +294,7 @@ def declared(view: View) -> str:
         if each.arm
         else formatting.benchmark_title(plan, each.benchmark)
         for each in plan.not_tested
+        if each.arm not in plan.arms
     ]
     names = list(dict.fromkeys(names))
     them = "it" if len(names) == 1 else "them"

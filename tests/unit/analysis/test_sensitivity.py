@@ -1,0 +1,181 @@
+"""The methods beside the paired t: their closed forms, and what each shows of planted trouble."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+from scipy import stats
+
+from parity.analysis import analysis, dataset, outcomes, sensitivity
+from parity.analysis.sensitivity import (
+    BESERRA,
+    METHODS,
+    MIXED,
+    NO_ESTIMATE,
+    PAIRED,
+    POSTERIOR,
+    RANKS,
+    TRIMMED,
+)
+from parity.plan.plan import Plan
+from parity.plan.williams import arm_order
+
+ARMS = ("native-a", "native-b", "docker", "podman", "lxc")
+CASE, METRIC = "sysbench", "time"
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def squared(plan: Plan) -> Plan:
+    """The plan with the arms of each case in the order of Williams squares."""
+    blocks = []
+    for block in plan.blocks:
+        runs = {(run.case, run.arm): run for run in block.runs}
+        order = [
+            runs[case, arm]
+            for case in dict.fromkeys(run.case for run in block.runs)
+            for arm in arm_order(plan.arms, case, block.number)
+        ]
+        blocks.append(msgspec.structs.replace(block, runs=tuple(order)))
+    return msgspec.structs.replace(plan, blocks=tuple(blocks))
+
+
+def analysed(
+    folder: Path, blocks: int, change: Callable[[Plan, Rows], None] = lambda *_: None, **plants: Any
+) -> analysis.Analysis:
+    """A synthetic dataset with the plants given, analysed with all methods."""
+    plan = squared(synthetic.plan(blocks, ARMS))
+    rows = synthetic.records(plan, **plants)
+    change(plan, rows)
+    loaded = dataset.load(synthetic.write(folder / "live/synthetic-smoke", plan, rows))
+    return analysis.analyse(loaded, beside=True)
+
+
+def of(done: analysis.Analysis, arm: str, case: str = CASE) -> dict[str, Any]:
+    """The rows of one ratio by method."""
+    table = done.sensitivity
+    rows = table[(table["case"] == case) & (table["arm"] == arm)]
+    return {row.method: row for row in rows.itertuples()}
+
+
+def effects_of(done: analysis.Analysis, arm: str) -> np.ndarray:
+    pairs = done.pairs
+    rows = pairs[(pairs["case"] == CASE) & (pairs["metric"] == METRIC) & (pairs["arm"] == arm)]
+    return rows["effect"].to_numpy()
+
+
+def test_every_planned_ratio_has_a_row_for_every_method(tmp_path: Path) -> None:
+    done = analysed(tmp_path, 10)
+    planned = done.comparisons[done.comparisons["planned"] & (done.comparisons["kind"] == "ratio")]
+    planned = planned[planned["outcome"] != outcomes.NOT_TESTED]  # Shifter is declared as that
+    keys = ["case", "metric", "arm"]
+    counts = done.sensitivity.groupby(keys)["method"].agg(set)
+    assert set(counts.index) == set(planned[keys].itertuples(index=False, name=None))
+    assert len(done.sensitivity) == len(planned) * len(METHODS)
+    assert all(methods == set(METHODS) for methods in counts)
+    again = analysis.analyse(dataset.load(tmp_path / "live/synthetic-smoke"))
+    assert again.comparisons.equals(done.comparisons) and not len(again.sensitivity)
+
+
+def test_each_method_is_what_it_says(tmp_path: Path) -> None:
+    done = analysed(tmp_path, 10, effects={(CASE, "docker"): 1.004})
+    rows, effects = of(done, "docker"), effects_of(done, "docker")
+    (compared,) = done.comparisons[
+        (done.comparisons["case"] == CASE) & (done.comparisons["arm"] == "docker")
+    ].itertuples()
+    for name in ("estimate", "low90", "high90", "low95", "high95"):
+        assert getattr(rows[PAIRED], name) == pytest.approx(getattr(compared, name))
+        assert getattr(rows[POSTERIOR], name) == pytest.approx(getattr(compared, name))
+        assert getattr(rows[RANKS], name) == pytest.approx(getattr(compared, f"robust_{name}"))
+    # Tukey & McLaughlin: winsorised deviation over (1 - 2 g / n) sqrt(n), n - 2 g - 1 degrees.
+    middle = np.sort(effects)[1:-1]
+    winsorised = np.array([middle[0], *middle, middle[-1]])
+    half = stats.t.ppf(0.975, 7) * winsorised.std(ddof=1) / (0.8 * math.sqrt(10))
+    assert math.log(rows[TRIMMED].estimate) == pytest.approx(middle.mean())
+    assert math.log(rows[TRIMMED].high95) == pytest.approx(middle.mean() + half)
+    assert rows[TRIMMED].blocks == 8
+    law = stats.t(9, effects.mean(), effects.std(ddof=1) / math.sqrt(10))
+    inside = law.cdf(math.log(1.01)) - law.cdf(-math.log(1.01))
+    assert rows[POSTERIOR].inside == pytest.approx(inside)
+    assert math.isnan(rows[PAIRED].inside)
+
+
+def test_beserra_s_trim_leaves_each_arm_s_extremes_out(tmp_path: Path) -> None:
+    def spoil(plan: Plan, rows: Rows) -> None:
+        slow = {("docker", 2): 1.5, ("native-a", 5): 1.4, ("docker", 7): 0.6, ("native-a", 7): 0.7}
+        for row in rows["metrics"]:
+            row["value"] *= slow.get((row["arm"], row["block_number"]), 1.0)
+
+    done = analysed(tmp_path, 10, spoil)
+    row = of(done, "docker")[BESERRA]
+    # Block 2 is docker's highest, 5 native's, and 7 the lowest of both.
+    assert row.blocks == 7 and row.outcome == outcomes.EQUIVALENT
+    left = np.delete(effects_of(done, "docker"), [1, 4, 6])
+    assert math.log(row.estimate) == pytest.approx(left.mean())
+    half = stats.t.ppf(0.95, 6) * left.std(ddof=1) / math.sqrt(7)
+    assert math.log(row.high90) == pytest.approx(left.mean() + half)
+
+
+def test_one_slow_run_changes_the_mean_and_not_the_ranks(tmp_path: Path) -> None:
+    def spike(plan: Plan, rows: Rows) -> None:
+        for row in rows["metrics"]:
+            if (row["case"], row["arm"], row["block_number"]) == (CASE, "docker", 3):
+                row["value"] *= 2
+
+    rows = of(analysed(tmp_path, 30, spike), "docker")
+    found = {method: row.outcome for method, row in rows.items()}
+    assert found[PAIRED] == found[POSTERIOR] == found[MIXED] == outcomes.INCONCLUSIVE
+    assert found[RANKS] == found[TRIMMED] == found[BESERRA] == outcomes.EQUIVALENT
+
+
+def test_a_drift_over_the_positions_is_taken_out_by_the_model(tmp_path: Path) -> None:
+    def drift(plan: Plan, rows: Rows) -> None:
+        place = {
+            (block.name, run.name): number % len(ARMS)
+            for block in plan.blocks
+            for number, run in enumerate(block.runs)
+        }
+        for row in rows["metrics"]:
+            row["value"] *= math.exp(0.015 * place[row["block"], row["run"]])
+
+    rows = of(analysed(tmp_path, 10, drift), "docker")
+    assert rows[PAIRED].outcome == outcomes.INCONCLUSIVE
+    assert rows[MIXED].outcome == outcomes.EQUIVALENT and rows[MIXED].inside > 0.999
+    # The squares are balanced, so the estimate is that of the pairs; the interval is not.
+    assert rows[MIXED].estimate == pytest.approx(rows[PAIRED].estimate, abs=1e-5)
+
+
+def test_the_posterior_asks_both_tails_at_once() -> None:
+    # Each side of the margin holds 4 %: both one-sided tests would pass, and 92 % lie inside.
+    effects = np.array([-1.0, 0.0, 1.0, -1.0, 0.0, 1.0]) * 0.01
+    bound = stats.t.ppf(0.96, 5) * effects.std(ddof=1) / math.sqrt(6)
+    paired = pd.DataFrame({"effect": effects, "value": 1.0, "reference_value": 1.0})
+    found = sensitivity.of_pairs(paired, bound)[POSTERIOR]
+    assert -bound < found.interval90[0] < found.interval90[1] < bound
+    assert found.inside == pytest.approx(0.92) and found.outcome == outcomes.INCONCLUSIVE
+    beyond = sensitivity.of_pairs(paired.assign(effect=effects + 0.1), bound)
+    assert {row.outcome for row in beyond.values()} == {outcomes.DIFFERENT}
+
+
+def test_what_gives_no_estimate_says_why(tmp_path: Path) -> None:
+    def fixed(plan: Plan, rows: Rows) -> None:
+        for row in rows["metrics"]:
+            row["value"] = 2.0 if row["case"] == CASE else row["value"]
+
+    rows = of(analysed(tmp_path / "fixed", 6, fixed), "docker")
+    assert rows[PAIRED].outcome == outcomes.EQUIVALENT
+    notes = {method: row.note for method, row in rows.items() if row.outcome == NO_ESTIMATE}
+    assert notes == {POSTERIOR: "all effects are the same", MIXED: "all values are the same"}
+    one = of(analysed(tmp_path / "one", 1), "docker")
+    assert {row.outcome for row in one.values()} == {NO_ESTIMATE}
+    assert all(row.note and math.isnan(row.estimate) for row in one.values())
+    done = analysed(tmp_path / "three", 3, absent={"lxc": "needs root"})
+    assert not of(done, "lxc")
+    three = of(done, "docker")
+    assert three[TRIMMED].note == three[BESERRA].note == "too few blocks"
+    assert three[RANKS].outcome == outcomes.INCONCLUSIVE and math.isnan(three[RANKS].low90)

@@ -1,0 +1,64 @@
+"""The positive control as a gate of claims: what cannot see a difference finds no sameness."""
+
+import claims_data as data
+import numpy as np
+import pytest
+
+from parity.analysis.decision import ASSAY
+
+PLUS = "native-plus"
+ARMS = {**data.ARMS, PLUS: "native"}
+SAME = data.test_of("equivalence", margin_percent=1)
+MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)
+
+
+def _judged(tmp_path, test, plus, **options):
+    """The verdict where the positive control has these values, or this ratio."""
+    values = data.quiet(**options)
+    if plus is not None:
+        values[("spin", PLUS)] = data.around(plus, 77) if isinstance(plus, float) else plus
+    found = data.dataset(values, arms=ARMS, positive=PLUS)
+    known = data.register(tmp_path, data.claim(test))
+    return data.row(data.verdicts(known, found))
+
+
+def test_sameness_is_supported_where_the_extra_work_was_seen(tmp_path) -> None:
+    assert _judged(tmp_path, SAME, 1.04).verdict == "supported"
+
+
+@pytest.mark.parametrize(
+    "plus",
+    [1.0, 1.012, 0.96, None, [np.nan] * 30, [1.04] + [np.nan] * 29],
+    ids=["unseen", "within-noise", "a-gain", "never-ran", "failed", "once"],
+)
+def test_sameness_is_open_where_it_was_not(plus, tmp_path) -> None:
+    verdict = _judged(tmp_path, SAME, plus)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason.startswith(ASSAY)
+
+
+def test_a_difference_needs_no_positive_control(tmp_path) -> None:
+    assert _judged(tmp_path, MORE, 1.0, box=1.05).verdict == "supported"
+    assert _judged(tmp_path, SAME, 1.0, box=1.05).verdict == "contradicted"
+
+
+def test_it_is_no_container(tmp_path) -> None:
+    test = data.test_of("equivalence", {"arms": "containers"}, margin_percent=1)
+    assert _judged(tmp_path, test, 1.04).cells == 2
+
+
+def test_a_series_needs_it_at_every_level(tmp_path) -> None:
+    cases = [
+        {"case": f"spin-{n}", "benchmark": "spin", "parameters": {"nodes": n}} for n in (1, 2, 4)
+    ]
+    values = {}
+    for case in cases:
+        values |= data.quiet(case["case"])
+        values[case["case"], PLUS] = data.around(1.04, 77)
+    test = data.test_of("slope", along="nodes", margin_percent=1)
+    known = data.register(tmp_path, data.claim(test))
+    seen = data.dataset(values, cases, arms=ARMS, positive=PLUS)
+    assert data.row(data.verdicts(known, seen)).verdict == "supported"
+    values["spin-2", PLUS] = data.around(1.0, 77)
+    blind = data.dataset(values, cases, arms=ARMS, positive=PLUS)
+    assert ASSAY in data.row(data.verdicts(known, blind)).reason

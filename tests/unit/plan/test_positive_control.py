@@ -1,0 +1,140 @@
+"""A positive control: what the study says of it, what the plan runs, and what its arm is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from parity.benchmarks import benchmarks
+from parity.core.documents import canonical
+from parity.core.errors import UserError
+from parity.plan.making import make_plan
+from parity.plan.plan import PLAN, PLAN_VERSION, Plan, read_plan
+from parity.plan.study import load_study
+from parity.runtimes import arms, every_arm
+
+PLUS = "native-plus"
+STUDY: dict[str, Any] = {
+    "study": "assay", "title": "With more work", "reproduces": "none", "seed": 1,
+    "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+    "arms": ["native-a", "native-b", PLUS, "namespaces"],
+    "positive_control": {"arm": PLUS, "work_percent": 4},
+    "benchmarks": {
+        "sysbench": {"margin_percent": 1},
+        "hpcc": {"margin_percent": 5},
+        "likwid": {"margin_percent": 2, "factors": {"kernel": ["copy"]},
+                   "parameters": {"iterations": 25}},
+        "startup": {"margin_percent": None, "factors": {"cache": ["warm"]}},
+    },
+    "scales": {"smoke": {"blocks": 2}},
+}  # fmt: skip
+
+
+def _plan(folder: Path, **changes: Any) -> Plan:
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump({k: v for k, v in (STUDY | changes).items() if v is not None}))
+    return make_plan(load_study(path, "smoke"))
+
+
+def _refused(folder: Path, **changes: Any) -> UserError:
+    with pytest.raises(UserError) as refused:
+        _plan(folder, **changes)
+    return refused.value
+
+
+def test_it_does_more_of_the_same_work_and_all_others_do_the_case_s(tmp_path) -> None:
+    plan = _plan(tmp_path)
+    sysbench = plan.case("sysbench")
+    assert plan.case_in(sysbench, "namespaces") is sysbench
+    more = plan.case_in(sysbench, PLUS)
+    assert more.parameters == sysbench.parameters | {"events": 2912}
+    assert plan.extra_work(sysbench, PLUS) == pytest.approx(1.04)
+    assert plan.extra_work(sysbench, "native-b") == 1
+    assert plan.case_in(plan.case("likwid-copy"), PLUS).parameters["iterations"] == 26
+
+
+def test_it_is_run_where_work_has_a_unit_and_declared_as_absent_elsewhere(tmp_path) -> None:
+    plan = _plan(tmp_path)
+    for block in plan.blocks:
+        run = {run.case for run in block.runs if run.arm == PLUS}
+        assert run == {"sysbench", "likwid-copy"}
+        assert {r.case for r in block.runs if r.arm == "namespaces"} == {c.name for c in plan.cases}
+    assert {(e.arm, e.benchmark) for e in plan.not_tested} == {(PLUS, "hpcc"), (PLUS, "startup")}
+    assert {c.case for c in plan.comparisons if c.arm == PLUS} == {"sysbench", "likwid-copy"}
+
+
+@pytest.mark.parametrize(
+    ("margin", "iterations", "reason"),
+    [(4, 25, "not beyond its margin"), (2, 6, "6 iterations have no whole unit for 4 % more")],
+)
+def test_a_control_that_could_not_come_out_is_none(margin, iterations, reason, tmp_path) -> None:
+    likwid = STUDY["benchmarks"]["likwid"] | {
+        "margin_percent": margin, "parameters": {"iterations": iterations},
+    }  # fmt: skip
+    known = {"sysbench": STUDY["benchmarks"]["sysbench"]}
+    plan = _plan(tmp_path, benchmarks=known | {"likwid": likwid})
+    assert [entry.benchmark for entry in plan.not_tested] == ["likwid"]
+    assert reason in plan.not_tested[0].reason
+    refused = _refused(tmp_path, benchmarks={"likwid": likwid})
+    assert "no case can have a positive control" in refused.what and reason in refused.what
+
+
+def test_what_a_study_says_of_it_wrongly_is_refused(tmp_path) -> None:
+    assert "does not say how much" in _refused(tmp_path, positive_control=None).what
+    other = {"arm": "namespaces", "work_percent": 4}
+    assert _refused(tmp_path, positive_control=other).allowed == PLUS
+    without = ["native-a", "native-b", "namespaces"]
+    assert "arm of this study" in _refused(tmp_path, arms=without).what
+    assert "not native" in _refused(tmp_path, aa_pair=["native-a", PLUS]).what
+
+
+def test_a_scale_may_leave_it_out(tmp_path) -> None:
+    scale = {"blocks": 2, "arms": ["native-a", "native-b", "namespaces"]}
+    plan = _plan(tmp_path, scales={"smoke": scale})
+    assert plan.positive_control is None and plan.positive_arm == "" and not plan.not_tested
+
+
+def test_its_blocks_are_named_by_how_much_it_does(tmp_path) -> None:
+    names = {
+        _plan(tmp_path, positive_control={"arm": PLUS, "work_percent": percent}).blocks[0].name
+        for percent in (4, 8)
+    }
+    assert len(names) == 2
+
+
+def test_figures_say_what_it_is_and_it_is_drawn_as_itself(tmp_path) -> None:
+    plan = _plan(tmp_path)
+    assert plan.arm_titles[PLUS] == "Native, 4 % more work"
+    assert plan.arm_runtimes[PLUS] == plan.arm_runtimes["native-a"]
+    assert arms()[PLUS].look != arms()["native-a"].look
+
+
+def test_its_arm_runs_the_bare_program_and_is_no_native_of_a_pair() -> None:
+    assert [name for name, arm in every_arm().items() if arm.does_more] == [PLUS]
+    assert not arms()[PLUS].is_native and arms()[PLUS].image_format is None
+
+
+def test_work_is_a_whole_number_among_the_parameters() -> None:
+    for benchmark in benchmarks().values():
+        if benchmark.work:
+            assert benchmark.parameters[benchmark.work]["type"] == "integer"
+
+
+def test_a_plan_of_version_4_becomes_one_without_a_control(tmp_path) -> None:
+    content = json.loads(canonical(_plan(tmp_path, arms=["native-a", "native-b"],
+                                         positive_control=None)))  # fmt: skip
+    del content["positive_control"]
+    (tmp_path / PLAN).write_text(json.dumps(content | {"version": 4}))
+    plan = read_plan(tmp_path / PLAN)
+    assert plan.version == PLAN_VERSION and plan.positive_control is None
+
+
+def test_a_control_in_a_case_that_is_not_there_is_refused(tmp_path) -> None:
+    content = json.loads(canonical(_plan(tmp_path)))
+    content["positive_control"]["parameters"]["nowhere"] = {"events": 2}
+    (tmp_path / PLAN).write_text(json.dumps(content))
+    with pytest.raises(UserError, match="nowhere") as refused:
+        read_plan(tmp_path / PLAN)
+    assert refused.value.where.endswith("positive_control")

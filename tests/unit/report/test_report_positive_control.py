@@ -1,0 +1,72 @@
+"""The positive control in the analysis and in what is said of it: a gate, and never an arm."""
+
+from pathlib import Path
+
+import pytest
+import synthetic
+from plans import changed
+
+from parity.analysis import outcomes
+from parity.analysis.decision import ASSAY
+from parity.report.figures import specs, style
+from parity.report.figures.figures import draw
+from parity.report.text import sentences
+from parity.report.view import View
+
+PLUS = "native-plus"
+CASES = ("sysbench-libaio-linked", "sysbench-libaio-absent")
+
+
+def _view(folder: Path, ratio: float, blocks: int = 20) -> View:
+    """A study of two cases whose positive control costs so much."""
+    plan = synthetic.spack_plan("libaio", CASES, blocks, {PLUS: "native"})
+    more = {case: {"events": 2912} for case in CASES}
+    control = {"arm": PLUS, "work_percent": 4, "parameters": more}
+    titles = plan.arm_titles | {PLUS: "Native, 4 % more work"}
+    plan = changed(plan, positive_control=control, arm_titles=titles)
+    effects = {(case, PLUS): ratio for case in CASES}
+    rows = synthetic.records(plan, effects)
+    return synthetic.view(folder / "live/libaio-synthetic", plan, rows)
+
+
+def _outcomes(view: View) -> dict[str, set[tuple[str, str]]]:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for row in view.analysis.comparisons.itertuples():
+        if row.planned and row.blocks:
+            found.setdefault(row.arm, set()).add((row.outcome, row.reason))
+    return found
+
+
+def test_equivalence_needs_that_the_extra_work_was_seen(tmp_path) -> None:
+    seen = _outcomes(_view(tmp_path / "seen", 1.04))
+    assert seen[PLUS] == {(outcomes.DIFFERENT, "")}
+    assert seen["docker"] == {(outcomes.EQUIVALENT, "")}
+    blind = _outcomes(_view(tmp_path / "blind", 1.0))
+    assert blind[PLUS] == {(outcomes.INCONCLUSIVE, ASSAY)}
+    assert blind["docker"] == {(outcomes.INCONCLUSIVE, ASSAY)}
+
+
+def test_it_is_no_arm_of_the_crossing_and_none_of_those_that_are_counted(tmp_path) -> None:
+    view = _view(tmp_path, 1.04)
+    assert PLUS not in set(view.analysis.factorial["arm"])
+    containers = [arm for arm in view.arms if not arm.startswith("native")]
+    measured = len(CASES) * len(containers)
+    assert f"Of {measured} measured comparisons" in sentences.abstract(view)
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(1.04, "costs more"), (1.0, "inconclusive, " + ASSAY)])
+def test_what_it_gives_is_said(ratio, said, tmp_path) -> None:
+    text = sentences.of_comparison(_view(tmp_path, ratio), CASES[0], "time")
+    assert "The positive control (Native, 4 % more work) gives " in text
+    assert text.endswith(f"over 20 blocks: {said}.")
+
+
+def test_it_is_drawn_with_its_name(tmp_path) -> None:
+    view = _view(tmp_path, 1.04)
+    figure = draw(view, next(spec for spec in specs.FIGURES if spec.name == "sysbench-libaio"))
+    texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
+    texts += [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert any("4 % more work" in text for text in texts)
+    assert (
+        style.arm_styles(view.plan)[PLUS].marker != style.arm_styles(view.plan)["native-a"].marker
+    )

@@ -1,0 +1,253 @@
+"""Scenarios in memory: one claim, and what it must and must not become under several truths.
+
+Each replicate of each truth is a case of its own, or a row of cases where the claim is about
+several levels of a factor. The analysis and the verdicts are the real ones.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parity.analysis import comparisons, pairing, tables
+from parity.analysis.analysis import Analysis
+from parity.analysis.dataset import Dataset
+from parity.checks.planted_truth import acceptance, in_memory
+from parity.checks.planted_truth.acceptance import Observed, Promise
+from parity.checks.planted_truth.former_method import Concluded
+from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
+from parity.checks.planted_truth.measures import Measure, Trials
+from parity.checks.planted_truth.planted_numbers import Chance
+from parity.claims.judging_data import JudgingData
+from parity.claims.published import COLUMNS
+from parity.claims.register import Register, load_register
+from parity.claims.verdicts import judge
+
+# Replicates that are analysed together.
+BATCH = 8
+USUAL = Chance()
+RATIO, ADDED, SHARE = "ratio", "added", "share"
+_CENTRE = 100.0
+Cost = float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true, and what the claim may become then.
+
+    Attributes:
+        planted: the truth in words; unique within a scenario.
+        promises: by verdict.
+        costs: by arm, at each level or at all: the ratio to the reference, what is added to
+            it, or the share of runs in which something happens; nothing for other arms.
+        former: by verdict, when the former method concluded the same.
+    """
+
+    planted: str
+    promises: Mapping[str, Promise]
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    chance: Chance = USUAL
+    former: Mapping[str, Concluded] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """One claim under several truths.
+
+    Attributes:
+        about: the design in words, for the report.
+        test: the claim's rule with its options.
+        arms: those that it is about; each beside the A/A pair.
+        present: further arms of the study.
+        along: the factor, if there is one.
+        planned_margin: at which the study compares, and its A/A pair must not differ.
+        cost: how `Truth.costs` are meant.
+        replicates: of each truth, in a full validation.
+        published: lines of config/published/claims.csv that the rule refers to.
+    """
+
+    name: str
+    about: str
+    test: Mapping[str, Any]
+    arms: tuple[str, ...]
+    truths: Sequence[Truth]
+    blocks: int = 10
+    present: tuple[str, ...] = ()
+    along: str = "level"
+    levels: tuple[float | str, ...] = (1,)
+    nodes: int = 1
+    planned_margin: float = 0.01
+    cost: str = RATIO
+    replicates: int = 600
+    published: str = ""
+
+    @property
+    def cases(self) -> int:
+        """Replicates of each truth in one study."""
+        return BATCH
+
+    @property
+    def layout(self) -> Layout:
+        """The study of one batch."""
+        parameters = {
+            f"{truth}-{replicate}-{place}": {
+                "truth": truth, "replicate": replicate, self.along: level,
+            }
+            for truth in range(len(self.truths))
+            for replicate in range(BATCH)
+            for place, level in enumerate(self.levels)
+        }  # fmt: skip
+        node_of = tuple(number % self.nodes for number in range(self.blocks))
+        metric = {
+            RATIO: Metric(),
+            ADDED: Metric("used", "MiB"),
+            SHARE: Metric("seen", "1", "neither"),
+        }[self.cost]
+        margin = self.planned_margin if self.cost == RATIO else None
+        return Layout(parameters, (*self.arms, *self.present), node_of, margin, metric)
+
+    @property
+    def margin(self) -> float | None:
+        """Of the claim, if it has one."""
+        percent = self.test.get("margin_percent")
+        return None if percent is None else percent / 100
+
+    @property
+    def measures(self) -> list[Measure]:
+        """One for each promise."""
+        return [
+            self._measure(number, verdict, promise)
+            for number, truth in enumerate(self.truths)
+            for verdict, promise in truth.promises.items()
+        ]
+
+    def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
+        truth, key = self.truths[number], str(number)
+
+        def now(trials: Trials) -> Observed:
+            made = trials.verdicts[trials.verdicts["says"] == key]["verdict"]
+            return acceptance.share(int((made == verdict).sum()), len(made))
+
+        def formerly(trials: Trials) -> Observed:
+            asked = trials.former[["says", "verdict"]] == [key, verdict]
+            happened = trials.former[asked.all(axis=1)]["happened"]
+            return acceptance.share(int(happened.sum()), len(happened))
+
+        measured = f"{self.test['rule']} {verdict}"
+        asked = formerly if verdict in truth.former else None
+        return Measure(truth.planted, measured, promise, now, asked)
+
+    def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one study of it."""
+        return partial(_one, self, self._register())
+
+    def _register(self) -> Register:
+        """A claim for each replicate of each truth, each of a study and so a family of its own."""
+        cells = {"benchmark": BENCHMARK, "metric": self.layout.metric.name}
+        entries = [
+            {
+                "id": f"t{truth}-{replicate}",
+                "study": f"s{truth}-{replicate}",
+                "kind": "magnitude" if self.test["rule"] == "magnitude" else "equivalence",
+                "claim": "It is so.",
+                "where": "nowhere",
+                "published": "nothing",
+                "scales": {"machine": "full", "cluster": "full"},
+                "tests": [
+                    {
+                        **self.test,
+                        "cells": {
+                            **cells,
+                            "parameters": {"truth": truth, "replicate": replicate},
+                            "arms": list(self.arms),
+                        },
+                    }
+                ],
+            }
+            for truth in range(len(self.truths))
+            for replicate in range(BATCH)
+        ]
+        study = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
+        document = {"studies": {each["study"]: study for each in entries}, "claims": entries}
+        lines = [
+            self.published.format(claim=each["id"], study=each["study"])
+            for each in entries
+            if self.published
+        ]
+        with tempfile.TemporaryDirectory(prefix="parity-planted-") as folder:
+            path, published = Path(folder) / "claims.yaml", Path(folder) / "published.csv"
+            path.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML, too
+            published.write_text("\n".join([",".join(COLUMNS), *lines, ""]), encoding="utf-8")
+            return load_register(path, published)
+
+    def costs(self, truth: Truth) -> np.ndarray:
+        """The costs in the shape (levels, arms)."""
+        nothing = 1.0 if self.cost == RATIO else 0.0
+        made = np.full((len(self.levels), len(self.layout.all_arms)), nothing)
+        for arm, cost in truth.costs.items():
+            made[:, self.layout.all_arms.index(arm)] = cost
+        return made
+
+    def values(self, truth: Truth, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """What the runs of a truth give, and the logs that the former method sees.
+
+        Both have the shape (replicates, levels, blocks, arms).
+        """
+        layout, costs = self.layout, self.costs(truth)
+        if self.cost == SHARE:
+            shape = (BATCH, len(self.levels), self.blocks, costs.shape[1])
+            happens = (random.random(shape) < costs[:, None]).astype(float)
+            return happens, happens
+        planted = np.log(costs) if self.cost == RATIO else costs
+        drawn = truth.chance.draw(random, planted, layout.nodes, layout.all_arms, BATCH)
+        return (_CENTRE * np.exp(drawn) if self.cost == RATIO else _CENTRE + drawn), drawn
+
+
+def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
+    """One study, all truths beside each other; its number tells it from others."""
+    random = np.random.default_rng(seed)
+    made = [sketch.values(truth, random) for truth in sketch.truths]
+    # From (truths, replicates, levels, blocks, arms) to (blocks, cases, arms).
+    values = np.stack([values for values, _ in made])
+    values = values.reshape(-1, *values.shape[3:]).transpose(1, 0, 2)
+    judged = judge(register, [JudgingData(*judging(sketch.layout, values))], ()).verdicts
+    says = judged["claim"].str.removeprefix("t").str.split("-")
+    verdicts = pd.DataFrame(
+        {"study": number, "case": says.str[1], "says": says.str[0], "verdict": judged["verdict"]}
+    )
+    return Trials(
+        comparisons=pd.DataFrame(),
+        verdicts=verdicts,
+        runs=0,
+        miscounted=0,
+        former=_former(sketch, [logs for _, logs in made]),
+    )
+
+
+def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
+    """The dataset, and as much of its analysis as verdicts rest on."""
+    dataset = in_memory.dataset(layout, values)
+    nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
+    counted = pairing.counted_values(dataset.metrics, nothing["exclusions"])
+    concluded, pairs = comparisons.conclude(dataset, counted)
+    known = nothing | {"values": counted, "comparisons": concluded, "pairs": pairs}
+    return dataset, Analysis(**{field: known[field] for field in Analysis.__dataclass_fields__})
+
+
+def _former(sketch: Sketch, logs: Sequence[np.ndarray]) -> pd.DataFrame:
+    """In which replicates the former method concluded the same of the same numbers."""
+    rows = [
+        (str(number), verdict, bool(happened))
+        for number, truth in enumerate(sketch.truths)
+        for verdict, concluded in truth.former.items()
+        for happened in concluded(logs[number])
+    ]
+    return pd.DataFrame(rows, columns=["says", "verdict", "happened"])
