@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from parity.analysis import exclusions
-from parity.claims.register import load_register
+from parity.claims.register import load_register, load_users_claims
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
@@ -28,8 +28,10 @@ if __name__ == "__main__":
         lines += proof.need_lines(needs, takes)
         lines += [*(f"  {line}" for line in unread), ""]
         simulator = Simulator(plan, known, kind_of([system.scale_label]))
-        register = load_register(Path(snakemake.input.claims), Path(snakemake.input.published))
-        found = chances.chances(register, simulator)
+        registers = [load_register(Path(snakemake.input.claims), Path(snakemake.input.published))]
+        registers += [load_users_claims(Path(path)) for path in snakemake.input.own]
+        claims = [claim for register in registers for claim in register.claims]
+        found = chances.chances(claims, simulator)
         lines += [*chances.chance_lines(found, simulator.noises.known, takes), ""]
         lines += published_designs.paper_lines(
             published_designs.load(Path(snakemake.input.designs))

@@ -19,9 +19,18 @@ from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import NONE, Decision, decide, outcome_of
+from parity.analysis.decision import (
+    FEW,
+    FEWEST_FOR_A_DIFFERENCE,
+    NONE,
+    Decision,
+    decide,
+    outcome_of,
+)
 from parity.analysis.identity import worst
+from parity.analysis.ledger import LOSSES
 from parity.analysis.pairing import DIFFERENCE
+from parity.analysis.sample import CLUSTERS
 from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
@@ -29,8 +38,6 @@ from parity.plan.plan import PLAN
 
 NOT_COMPARED = "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
-# Of fewer blocks on either side it is never said that they differ.
-FEWEST = 6
 # Two logs that differ by rounding alone.
 ROUNDING = 1e-12
 
@@ -137,31 +144,37 @@ def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> 
 
     By Welch's intervals, which rest on the variances of both: the two one-sided tests of
     equivalence at 5 % (Schuirmann 1987) for two samples (Dannenberg, Dette & Munk, Biometrika
-    81, 1994). In fewer than FEWEST blocks of either, nothing differs.
+    81, 1994). In fewer than FEWEST_FOR_A_DIFFERENCE blocks of either, nothing differs.
     """
     inner, outer = (prediction.difference_interval(fresh, archive, share) for share in (0.9, 0.95))
     bound, fewest = math.log1p(margin), min(len(fresh), len(archive))
     outcome = outcome_of(inner, outer, (-bound, bound))
-    few = outcome == outcomes.DIFFERENT and fewest < FEWEST
-    return Decision(
+    few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
+    decision = Decision(
         blocks=fewest,
         estimate=math.exp(fresh.mean() - archive.mean()),
         interval95=(math.exp(outer[0]), math.exp(outer[1])),
         interval90=(math.exp(inner[0]), math.exp(inner[1])),
         margin=margin,
         smallest_margin=math.expm1(max(abs(end) for end in inner)),
-        outcome=outcomes.INCONCLUSIVE if few else outcome,
-        reason=f"fewer than {FEWEST} blocks" if few else "",
+        outcome=outcome,
     )
+    return decision.without_claim(FEW if few else "")
 
 
 def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
-    """The decision as far as the A/A pairs of both datasets allow, each at the same margin."""
+    """The decision as far as both datasets allow.
+
+    Each A/A pair is asked at the same margin. What a dataset has against its own comparison,
+    runs that were lost or nodes that differ, is held against this one, too.
+    """
     for analysed, where in ((archive, "in the archive"), (fresh, "here")):
         control = (*key[:2], analysed.dataset.plan.double)
         effects = analysed.effects.get(control, np.empty(0))
         outcome = decide(effects, decision.margin).outcome if len(effects) else NONE
-        gated = decision.gated(outcome)
+        own = analysed.compared[key].decision.reason
+        objected = own if own.startswith((LOSSES, CLUSTERS)) else ""
+        gated = decision.without_claim(objected).gated(outcome)
         if gated.reason != decision.reason:
             return replace(gated, reason=f"{gated.reason} {where}")
     return decision

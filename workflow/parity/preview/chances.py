@@ -7,7 +7,7 @@ by the very rules, as often as it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -18,7 +18,7 @@ from parity.analysis.statistics import power
 from parity.benchmarks import benchmarks
 from parity.claims import terms
 from parity.claims.judging_data import Scope, resolve
-from parity.claims.register import Claim, Register, Test
+from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
 from parity.claims.rules.equivalence import GroupEquivalence
 from parity.claims.rules.magnitude import Magnitude
@@ -30,18 +30,14 @@ from parity.preview.simulated import ASSUMED, Key, Noise, Simulated, Simulator
 from parity.preview.terminal import aligned, percent
 
 HEAD = (
-    "claim",
-    "compares",
-    "n",
-    "holds",
-    "95 %",
-    "as",
-    "blocks",
-    "time",
+    "claim", "tests", "compares", "n", "holds", "95 %", "as", "blocks", "time",
     "for its most demanding case",
+)  # fmt: skip
+SHORT_HEAD = HEAD[:6]
+NOTES = (
+    "tests: those that this plan can decide; compares: cells that they look at, which all count",
+    "blocks: the least that prove its most demanding case (80 % power); all of it needs more",
 )
-SHORT_HEAD = HEAD[:5]
-NOTE = "blocks: the least that prove its most demanding case (80 % power); all of it needs more"
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 # Draws end when a claim held so often, or after so many.
 ENOUGH_PASSES, MOST_DRAWS = 30, 300
@@ -71,6 +67,7 @@ class Chance:
     """How often a claim held in draws of what costs nothing.
 
     Attributes:
+        of_tests: how many of its tests the plan can decide, such as `1 of 3`; only these were.
         sameness: whether it says that things are the same; else it would hold wrongly.
         planned: blocks of the case that has fewest.
         comparisons: how many cells its tests look at.
@@ -79,6 +76,7 @@ class Chance:
     """
 
     claim: Claim
+    of_tests: str
     sameness: bool
     planned: int
     comparisons: int
@@ -104,16 +102,20 @@ class Chance:
         return float(low), float(high)
 
 
-def chances(register: Register, simulator: Simulator) -> list[Chance]:
-    """The chance of each claim that the plan can decide and whose rules compare arms."""
+def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
+    """The chance of each claim of which the plan can decide a part, if its rules compare arms."""
     found = []
-    for claim in register.claims:
+    for claim in claims:
         keys = _keys(claim, simulator)
         if not keys or not all(rules()[test.rule].compares for test in claim.tests):
             continue
         first = simulator.draw(keys, 0)
-        if judged(claim, [first]).verdict != terms.NOT_TESTED:
-            found.append(_chance(claim, keys, first, simulator))
+        here = [replace(claim, tests=(test,)) for test in claim.tests]
+        here = [part for part in here if judged(part, [first]).verdict != terms.NOT_TESTED]
+        if here:
+            tests = tuple(test for part in here for test in part.tests)
+            of_tests = f"{len(tests)} of {len(claim.tests)}"
+            found.append(_chance(replace(claim, tests=tests), of_tests, keys, simulator))
     return found
 
 
@@ -128,7 +130,8 @@ def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
     ]
 
 
-def _chance(claim: Claim, keys: Sequence[Key], first: Simulated, simulator: Simulator) -> Chance:
+def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulator) -> Chance:
+    first = simulator.draw(keys, 0)
     cells = [cell for test in claim.tests for cell in _scope(test, claim, first).cells]
     waiting = [part for test in claim.tests for part in _parts(test, claim, first)]
     passes = draws = 0
@@ -146,6 +149,7 @@ def _chance(claim: Claim, keys: Sequence[Key], first: Simulated, simulator: Simu
             waiting.insert(0, failed)
     return Chance(
         claim=claim,
+        of_tests=of_tests,
         sameness=not any(_says_that_it_differs(test) for test in claim.tests),
         planned=min(cell.blocks for cell in cells),
         comparisons=len(cells),
@@ -222,13 +226,14 @@ def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Tak
         rows = [_row(one, takes)[: len(SHORT_HEAD)] for one in differing]
         lines += ["  Claims that something costs more or less would hold wrongly in"]
         lines += [f"  {line}" for line in aligned([SHORT_HEAD, *rows])]
-    return [*lines, f"  {NOTE}", *(f"  {line}" for line in _sources(known))]
+    return [*lines, *(f"  {line}" for line in (*NOTES, *_sources(known)))]
 
 
 def _row(one: Chance, takes: Takes) -> tuple[str, ...]:
     low, high = one.interval95
     shown = (
         one.claim.id,
+        one.of_tests,
         str(one.comparisons),
         str(one.planned),
         f"{_share(one.share)} %",

@@ -1,11 +1,12 @@
-"""The data that a plan would leave if no arm cost anything: drawn, never measured.
+"""The data that a plan would leave if no container cost anything: drawn, never measured.
 
 What scatters is taken from earlier data, a pilot: whole blocks of it are drawn again, with
 replacement, every arm around its own mean (a bootstrap of blocks: Davison & Hinkley, Bootstrap
 Methods and their Application, 1997, ch. 3). So slow stretches, spikes and arms that scatter
 more than others come as often as they came. Of a pilot with few blocks only the variances are
 taken, and the draws are normal; so are those of an arm that it does not hold. Without any
-pilot, every run scatters by ASSUMED. Cases and metrics are drawn independently.
+pilot, every run scatters by ASSUMED. Cases and metrics are drawn independently. The positive
+control costs what it does more.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parity.analysis import outcomes, tables
+from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
+from parity.analysis.comparisons import references
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import decide
+from parity.analysis.decision import UNDECIDED, Decision, decide
+from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.pairing import Asked, Numbers, numbers, pairs
 from parity.benchmarks import benchmarks
 from parity.claims.judging_data import Cell, JudgingData
@@ -224,25 +227,28 @@ class Simulated(JudgingData):
     @cached_property
     def unsteady(self) -> frozenset[str]:
         """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
-        planned = {
-            (each.case, each.metric): each.margin
-            for each in self.plan.comparisons
-            if each.arm == self.plan.double and each.margin is not None
-        }
-        found = set()
-        for key in planned.keys() & self.drawn.keys():
-            asked = Asked(*key, self.plan.double, self.plan.reference, planned[key])
-            effects = [pair.effect for pair in pairs(self.drawn[key], asked)]
-            if decide(effects, planned[key]).outcome == outcomes.DIFFERENT:
-                found.add(key[0])
-        return frozenset(found)
+        differing = (key for key, one in self._controls.items() if one.outcome == DIFFERENT)
+        return frozenset(case for case, _ in differing)
+
+    @cached_property
+    def _controls(self) -> dict[Key, Decision]:
+        """The plan's own comparisons of the A/A pair, of what was drawn."""
+        found = {}
+        for planned in self.plan.comparisons:
+            key, sides = (planned.case, planned.metric), (planned.arm, planned.reference)
+            if key in self.drawn and planned.arm == self.plan.double and planned.margin:
+                paired = pairs(self.drawn[key], Asked(*key, *sides, planned.margin))
+                found[key] = decide([pair.effect for pair in paired], planned.margin)
+        return found
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
         """A comparison of two arms of the plan in one of its cases."""
-        named = (case, metric, arm, against)
+        named, key = (case, metric, arm, against), (case, metric)
         if named not in self.known:
             self.known[named] = super().cell(*named)
-        return replace(self.known[named], numbers=self.numbers.get((case, metric), Numbers()))
+        natives = references(self.dataset, self._controls.get(key, UNDECIDED))
+        drawn = self.numbers.get(key, Numbers())
+        return replace(self.known[named], numbers=drawn, natives=natives)
 
     def not_run(self, case: str, arm: str) -> str:
         """Nothing: whatever is planned is taken to run."""
@@ -270,13 +276,15 @@ class Simulator:
         return Simulated(self._dataset, _NO_ANALYSIS, drawn, self._known)
 
     def _numbers(self, case: str, metric: str, number: int) -> Numbers:
-        noise, blocks = self.noises.of(self.plan.case(case), metric), self._blocks[case]
+        planned, blocks = self.plan.case(case), self._blocks[case]
+        noise = self.noises.of(planned, metric)
         # What is drawn of a case does not depend on what else is drawn.
         place = [each.name for each in self.plan.cases].index(case)
         random = np.random.default_rng([SEED, number, place, *metric.encode()])
         arms = self._dataset.arms_of(case)
-        made = noise.drawn(arms, len(blocks), random)
-        by_arm = {
-            arm: dict(zip(blocks, of_arm.tolist(), strict=True)) for arm, of_arm in made.items()
-        }
-        return Numbers(noise.unit, noise.better, by_arm)
+        made, empty = noise.drawn(arms, len(blocks), random), Numbers(noise.unit, noise.better)
+        by_arm = {}
+        for arm, of_arm in made.items():
+            more = self.plan.extra_work(planned, arm) ** empty.sign if noise.is_log else 1.0
+            by_arm[arm] = dict(zip(blocks, (more * of_arm).tolist(), strict=True))
+        return replace(empty, by_arm=by_arm)
