@@ -144,11 +144,11 @@ def test_fewer_than_six_blocks_show_no_difference(tmp_path: Path, test: dict, bl
 def test_what_only_one_of_two_methods_says_hangs_on_the_method(tmp_path: Path) -> None:
     """Three blocks that gain much hide from the mean, and not from ranks, that 27 lose."""
     logs = data.noise(7, 30, 0.002) + 0.006
-    logs[:3] -= 0.04
+    logs[::10] -= 0.04
     values = data.quiet(spread=0.002) | {("spin", "box"): list(np.exp(logs))}
     for rule, options in (
-        ("equivalence", {"margin_percent": 0.585}),
-        ("non-inferiority", {"margin_percent": 0.585}),
+        ("equivalence", {"margin_percent": 0.6}),
+        ("non-inferiority", {"margin_percent": 0.6}),
     ):
         found = judged(tmp_path, data.test_of(rule, **options), values)
         assert found.verdict == "inconclusive"

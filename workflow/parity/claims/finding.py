@@ -63,6 +63,7 @@ class Finding:
             the findings of a claim in order, and decides nothing.
         shows_difference: whether it speaks of a difference, also where its rule speaks of
             sameness otherwise.
+        objection: what lost runs, or nodes and sessions that differ, have against a conclusion.
         counts: whether the verdict on the claim rests on it; the rest is shown only.
         dataset: that the comparison is of.
         coverage: how much of what its test speaks of was decided; empty if nothing is said.
@@ -83,6 +84,7 @@ class Finding:
     identity: str = NOT_RECORDED
     strain: float = 0.0
     shows_difference: bool = False
+    objection: str = ""
     counts: bool = True
     dataset: str = ""
     coverage: str = ""
@@ -133,7 +135,7 @@ class Finding:
 
 def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     """A finding about a cell or a series, still without its verdict."""
-    named = ("case", "metric", "arm", "against", "identity")
+    named = ("case", "metric", "arm", "against", "identity", "objection")
     if facts.get("unit") == wording.RATIO and decision.margin:
         facts = {"assay": subject.assay(decision.margin)} | facts
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
@@ -206,6 +208,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     """
     if found.verdict in (terms.NOT_TESTED, terms.INCONCLUSIVE):
         return found
+    if found.objection:
+        return found.ended(terms.INCONCLUSIVE, f"{found.objection}; {found.reason}")
     if found.identity in CONFOUNDED:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)

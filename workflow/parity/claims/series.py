@@ -56,6 +56,11 @@ class Series:
         """The worst that any of its cells says about the binaries."""
         return worst(cell.identity for cell in self.cells)
 
+    @property
+    def objection(self) -> str:
+        """The first objection of its cells to any conclusion."""
+        return next(filter(None, (cell.objection for cell in self.cells)), "")
+
     def assay(self, margin: float) -> str:
         """The first outcome of its cells' positive controls that is not a difference."""
         there = [cell.assay(margin) for cell in self.cells]

@@ -18,10 +18,13 @@ from parity.checks.planted_truth.campaign import (
     Campaign,
     Claimed,
 )
+from parity.checks.planted_truth.hazard_scenarios import hazard_scenarios
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
+from parity.checks.planted_truth.order_scenario import DriftOverPositions
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
-from parity.checks.planted_truth.trials import pipeline_trial
+from parity.checks.planted_truth.rule_scenarios import rule_scenarios
+from parity.checks.planted_truth.trials import Planting, pipeline_trial
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
@@ -47,6 +50,7 @@ class Scenario:
     campaign: Campaign
     replicates: int
     measures: Sequence[Measure]
+    part: str = "logs"
 
     @property
     def blocks(self) -> int:
@@ -98,7 +102,7 @@ def quiet() -> Scenario:
         f"a time; runs differ by {100 * QUIET.run:g} %, blocks by {100 * QUIET.block:g} %, nodes "
         f"by {100 * QUIET.node:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
         campaign,
-        3000,
+        1500,
         [
             *measures.power(campaign, EQUAL),
             *measures.falsely_equivalent(UPPER, AT_UPPER),
@@ -127,7 +131,7 @@ def bandwidth() -> Scenario:
         "bandwidth",
         f"a bandwidth, of which more is better; as above, but runs differ by {100 * noise.run:g} %",
         campaign,
-        2500,
+        1250,
         [
             *measures.power(campaign, EQUAL),
             *measures.falsely_equivalent(UPPER, 1 + margin),
@@ -149,7 +153,7 @@ def disturbed() -> Scenario:
         f"{100 * noise.first:g} % more, and {100 * noise.outlier_share:g} % of the runs are "
         f"disturbed by an exponential {100 * noise.outlier_size:g} %",
         _campaign("disturbed", noise, 12, ratios),
-        2000,
+        1000,
         [
             *measures.falsely_equivalent(UPPER, AT_UPPER),
             measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
@@ -171,7 +175,7 @@ def failures() -> Scenario:
         "blocks an arm is missing, in 20 % the runner is killed and resumes, 5 % are never made; "
         "what must not count is 35 % off, against the containers",
         _campaign("failures", QUIET, 10, ratios, misfortune),
-        2000,
+        1000,
         [
             measures.miscounted(),
             *measures.falsely_equivalent(UPPER, AT_UPPER),
@@ -209,7 +213,7 @@ def pair_at_margin() -> Scenario:
         "pair at margin",
         "as quiet, but the A/A pair differs from itself by exactly the margin",
         _campaign("pair", QUIET, 10, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
-        2000,
+        1000,
         [measures.judged("the same", SAME, (EQUAL,), SUPPORTED, limit)],
     )
 
@@ -248,8 +252,13 @@ def blind_control() -> Scenario:
     )
 
 
-def scenarios() -> list[Scenario]:
+def scenarios() -> list[Planting]:
     """All of them, in the order of the report."""
+    return [*log_scenarios(), *rule_scenarios(), *hazard_scenarios(), DriftOverPositions()]
+
+
+def log_scenarios() -> list[Scenario]:
+    """Those through the whole pipeline."""
     return [
         quiet(),
         bandwidth(),

@@ -59,6 +59,7 @@ class Planting(Protocol):
     """A scenario: what is planted, and what is promised of it.
 
     Attributes:
+        part: of the report, `logs`, `rules` or `hazards`.
         about: what is planted, in words.
         blocks: of its studies.
         margin: of what is claimed; None if that has none.
@@ -67,6 +68,7 @@ class Planting(Protocol):
     """
 
     name: str
+    part: str
     about: str
     blocks: int
     margin: float | None
@@ -113,8 +115,9 @@ def make_trials(
         if workers == 1:
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
-            with multiprocessing.get_context("fork").Pool(workers) as pool:
-                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
+            fork = multiprocessing.get_context("fork")
+            with fork.Pool(workers, _remember, (one,)) as pool:
+                parts = pool.starmap(_remembered, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
     together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
@@ -124,6 +127,18 @@ def make_trials(
             for name, found in together.items()
         }
     )
+
+
+# What a worker makes. It is inherited, because scenarios hold functions, which cannot be sent.
+_of_worker: list[Callable[[int, int], Trials]] = []
+
+
+def _remember(one: Callable[[int, int], Trials]) -> None:
+    _of_worker[:] = [one]
+
+
+def _remembered(number: int, seed: int) -> Trials:
+    return _of_worker[0](number, seed)
 
 
 def pipeline_trial(campaign: Campaign, golden: Path) -> Callable[[int, int], Trials]:
