@@ -153,9 +153,7 @@ def test_the_parts_of_a_claim_hold_together_just_if_all_of_it_holds(tmp_path, ru
     simulator = _simulator(24, 0.006)
     claim = _claim(tmp_path, _test(rule, arms), _test(rule, arms, HPL))
     keys = [SYSBENCH, HPL]
-    parts = [
-        p for test in claim.tests for p in chances._parts(test, claim, simulator.draw(keys, 0))
-    ]
+    parts = chances._parts(claim, simulator.draw(keys, 0))
     assert len(parts) == 6
     ended = set()
     for number in range(25):
@@ -208,6 +206,20 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     assert "2 min" in "\n".join(lines) and max(map(len, lines)) <= 130
 
 
+def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> None:
+    low = _test("coefficient-of-variation", ["docker"], bound_percent=0.5)
+    claim = _claim(tmp_path, _test(arms=["lxc"]), low)
+    [found] = chances.chances([claim], _simulator(12, 0.01))
+    assert found.share == 0 and found.beyond
+    assert found.weakest == "coefficient-of-variation of sysbench time"
+    lines = chances.chance_lines([found], {}, lambda case, blocks: "?")
+    assert any("sysbench time fails in 1,000 blocks, too" in line for line in lines)
+    # A bound above the scatter needs more blocks than planned, and so many do.
+    near = _test("coefficient-of-variation", ["docker"], bound_percent=1.1)
+    [found] = chances.chances([_claim(tmp_path, near)], _simulator(6, 0.01))
+    assert found.share < 0.5 and not found.beyond
+
+
 def test_the_interval_of_a_chance_covers_it_however_the_draws_ended() -> None:
     claim, random = None, np.random.default_rng(8)
     for truth in (0.02, 0.3, 0.9):
@@ -217,7 +229,7 @@ def test_the_interval_of_a_chance_covers_it_however_the_draws_ended() -> None:
             ended = int(np.argmax(passed >= chances.ENOUGH_PASSES))
             draws = ended + 1 if passed[-1] >= chances.ENOUGH_PASSES else chances.MOST_DRAWS
             found = chances.Chance(
-                claim, "1 of 1", True, 1, 1, int(passed[draws - 1]), draws, "", None
+                claim, "1 of 1", True, 1, 1, int(passed[draws - 1]), draws, "", "", False, None
             )
             low, high = found.interval95
             covered += low <= truth <= high

@@ -7,6 +7,7 @@ by the very rules, as often as it takes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -41,9 +42,12 @@ NOTES = (
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 # Draws end when a claim held so often, or after so many.
 ENOUGH_PASSES, MOST_DRAWS = 30, 300
+# What holds with a power of 80 % fails in all of so many draws less than once in 100.
+FEW_DRAWS = 3
 # More blocks than this are not to be expected of anybody.
 FEASIBLE_BLOCKS = 1000
 POWER = 0.8
+MARGIN = "margin_percent"
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class Chance:
         planned: blocks of the case that has fewest.
         comparisons: how many cells its tests look at.
         verdict: what it is called where it holds; empty if it never did.
+        weakest: what fails most; empty if nothing ever did.
+        beyond: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a
+            margin, `reach` says so.
         reach: None for a claim without a margin of ratios.
     """
 
@@ -83,6 +90,8 @@ class Chance:
     passes: int
     draws: int
     verdict: str
+    weakest: str
+    beyond: bool
     reach: Reach | None
 
     @property
@@ -133,9 +142,10 @@ def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
 def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulator) -> Chance:
     first = simulator.draw(keys, 0)
     cells = [cell for test in claim.tests for cell in _scope(test, claim, first).cells]
-    waiting = [part for test in claim.tests for part in _parts(test, claim, first)]
+    waiting = _parts(claim, first)
     passes = draws = 0
     verdict = ""
+    failed_in: Counter[int] = Counter()
     while passes < ENOUGH_PASSES and draws < MOST_DRAWS:
         data = [simulator.draw(keys, draws)]
         draws += 1
@@ -147,6 +157,9 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
             # What fails most is looked at first: the rest need not be.
             waiting.remove(failed)
             waiting.insert(0, failed)
+            failed_in[id(failed)] += 1
+    weakest = max(waiting, key=lambda part: failed_in[id(part)])
+    searched = not passes and MARGIN not in weakest.tests[0].options
     return Chance(
         claim=claim,
         of_tests=of_tests,
@@ -156,8 +169,24 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
         passes=passes,
         draws=draws,
         verdict=verdict,
+        weakest=_said(weakest.tests[0]) if passes < draws else "",
+        beyond=searched and _is_beyond(weakest, keys, first, simulator),
         reach=_reach(claim, first, simulator),
     )
+
+
+def _said(test: Test) -> str:
+    return f"{test.rule} of {test.cells.benchmark} {test.cells.metric}"
+
+
+def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Simulator) -> bool:
+    """Whether a part of a claim holds in none of a few draws of as many blocks as are feasible."""
+    scopes = [_scope(test, part, first) for test in part.tests]
+    cases = {cell.case for scope in scopes for cell in scope.cells}
+    larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
+    wanted = [key for key in keys if key[0] in cases]
+    draws = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
+    return not any(judged(part, [data]).verdict in HOLDS for data in draws)
 
 
 def _says_that_it_differs(test: Test) -> bool:
@@ -168,21 +197,29 @@ def _scope(test: Test, claim: Claim, data: Simulated) -> Scope:
     return resolve(test.cells, data, rules()[test.rule].against(test.options), claim.values)
 
 
-def _parts(test: Test, claim: Claim, data: Simulated) -> Iterator[Claim]:
+def _parts(claim: Claim, data: Simulated) -> list[Claim]:
     """A claim in parts all of which must hold for it to hold, as small as its rules allow."""
-    rule, whole = rules()[test.rule], test.options.get("of_cells", "all") == "all"
+    # Tests of which most cells must pass are looked at together.
+    if any(test.options.get("of_cells") == "most" for test in claim.tests):
+        return [claim]
+    return [
+        replace(claim, tests=(part,)) for test in claim.tests for part in _split(test, claim, data)
+    ]
+
+
+def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
+    rule = rules()[test.rule]
+    if not isinstance(rule, CellRule | GroupEquivalence):
+        yield test
+        return
     arms_by_case: dict[str, list[str]] = {}
     for cell in _scope(test, claim, data).cells:
         arms_by_case.setdefault(cell.case, []).append(cell.arm)
-    together = 1 if isinstance(rule, CellRule) else 2
-    if not whole or not isinstance(rule, CellRule | GroupEquivalence):
-        yield replace(claim, tests=(test,))
-        return
+    together = 2 if isinstance(rule, GroupEquivalence) else 1
     for name, arms in arms_by_case.items():
         parameters = {key: (value,) for key, value in data.plan.case(name).parameters.items()}
         for some in combinations(arms, together):
-            cells = replace(test.cells, parameters=parameters, arms=some)
-            yield replace(claim, tests=(replace(test, cells=cells),))
+            yield replace(test, cells=replace(test.cells, parameters=parameters, arms=some))
 
 
 def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
@@ -191,9 +228,9 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     for test in claim.tests:
         rule = rules()[test.rule]
         if rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence):
-            if "margin_percent" not in test.options:
+            if MARGIN not in test.options:
                 continue
-            margin = test.options["margin_percent"] / 100
+            margin = test.options[MARGIN] / 100
             for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
                 noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
                 found.append((noise.deviation / margin, key, margin, noise))
@@ -241,7 +278,7 @@ def _row(one: Chance, takes: Takes) -> tuple[str, ...]:
         one.verdict or "–",
     )
     if one.reach is None:
-        return (*shown, "–", "–", "no margin of a ratio")
+        return (*shown, "–", "–", f"fails by {one.weakest}" if one.weakest else "")
     (case, metric), blocks = one.reach.key, one.reach.blocks
     needed = ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
     margin, deviation = percent(one.reach.margin), percent(one.reach.noise.deviation)
@@ -254,7 +291,9 @@ def _share(share: float) -> str:
 
 
 def _beyond(one: Chance) -> list[str]:
-    """That no feasible number of blocks proves a claim; nothing if one does."""
+    """That no feasible number of blocks proves a claim; nothing if one may."""
+    if one.beyond:
+        return [f"{one.claim.id}: {one.weakest} fails in {FEASIBLE_BLOCKS:,} blocks, too"]
     if one.reach is None or one.reach.blocks is not None:
         return []
     (case, metric), margin = one.reach.key, percent(one.reach.margin)

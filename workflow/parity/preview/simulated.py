@@ -12,11 +12,13 @@ control costs what it does more.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import cycle
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -131,9 +133,9 @@ class Noises:
         known: what was asked for until now.
     """
 
-    def __init__(self, plan: Plan, pilots: Iterable[Analysed], kind: SystemKind) -> None:
+    def __init__(self, pilots: Iterable[Analysed], kind: SystemKind) -> None:
         """From earlier datasets; `kind` is that of the system that is to measure."""
-        self._plan, self._kind = plan, kind
+        self._kind = kind
         self._pilots = [(pilot, numbers(pilot.analysis.values)) for pilot in pilots]
         self.known: dict[Key, Noise] = {}
 
@@ -260,8 +262,8 @@ class Simulator:
 
     def __init__(self, plan: Plan, pilots: Sequence[Analysed], kind: SystemKind) -> None:
         """From earlier datasets; `kind` is that of the system that is to measure."""
-        self.plan = plan
-        self.noises = Noises(plan, pilots, kind)
+        self.plan, self._pilots, self._kind = plan, pilots, kind
+        self.noises = Noises(pilots, kind)
         nodes = pilots[0].dataset.nodes if pilots else schema.to_table(schema.NODES, []).to_pandas()
         self._dataset = planned_dataset(plan, kind, nodes)
         self._known: dict[tuple[str, ...], Cell] = {}
@@ -269,6 +271,23 @@ class Simulator:
             case.name: [b.name for b in plan.blocks if case.name in cases_of(b.runs)]
             for case in plan.cases
         }
+
+    def enlarged(self, cases: Collection[str], blocks: int) -> Simulator:
+        """The same of these cases alone, in so many blocks."""
+        holding = [b for b in self.plan.blocks if not set(cases).isdisjoint(cases_of(b.runs))]
+        made = tuple(
+            msgspec.structs.replace(
+                block,
+                name=f"{block.name}-{number}",
+                number=number,
+                runs=tuple(run for run in block.runs if run.case in cases),
+            )
+            for number, block in zip(range(1, blocks + 1), cycle(holding), strict=False)
+        )
+        plan = msgspec.structs.replace(self.plan, blocks=made)
+        larger = Simulator(plan, self._pilots, self._kind)
+        larger.noises = self.noises
+        return larger
 
     def draw(self, wanted: Sequence[Key], number: int) -> Simulated:
         """One draw of these cases and metrics."""
