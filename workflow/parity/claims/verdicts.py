@@ -283,10 +283,8 @@ def _stamps(
 
 def _registered(claim: Claim, dataset: Dataset, registrations: Sequence[Registration]) -> str:
     """Whether a claim and a dataset's plan were registered before its first run."""
-    started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
-    plan = (registration.plan_name(dataset.plan), dataset.plan_sha256)
-    first_run = min(started, default="")
-    return registration.status(registrations, (claim.id, claim.sha256), plan, first_run)
+    plan, known = registration.plan_name(dataset.plan), (claim.id, claim.sha256)
+    return registration.status(registrations, known, (plan, dataset.plan_sha256), dataset.first_run)
 
 
 def _evidence(one: Verdict) -> list[dict[str, Any]]:

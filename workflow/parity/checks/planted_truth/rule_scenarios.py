@@ -12,6 +12,8 @@ from parity.checks.planted_truth.sketches import ADDED, ALWAYS, EDGE, NEVER, SHA
 from parity.claims.terms import CONTRADICTED, DIFFERS, ORDER_OK, SUPPORTED
 
 ARM, OTHER, THIRD = CONTAINERS[:3]
+# The A/A pair has a trend of its own in one of twenty studies, and then nothing is concluded.
+MOSTLY = acceptance.between(0.85, 1.0)
 STILL, CALM = Chance(run=0.003), Chance(run=0.0015)
 
 
@@ -136,7 +138,7 @@ def trend() -> Sketch:
         (ARM,),
         [
             Truth("no trend", {SUPPORTED: EDGE}, chance=STILL),
-            Truth("from 0 to +6 %", {SUPPORTED: ALWAYS}, {ARM: (1, 1.02, 1.04, 1.06)}, STILL),
+            Truth("from 0 to +6 %", {SUPPORTED: MOSTLY}, {ARM: (1, 1.02, 1.04, 1.06)}, STILL),
             Truth(
                 "from 0 to +0.6 %",
                 {SUPPORTED: EDGE},
@@ -146,7 +148,7 @@ def trend() -> Sketch:
             ),
             Truth(
                 "from +6 % to 0",
-                {SUPPORTED: NEVER, CONTRADICTED: ALWAYS},
+                {SUPPORTED: NEVER, CONTRADICTED: MOSTLY},
                 {ARM: (1.06, 1.04, 1.02, 1)},
                 STILL,
             ),

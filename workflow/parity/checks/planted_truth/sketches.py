@@ -83,7 +83,7 @@ class Sketch:
     test: Mapping[str, Any]
     arms: tuple[str, ...]
     truths: Sequence[Truth]
-    blocks: int = 10
+    blocks: int = 20
     present: tuple[str, ...] = ()
     along: str = "level"
     levels: tuple[float | str, ...] = (1,)

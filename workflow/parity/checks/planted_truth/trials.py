@@ -56,25 +56,39 @@ class Result:
 
 
 class Planting(Protocol):
-    """A scenario: what is planted, and what is promised of it.
+    """A scenario: what is planted, and what is promised of it."""
 
-    Attributes:
-        part: of the report, `logs`, `rules` or `hazards`.
-        about: what is planted, in words.
-        blocks: of its studies.
-        margin: of what is claimed; None if that has none.
-        replicates: of a full validation.
-        cases: replicates of one study.
-    """
+    @property
+    def name(self) -> str:
+        """Its name, which is part of its seed."""
 
-    name: str
-    part: str
-    about: str
-    blocks: int
-    margin: float | None
-    replicates: int
-    cases: int
-    measures: Sequence[Measure]
+    @property
+    def part(self) -> str:
+        """Of the report: `logs`, `rules` or `hazards`."""
+
+    @property
+    def about(self) -> str:
+        """What is planted, in words."""
+
+    @property
+    def blocks(self) -> int:
+        """Of each study."""
+
+    @property
+    def margin(self) -> float | None:
+        """Of what is claimed; None if that has none."""
+
+    @property
+    def cases(self) -> int:
+        """Replicates of one study."""
+
+    @property
+    def replicates(self) -> int:
+        """Of a full validation."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """What is counted and promised."""
 
     def trial(self, golden: Path) -> Callable[[int, int], Trials]:
         """What makes one study, from its number and seed."""
