@@ -17,6 +17,7 @@ from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
+from parity.records.sizes import recorded_sizes
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 # A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
@@ -89,6 +90,11 @@ class Dataset:
         absent = final["reason"] == NOT_TESTED
         final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
         return final
+
+    @cached_property
+    def sizes(self) -> dict[str, str]:
+        """How large the work of each case was, where the node decided that; else empty."""
+        return recorded_sizes(self.runs)
 
     @cached_property
     def places(self) -> dict[str, Place]:
