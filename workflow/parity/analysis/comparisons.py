@@ -100,13 +100,13 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
 def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
     by_case, recorded = numbers(values), hashes(dataset.final_runs)
-    double, controls = dataset.plan.double, dict[tuple[str, str], Decision]()
-    positive, assays = dataset.plan.positive_arm, dict[tuple[str, str], str]()
+    double, positive = dataset.plan.double, dataset.plan.positive_arm
+    controls, assays = dict[tuple[str, str], Decision](), dict[tuple[str, str], str]()
     rows, all_pairs = [], []
-    # The A/A pairs come first: the gate and the reference of all others follow from them. After
-    # them come the positive controls.
-    wanted = wanted_comparisons(dataset, values)
-    for asked in sorted(wanted, key=lambda each: (each.arm != double, each.arm != positive)):
+    # The controls come first: the gates and the reference of all others follow from them.
+    order = {double: 0, positive: 1}
+    wanted = sorted(wanted_comparisons(dataset, values), key=lambda each: order.get(each.arm, 2))
+    for asked in wanted:
         of_case = by_case.get((asked.case, asked.metric), Numbers())
         control = controls.get(asked[:2], WITHOUT_CONTROL)
         natives = references(dataset, control)
@@ -116,7 +116,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
             controls[asked[:2]] = decision
         if asked.arm == positive and positive in dataset.plan.arms_of(asked.case):
             assays[asked[:2]] = assay_of(decision)
-        gated = decision.gated(control.outcome, assays.get(asked[:2], NONE))
+        gates = control.outcome, assays.get(asked[:2], NONE)
         arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
         rows.append(
             Comparison(
@@ -127,7 +127,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
                 identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
                 control=asked.arm == double,
                 natives=natives,
-                decision=decision if asked.arm == double else gated,
+                decision=decision if asked.arm == double else decision.gated(*gates),
             )
         )
         all_pairs += paired

@@ -146,8 +146,7 @@ def _of_crossing(
     """
     of_cases = [by_case.get((case, crossing.metric), Numbers()) for case in crossing.cases]
     plan, arms_of = dataset.plan, [dataset.arms_of(case) for case in crossing.cases]
-    arms = [arm for arm in plan.arms if all(arm in each for each in arms_of)]
-    arms = [arm for arm in arms if arm != plan.positive_arm]
+    arms = [arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm]
     of_pair = (
         _crossed(dataset, crossing, of_cases, plan.double, recorded) if plan.double in arms else []
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -43,11 +44,11 @@ class Numbers:
 
         Its number in a block is their geometric mean, of those that count there.
         """
+        if len(natives) < 2:
+            return self
         logs = [self.costs(arm) for arm in natives]
         means = {
-            block: math.exp(
-                self.sign * float(np.mean([each[block] for each in logs if block in each]))
-            )
+            block: math.exp(self.sign * fmean(each[block] for each in logs if block in each))
             for block in logs[0]
         }
         return replace(self, by_arm={**self.by_arm, natives[0]: means})

@@ -117,7 +117,7 @@ class Cell:
     @cached_property
     def objection(self) -> str:
         """What losses, or nodes and sessions that differ, have against any conclusion."""
-        return self.losses or self._sample(ratio=True, control=False).objection
+        return self.losses or self._sample(True, self.arm, self.against).objection
 
     @property
     def unit(self) -> str:
@@ -141,19 +141,21 @@ class Cell:
         Args:
             control: of the A/A pair in this case instead of the arm.
         """
-        return self._sample(ratio, control).effects
+        return self._sample(ratio, *self._sides(control)).effects
 
-    def _sample(self, ratio: bool, control: bool) -> Sample:
-        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, control)}
+    def _sample(self, ratio: bool, arm: str, against: str) -> Sample:
+        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, arm, against)}
         return sample(by_block, self.places)
+
+    def _sides(self, control: bool) -> tuple[str, str]:
+        """The arm and what it is compared with: this cell's, or those of the A/A pair."""
+        return (self.pair[1], self.pair[0]) if control else (self.arm, self.against)
 
     def assay(self, margin: float) -> str:
         """Outcome of the positive control at a margin; `none` where there is none."""
         if not self.positive:
             return NONE
-        compared = self.numbers.with_reference(self.natives or self.pair[:1])
-        made = pairs(compared, Asked(self.case, self.metric, self.positive, self.pair[0], margin))
-        found = sample({pair.block: pair.effect for pair in made}, self.places)
+        found = self._sample(True, self.positive, self.pair[0])
         objection = self.positive_losses or found.objection
         return assay_of(decide(found.effects, margin).without_claim(objection))
 
@@ -163,17 +165,21 @@ class Cell:
         Cases of different node counts lie in different blocks; those of one number are
         independent allocations, which may be put beside each other at will.
         """
-        return {self.number_of[pair.block]: pair.effect for pair in self._pairs(True, control)}
+        return {
+            self.number_of[pair.block]: pair.effect
+            for pair in self._pairs(True, *self._sides(control))
+        }
 
     def costs(self, arm: str) -> dict[int, float]:
         """Logs of what an arm costs by the number of the block."""
         return {self.number_of[block]: log for block, log in self.numbers.costs(arm).items()}
 
-    def _pairs(self, ratio: bool, control: bool) -> list[Pair]:
-        arm, against = reversed(self.pair) if control else (self.arm, self.against)
-        margin = _SOME_MARGIN if ratio else None
-        both = ratio and not control and against in self.natives
-        compared = self.numbers.with_reference(self.natives) if both else self.numbers
+    def _pairs(self, ratio: bool, arm: str, against: str) -> list[Pair]:
+        compared, margin = self.numbers, None
+        if ratio:
+            margin = _SOME_MARGIN
+            if against in self.natives and arm not in self.natives:
+                compared = self.numbers.with_reference(self.natives)
         return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
 
 
@@ -190,6 +196,16 @@ class JudgingData(Analysed):
     def numbers(self) -> dict[tuple[str, str], Numbers]:
         """The values that count, by case and metric."""
         return numbers(self.analysis.values)
+
+    @cached_property
+    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The arms that the analysis takes for the reference, by case and metric."""
+        table = self.analysis.comparisons
+        rows = table.loc[~table["control"], ["case", "metric", "references"]]
+        return {
+            (case, metric): tuple(arms.split("+"))
+            for case, metric, arms in rows.itertuples(index=False, name=None)
+        }
 
     @cached_property
     def hashes(self) -> dict[tuple[str, str, str], Digests]:
@@ -237,7 +253,7 @@ class JudgingData(Analysed):
             identity=identity(in_blocks(self.hashes, case, (arm, against), common)),
             shortage=self.dataset.shortage(case, (arm, against)),
             pair=(reference, self.plan.double),
-            natives=self._natives(case, metric),
+            natives=self.natives.get((case, metric), ()),
             places=self.dataset.places,
             losses=self._losses(case, metric, (arm, against)),
             positive=positive,
@@ -247,13 +263,6 @@ class JudgingData(Analysed):
     def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
         of_case = self.numbers.get((case, metric), Numbers())
         return objection_to_losses(self.dataset, of_case, case, arms)
-
-    def _natives(self, case: str, metric: str) -> tuple[str, ...]:
-        """The arms that the analysis takes for the reference of a case and metric."""
-        table = self.analysis.comparisons
-        of_case = table[(table["case"] == case) & (table["metric"] == metric)]
-        said = of_case.loc[~of_case["control"], "references"]
-        return tuple(said.iloc[0].split("+")) if len(said) else ()
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

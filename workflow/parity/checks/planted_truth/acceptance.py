@@ -90,12 +90,6 @@ def not_controlled() -> Promise:
     return Promise("not controlled", 0.0, 1.0, is_kept=False)
 
 
-def near(value: float, within: float) -> Promise:
-    """A rate within so many points of a value."""
-    text = f"{100 * value:.1f} % ± {100 * within:.3g}"
-    return Promise(text, max(0.0, value - within), min(1.0, value + within))
-
-
 def between(low: float, high: float, slack: float = 0.005) -> Promise:
     """A rate in a range."""
     text = f"≥ {100 * low:.3g} %" if high >= 1 else f"{100 * low:.3g}–{100 * high:.3g} %"

@@ -115,20 +115,26 @@ def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
 
 
 def power(campaign: Campaign, arm: str) -> list[Measure]:
-    """For an equal arm: what the planner promises for this campaign's blocks and noise."""
+    """For an equal arm: as much as the planner promises for these blocks and noise, but 5 points.
+
+    Both natives as the reference give more, and what widens plain t takes some of it.
+    """
     design = (campaign.effects.noise.of_a_pair, campaign.blocks, campaign.margin)
-    alone, gated = (acceptance.near(chance(*design), 0.05) for chance in (tost_power, gated_power))
+    alone, gated = (
+        acceptance.between(chance(*design) - 0.05, 1.0, slack=0.0)
+        for chance in (tost_power, gated_power)
+    )
     return _found_equivalent("the same", arm, alone, gated)
 
 
-def covered(arm: str, ratio: float, highest: float = 0.97) -> Measure:
-    """How often the 95 % interval holds the planted ratio."""
+def covered(arm: str, ratio: float) -> Measure:
+    """How often the 95 % interval holds the planted ratio; it is widened, and never narrowed."""
 
     def is_inside(trials: Trials) -> pd.Series:
         rows = trials.compared(arm).dropna(subset=["low95"])
         return rows["planted"].between(rows["low95"], rows["high95"])
 
-    promise = acceptance.between(0.93, highest)
+    promise = acceptance.between(0.93, 1.0)
     return _frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
 
 

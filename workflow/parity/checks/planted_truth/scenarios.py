@@ -18,15 +18,20 @@ from parity.checks.planted_truth.campaign import (
     Campaign,
     Claimed,
 )
+from parity.checks.planted_truth.hazard_scenarios import hazard_scenarios
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
+from parity.checks.planted_truth.order_scenario import DriftOverPositions
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
-from parity.checks.planted_truth.trials import pipeline_trial
+from parity.checks.planted_truth.rule_scenarios import rule_scenarios
+from parity.checks.planted_truth.trials import Planting, pipeline_trial
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
 MARGIN = 0.01
-QUIET = Noise(run=0.006)
+# Of the first the planner asks for 20 blocks; of fewer, intervals are wider than its plain t
+# says, since neither skewness nor serial correlation can be told from chance.
+QUIET, USUAL = Noise(run=0.0095), Noise(run=0.006)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
 EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
@@ -47,6 +52,7 @@ class Scenario:
     campaign: Campaign
     replicates: int
     measures: Sequence[Measure]
+    part: str = "logs"
 
     @property
     def blocks(self) -> int:
@@ -92,13 +98,13 @@ def quiet() -> Scenario:
     blocks = gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8)
     campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
     all_three = ", ".join(cost(ratios[arm]) for arm in near)
-    level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
+    level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2, slack=0.03)
     return Scenario(
         "quiet",
         f"a time; runs differ by {100 * QUIET.run:g} %, blocks by {100 * QUIET.block:g} %, nodes "
         f"by {100 * QUIET.node:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
         campaign,
-        3000,
+        750,
         [
             *measures.power(campaign, EQUAL),
             *measures.falsely_equivalent(UPPER, AT_UPPER),
@@ -119,7 +125,7 @@ def quiet() -> Scenario:
 
 def bandwidth() -> Scenario:
     """More is better, more noise, another margin, and a design of half the power."""
-    noise, margin = Noise(run=0.012), 0.02
+    noise, margin = Noise(run=0.024), 0.02
     ratios = {EQUAL: 1.0, UPPER: 1 + margin}
     blocks = gated_blocks_needed(noise.of_a_pair, margin, 0.5)
     campaign = _campaign("bandwidth", noise, blocks, ratios, benchmark=BANDWIDTH, margin=margin)
@@ -127,7 +133,7 @@ def bandwidth() -> Scenario:
         "bandwidth",
         f"a bandwidth, of which more is better; as above, but runs differ by {100 * noise.run:g} %",
         campaign,
-        2500,
+        750,
         [
             *measures.power(campaign, EQUAL),
             *measures.falsely_equivalent(UPPER, 1 + margin),
@@ -139,21 +145,21 @@ def bandwidth() -> Scenario:
 def disturbed() -> Scenario:
     """Drift within blocks, an effect of the order, and outliers with a heavy tail."""
     noise = Noise(
-        run=QUIET.run, block_drift=0.0005, first=0.004, outlier_share=0.1, outlier_size=0.03
+        run=USUAL.run, block_drift=0.0005, first=0.004, outlier_share=0.1, outlier_size=0.03
     )
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
     return Scenario(
         "disturbed",
-        "as quiet; beside all that, each run of a block costs "
+        f"as quiet, but runs differ by {100 * USUAL.run:g} %; each run of a block costs "
         f"{100 * noise.block_drift:g} % more than the one before it, the first of a case "
         f"{100 * noise.first:g} % more, and {100 * noise.outlier_share:g} % of the runs are "
         f"disturbed by an exponential {100 * noise.outlier_size:g} %",
         _campaign("disturbed", noise, 12, ratios),
-        2000,
+        1000,
         [
             *measures.falsely_equivalent(UPPER, AT_UPPER),
             measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
-            measures.covered(EQUAL, 1.0, highest=1.0),
+            measures.covered(EQUAL, 1.0),
             measures.unbiased(FAR, COSTLY, within=0.001),
         ],
     )
@@ -167,11 +173,12 @@ def failures() -> Scenario:
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
     return Scenario(
         "failures",
-        "as quiet; 10 % of the attempts fail, 3 % are cut off, 2 % do other work; in 10 % of the "
-        "blocks an arm is missing, in 20 % the runner is killed and resumes, 5 % are never made; "
+        f"as quiet, but runs differ by {100 * USUAL.run:g} %; 10 % of the attempts fail, 3 % are "
+        "cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the runner "
+        "is killed and resumes, 5 % are never made; "
         "what must not count is 35 % off, against the containers",
-        _campaign("failures", QUIET, 10, ratios, misfortune),
-        2000,
+        _campaign("failures", USUAL, 10, ratios, misfortune),
+        1000,
         [
             measures.miscounted(),
             *measures.falsely_equivalent(UPPER, AT_UPPER),
@@ -185,12 +192,12 @@ def failures() -> Scenario:
 def spoiled_pair() -> Scenario:
     """The reference's double is slower than the reference: the harness itself differs."""
     ratios = {DOUBLE: 1.04, EQUAL: 1.0, FAR: COSTLY}
-    campaign = _campaign("spoiled", QUIET, 10, ratios, claims=[Claimed(MORE, (FAR,))])
+    campaign = _campaign("spoiled", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
     return Scenario(
         "spoiled pair",
-        f"as quiet, but the A/A pair differs from itself by {cost(ratios[DOUBLE])}",
+        f"the same, but the A/A pair differs from itself by {cost(ratios[DOUBLE])}",
         campaign,
-        1000,
+        550,
         [
             measures.never("the same", SAME, EQUAL, SUPPORTED),
             measures.never("the same", SAME, EQUAL, CONTRADICTED),
@@ -207,9 +214,9 @@ def pair_at_margin() -> Scenario:
     limit = acceptance.at_most(LEVEL)
     return Scenario(
         "pair at margin",
-        "as quiet, but the A/A pair differs from itself by exactly the margin",
-        _campaign("pair", QUIET, 10, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
-        2000,
+        "the same, but the A/A pair differs from itself by exactly the margin",
+        _campaign("pair", USUAL, 20, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
+        550,
         [measures.judged("the same", SAME, (EQUAL,), SUPPORTED, limit)],
     )
 
@@ -217,14 +224,13 @@ def pair_at_margin() -> Scenario:
 def seeing_control() -> Scenario:
     """A positive control that comes out: all is as without one."""
     ratios = {PLUS: 1.0, EQUAL: 1.0, UPPER: AT_UPPER}
-    campaign = _campaign("seeing", QUIET, gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8), ratios)
     return Scenario(
         "seeing control",
-        f"as quiet, with a positive control of {WORK_PERCENT} % more events",
-        campaign,
-        1000,
+        f"the same, with a positive control of {WORK_PERCENT} % more events",
+        _campaign("seeing", USUAL, 20, ratios),
+        550,
         [
-            *measures.power(campaign, EQUAL),
+            measures.judged("the same", SAME, (EQUAL,), SUPPORTED, acceptance.between(0.9, 1.0)),
             measures.judged(cost(AT_UPPER), SAME, (UPPER,), SUPPORTED, acceptance.at_most(LEVEL)),
             measures.covered(PLUS, 1 + WORK_PERCENT / 100),
         ],
@@ -234,12 +240,12 @@ def seeing_control() -> Scenario:
 def blind_control() -> Scenario:
     """A measurement that does not see the extra work: nothing may be called the same."""
     ratios = {PLUS: 1 / (1 + WORK_PERCENT / 100), EQUAL: 1.0, FAR: COSTLY}
-    campaign = _campaign("blind", QUIET, 10, ratios, claims=[Claimed(MORE, (FAR,))])
+    campaign = _campaign("blind", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
     return Scenario(
         "blind control",
-        f"as quiet, but {WORK_PERCENT} % more events take no more time",
+        f"the same, but {WORK_PERCENT} % more events take no more time",
         campaign,
-        1000,
+        550,
         [
             measures.never("the same", SAME, EQUAL, SUPPORTED),
             measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
@@ -248,8 +254,13 @@ def blind_control() -> Scenario:
     )
 
 
-def scenarios() -> list[Scenario]:
+def scenarios() -> list[Planting]:
     """All of them, in the order of the report."""
+    return [*log_scenarios(), *rule_scenarios(), *hazard_scenarios(), DriftOverPositions()]
+
+
+def log_scenarios() -> list[Scenario]:
+    """Those through the whole pipeline."""
     return [
         quiet(),
         bandwidth(),

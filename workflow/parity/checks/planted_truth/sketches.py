@@ -24,7 +24,7 @@ from parity.checks.planted_truth import acceptance, in_memory
 from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.former_method import Concluded
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
-from parity.checks.planted_truth.measures import Measure, Trials
+from parity.checks.planted_truth.measures import LEVEL, Measure, Trials
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.claims.judging_data import JudgingData
 from parity.claims.published import COLUMNS
@@ -33,6 +33,9 @@ from parity.claims.verdicts import judge
 
 # Replicates that are analysed together.
 BATCH = 8
+# What an interval of 400 replicates may reach beyond a rate that may lie at its limit, or at zero.
+EDGE, NEVER = acceptance.at_most(LEVEL, slack=0.03), acceptance.never(slack=0.015)
+ALWAYS = acceptance.between(0.95, 1.0)
 USUAL = Chance()
 RATIO, ADDED, SHARE = "ratio", "added", "share"
 _CENTRE = 100.0
@@ -71,6 +74,7 @@ class Sketch:
         planned_margin: at which the study compares, and its A/A pair must not differ.
         cost: how `Truth.costs` are meant.
         replicates: of each truth, in a full validation.
+        part: of the report.
         published: lines of config/published/claims.csv that the rule refers to.
     """
 
@@ -79,15 +83,16 @@ class Sketch:
     test: Mapping[str, Any]
     arms: tuple[str, ...]
     truths: Sequence[Truth]
-    blocks: int = 10
+    blocks: int = 20
     present: tuple[str, ...] = ()
     along: str = "level"
     levels: tuple[float | str, ...] = (1,)
     nodes: int = 1
     planned_margin: float = 0.01
     cost: str = RATIO
-    replicates: int = 600
+    replicates: int = 400
     published: str = ""
+    part: str = "rules"
 
     @property
     def cases(self) -> int:

@@ -56,23 +56,39 @@ class Result:
 
 
 class Planting(Protocol):
-    """A scenario: what is planted, and what is promised of it.
+    """A scenario: what is planted, and what is promised of it."""
 
-    Attributes:
-        about: what is planted, in words.
-        blocks: of its studies.
-        margin: of what is claimed; None if that has none.
-        replicates: of a full validation.
-        cases: replicates of one study.
-    """
+    @property
+    def name(self) -> str:
+        """Its name, which is part of its seed."""
 
-    name: str
-    about: str
-    blocks: int
-    margin: float | None
-    replicates: int
-    cases: int
-    measures: Sequence[Measure]
+    @property
+    def part(self) -> str:
+        """Of the report: `logs`, `rules` or `hazards`."""
+
+    @property
+    def about(self) -> str:
+        """What is planted, in words."""
+
+    @property
+    def blocks(self) -> int:
+        """Of each study."""
+
+    @property
+    def margin(self) -> float | None:
+        """Of what is claimed; None if that has none."""
+
+    @property
+    def cases(self) -> int:
+        """Replicates of one study."""
+
+    @property
+    def replicates(self) -> int:
+        """Of a full validation."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """What is counted and promised."""
 
     def trial(self, golden: Path) -> Callable[[int, int], Trials]:
         """What makes one study, from its number and seed."""
@@ -113,8 +129,9 @@ def make_trials(
         if workers == 1:
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
-            with multiprocessing.get_context("fork").Pool(workers) as pool:
-                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
+            fork = multiprocessing.get_context("fork")
+            with fork.Pool(workers, _remember, (one,)) as pool:
+                parts = pool.starmap(_remembered, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
     together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
@@ -124,6 +141,18 @@ def make_trials(
             for name, found in together.items()
         }
     )
+
+
+# What a worker makes. It is inherited, because scenarios hold functions, which cannot be sent.
+_of_worker: list[Callable[[int, int], Trials]] = []
+
+
+def _remember(one: Callable[[int, int], Trials]) -> None:
+    _of_worker[:] = [one]
+
+
+def _remembered(number: int, seed: int) -> Trials:
+    return _of_worker[0](number, seed)
 
 
 def pipeline_trial(campaign: Campaign, golden: Path) -> Callable[[int, int], Trials]:

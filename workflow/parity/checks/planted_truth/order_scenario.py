@@ -1,0 +1,85 @@
+"""A machine that drifts over the positions of a case: what the order of arms leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parity.checks.planted_truth import acceptance
+from parity.checks.planted_truth.acceptance import Observed
+from parity.checks.planted_truth.campaign import CONTAINERS, REFERENCE, Campaign
+from parity.checks.planted_truth.measures import Measure, Trials
+from parity.checks.planted_truth.outputs import PROCESSOR
+from parity.checks.planted_truth.planted_effects import Effects, Noise
+
+ARM = CONTAINERS[0]
+# STREAM's on the machine of the archives: from the first of five positions to the last.
+DRIFT = 0.011
+
+
+@dataclass(frozen=True)
+class DriftOverPositions:
+    """Runs that differ by their position alone, so that every estimate but none is an error."""
+
+    name: str = "drift over positions"
+    part: str = "hazards"
+    about: str = (
+        f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
+        "five to the last, and deviates by nothing else; formerly each block's order was a shuffle"
+    )
+    blocks: int = 12
+    margin: float | None = None
+    replicates: int = 500
+    cases: int = 25
+
+    @property
+    def measures(self) -> list[Measure]:
+        """How far off the estimate is, on average."""
+        return [
+            Measure(
+                "the same",
+                "mean size of the estimate's error",
+                acceptance.unbiased(0.0007),
+                lambda trials: _size(trials.comparisons),
+                lambda trials: _size(trials.former),
+            )
+        ]
+
+    def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one study of it: the planner's order of runs, and shuffles beside it."""
+        ratios = dict.fromkeys(CONTAINERS[:3], 1.0)
+        effects = Effects(Noise(0.0), ratios)
+        campaign = Campaign("order", PROCESSOR, self.cases, self.blocks, 0.01, effects, ())
+        return partial(_one, campaign)
+
+
+def _one(campaign: Campaign, _number: int, seed: int) -> Trials:
+    """The errors of each case: the mean over its blocks of what the positions differ."""
+    random, arms = np.random.default_rng(seed), list(campaign.all_arms)
+    step = DRIFT / (len(arms) - 1)
+    planned: dict[str, list[int]] = {}
+    for block in campaign.plan(seed).blocks:
+        for case, runs in groupby(block.runs, key=lambda run: run.case):
+            order = [run.arm for run in runs]
+            planned.setdefault(case, []).append(order.index(ARM) - order.index(REFERENCE))
+    shuffled = random.permuted(
+        np.tile(np.arange(len(arms)), (campaign.cases, campaign.blocks, 1)), axis=2
+    )
+    apart = shuffled[..., arms.index(ARM)] - shuffled[..., arms.index(REFERENCE)]
+    return Trials(
+        comparisons=pd.DataFrame({"error": [step * np.mean(each) for each in planned.values()]}),
+        verdicts=pd.DataFrame(),
+        runs=0,
+        miscounted=0,
+        former=pd.DataFrame({"error": step * apart.mean(axis=1)}),
+    )
+
+
+def _size(errors: pd.DataFrame) -> Observed:
+    return acceptance.mean(errors["error"].abs())
