@@ -61,12 +61,19 @@ def _levels(levels: Sequence[Any]) -> str:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what a test's statement speaks of was decided, by parameter."""
+    """How much of what a test's statement speaks of was decided, by parameter.
+
+    Attributes:
+        decided: whether any cell was.
+    """
 
     parameters: tuple[Covered, ...]
+    decided: bool
 
     def __str__(self) -> str:
         """In words; empty if no level is declared."""
+        if self.parameters and not self.decided:
+            return "nothing decided"
         return ", ".join(map(str, self.parameters))
 
     @property
@@ -102,7 +109,7 @@ def coverage(
         instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
         others = tuple(level for level in instead if level not in known)
         covered.append(Covered(name, declared, there, others))
-    return Coverage(tuple(covered))
+    return Coverage(tuple(covered), bool(cells))
 
 
 def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:
