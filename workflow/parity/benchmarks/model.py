@@ -81,7 +81,7 @@ class Outputs:
         stdout, stderr: verbatim text.
         files: the collected files by name.
         wall_seconds: outer monotonic clock of each start, in order of time.
-        samples: memory samples (`SAMPLES` in records/schema.py), bytes and seconds.
+        samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
         command: the exact command line of the (last) start, from the record: what
             was asked for is checked against what the program says it did.

@@ -19,11 +19,14 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
     collected,
     finite,
     never_raises,
     positive,
+    printed,
+    require_agreement,
     require_complete,
     search_text,
 )
@@ -53,17 +56,20 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     """Seconds between MPI_Init and MPI_Finalize, and those of them in MPI: means of all ranks.
 
     Raises:
-        Refused: not a whole report (`unparsable`, `truncated`), or one of other ranks.
+        Refused: not one whole report, or one of other ranks (`contradictory`).
     """
-    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}\n")
-    both = r" +([0-9.]+ +[0-9.]+)"
-    mean = search_text(rf"^Mean{both}$", text, "mean of the ranks").split()
-    everything = search_text(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
-    program, mpi = positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
-    # The report does not say of how many ranks it is; both are rounded to microseconds.
-    if abs(positive(everything[0], "AppTime") - ranks * program) > 1e-6 * (ranks + 1):
-        raise Refused("wrong-size", f"the report is not of {ranks} ranks")
-    return program, mpi
+    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}")
+    both = r" +([0-9.]+ +[0-9.]+"
+    mean = search_text(rf"^Mean{both})$", text, "mean of the ranks").split()
+    everything = search_text(rf"^Aggregate{both} +[0-9.]+)$", text, "sum of the ranks").split()
+    # The report does not say of how many ranks it is.
+    for column, total, what in zip(mean, everything[:2], ("AppTime", "MPITime"), strict=True):
+        of_all = printed(column, what) * Printed(ranks)
+        require_agreement(of_all, printed(total, what), f"{what} of {ranks} ranks, and their sum")
+    percent = printed(everything[2], "MPI%") * printed(everything[0], "AppTime")
+    of_mpi = printed(everything[1], "MPITime") * Printed(100.0)
+    require_agreement(percent, of_mpi, "MPI% of AppTime, and MPITime")
+    return positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
 
 
 DESCRIPTION = described(__file__, APPLICATION, MPI, INIT)
