@@ -16,16 +16,16 @@ all: setup  ## Install, measure here, and set the paper: paper/paper.pdf
 figures: environment  ## Draw the archived data, offline
 	snakemake figures
 
-# Tests that share nothing run side by side; those with the machine's runtimes, stores and
-# clocks run after them, one after the other. Both run whatever fails. One worker more than
+# Tests run side by side, in the groups and the order of tests/conftest.py; those that look for
+# what is left on the whole machine run after them. Both run whatever fails. One worker more than
 # processors, because the disturbed studies mostly wait for Slurm.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
-SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadfile
+SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 test: setup lint  ## Every test, real runtimes included
 	@status=0; \
-	$(SIDE_BY_SIDE) -m "not system or beside" || status=1; \
-	python -m pytest -m "system and not beside" || status=1; \
+	$(SIDE_BY_SIDE) -m "not alone" --durations 15 || status=1; \
+	python -m pytest -m alone --durations 5 || status=1; \
 	exit $$status
 
 test-fast: environment lint  ## The tests that need no runtime and no image

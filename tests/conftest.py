@@ -1,12 +1,12 @@
 """Fixtures for all tests.
 
-`make test` runs most tests side by side, each worker with its own session fixtures, and then
-those with the mark `system` alone, one after the other: they use what this machine has once,
-as its images, its stores and its quiet. A system test with the mark `beside` is among the
-first. A module stays in one worker (`--dist loadfile`), so that what its tests share is made
-once; only one such module may use images and Slurm.
+`make test` runs tests side by side, and then those with the mark `alone`, which look for what a
+cluster leaves on the whole machine. A module stays in one worker, so that what its tests share is
+made once. All modules with the mark `system` stay in one, because they use what this machine has
+once, as its images and its stores; with the mark `beside` a module has a worker of its own.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -29,16 +29,25 @@ settings.register_profile(
 settings.load_profile("any machine")
 
 LONGEST = "test_faults.py"
+MACHINE = "machine"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest module, and keep those apart that must run alone."""
+    """Say which tests stay in one worker (`--dist loadgroup`); the longest groups begin first."""
     for item in items:
-        names = set(getattr(item, "fixturenames", ()))
-        if "images" in names and not item.get_closest_marker("system"):
+        system = item.get_closest_marker("system") is not None
+        if "images" in getattr(item, "fixturenames", ()) and not system:
             raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
-    # The longest module begins first, so that no worker waits for it at the end.
-    items.sort(key=lambda item: item.path.name != LONGEST)
+        of_machine = system and not item.get_closest_marker("beside")
+        item.add_marker(pytest.mark.xdist_group(MACHINE if of_machine else item.path.stem))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[bool, bool]:
+    """The longest module first, then those of the machine: no worker waits for one at the end."""
+    group = item.get_closest_marker("xdist_group").args[0]
+    return item.path.name != LONGEST, group != MACHINE
 
 
 @pytest.fixture(scope="session")
@@ -77,10 +86,17 @@ def slurm_programs() -> None:
 def images() -> dict[str, ImageRecord]:
     """The records of the image formats; built in results/images if they are not there yet.
 
-    For tests with the mark `system` alone: two builds at once would be in each other's way.
+    For tests with the mark `system` alone. The first worker builds them and others wait.
     """
     gathered = ROOT / "results/images/images.json"
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    with (ROOT / ".cache/images-of-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _build_images(gathered)
+    return read_images(gathered)
+
+
+def _build_images(gathered: Path) -> None:
     if not gathered.exists():
         snakemake = Path(sys.executable).with_name("snakemake")
         subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
-    return read_images(gathered)

@@ -19,6 +19,8 @@ from parity.plan.plan import read_plan
 
 pytestmark = [
     pytest.mark.system,
+    # It looks for what a cluster leaves anywhere on the machine.
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
     pytest.mark.skipif(
         layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.system,
+    # It looks for what a cluster leaves anywhere on the machine.
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces, links and mounts need root"),
     pytest.mark.skipif(
         layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),
