@@ -11,7 +11,7 @@ from parity.benchmarks import spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN
 
 
@@ -167,7 +167,7 @@ class Benchmark(ABC):
         """
         return spack.in_toolchain(self, provider)
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether the native side can run here: whether all of its programs are there."""
         if self.spack_packages:
             return spack.built(self.binaries, self.spack_packages)

@@ -30,7 +30,7 @@ from parity.benchmarks.reading import (
     require_complete,
     search_text,
 )
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 
 
 def library(toolchain: str) -> str:
@@ -96,7 +96,7 @@ class MpiTime(Benchmark):
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether mpiP and the kernels are built."""
         return spack.built((library(self.toolchain), *self.binaries), self.spack_packages)
 
