@@ -50,6 +50,11 @@ def test_one_rank():
     assert values(parsed)["mpi"] == 5.6e-05
 
 
+def test_a_report_of_another_program():
+    other = golden("mpip/real.mpiP").replace("lu.S.x", "lu.A.x")
+    assert parse(other).reason == "wrong-size"
+
+
 def test_a_report_of_other_ranks():
     parsed = parse(golden("mpip/one-rank.mpiP"))
     assert parsed.reason == "contradictory"

@@ -154,6 +154,16 @@ def changed_numbers(text: str) -> Iterator[tuple[str, str]]:
 each = pytest.mark.parametrize("printout", PRINTOUTS, ids=lambda printout: printout.golden)
 
 
+def test_each_parser_of_printed_numbers_is_among_them():
+    printing = [
+        benchmark
+        for benchmark in benchmarks().values()
+        if {quantity.clock for quantity in benchmark.metrics} != {"external"}
+    ]
+    tried = {type(benchmarks()[printout.benchmark]).parse for printout in PRINTOUTS}
+    assert tried == {type(benchmark).parse for benchmark in printing}
+
+
 @each
 def test_two_runs_in_one_text_are_refused(printout):
     text = golden(printout.golden)

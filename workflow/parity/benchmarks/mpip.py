@@ -28,6 +28,7 @@ from parity.benchmarks.reading import (
     printed,
     require_agreement,
     require_complete,
+    require_equal,
     search_text,
 )
 from parity.core.availability import Availability
@@ -118,17 +119,20 @@ class MpiTime(Benchmark):
         kernel = "".join(line for line in lines if not line.startswith("mpiP: "))
         npb.kernel_metrics(replace(outputs, stdout=kernel))
         report = collected(outputs.files, _REPORT)
-        program, mpi = read_times(report, outputs.parameters["ranks"])
+        asked = outputs.parameters
+        application, mpi = read_times(report, asked["ranks"])
+        program = search_text(r"^@ Command : \S*/(\S+) *$", report, "program")
+        require_equal(program, f"{asked['kernel']}.{asked['class']}.x", "program of the report")
         wall = outputs.wall_seconds[0] if outputs.wall_seconds else 0.0
-        if not mpi <= program < wall:
+        if not mpi <= application < wall:
             raise Refused("unparsable", "the time in MPI, of the program and of the run disagree")
         return Parsed(
             valid=True,
             metrics=(
-                APPLICATION.measured(program - mpi),
+                APPLICATION.measured(application - mpi),
                 MPI.measured(mpi),
-                INIT.measured(wall - program),
-                MPI_PART.measured(mpi / program),
+                INIT.measured(wall - application),
+                MPI_PART.measured(mpi / application),
             ),
         )
 
