@@ -203,7 +203,7 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     assert any("never measured, 1 % a run assumed" in line for line in lines)
     quiet = chances.chances([claim], _simulator(6, 0.001))
     lines = chances.chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
-    assert "2 min" in "\n".join(lines) and max(map(len, lines)) <= 130
+    assert "5 min" in "\n".join(lines) and max(map(len, lines)) <= 130
 
 
 def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> None:
