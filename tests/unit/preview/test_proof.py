@@ -93,9 +93,7 @@ def test_blocks_and_margins_keep_what_they_promise() -> None:
     ("deviation", "planned", "blocks", "margins"),
     [(0.0, 5, (5, 5), (0.0, 0.0)), (0.0, 4, (5, 5), ()), (0.001, 4, (5, 5), ())],
 )
-def test_fewer_than_the_rank_test_needs_never_suffice(
-    deviation, planned, blocks, margins
-) -> None:
+def test_fewer_than_the_rank_test_needs_never_suffice(deviation, planned, blocks, margins) -> None:
     need = proof.need(*KEY, 0.01, planned, _spread(deviation))
     assert (need.alone.blocks, need.alone.margins) == (blocks, margins)
 

@@ -34,7 +34,7 @@ HEAD = (
 NOTES = (
     "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
     "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of as many whole blocks",
-    "by Student's t of normal, independent effects; below 20 blocks the guards against others cost",
+    "by Student's t alone: the guards of a decision ask for more, see the chances of claims",
 )
 
 
