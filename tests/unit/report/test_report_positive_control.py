@@ -61,6 +61,14 @@ def test_what_it_gives_is_said(ratio, said, tmp_path) -> None:
     assert text.endswith(f"over 20 blocks: {said}.")
 
 
+def test_the_paper_says_whether_there_is_one(tmp_path) -> None:
+    said = sentences.positive_control(_view(tmp_path, 1.04))
+    assert said.startswith("Native, 4 % more work is the positive control")
+    plain = synthetic.libaio_plan()
+    view = synthetic.view(tmp_path / "live/plain", plain, synthetic.records(plain))
+    assert sentences.positive_control(view).startswith("There is no positive control")
+
+
 def test_it_is_drawn_with_its_name(tmp_path) -> None:
     view = _view(tmp_path, 1.04)
     figure = draw(view, next(spec for spec in specs.FIGURES if spec.name == "sysbench-libaio"))

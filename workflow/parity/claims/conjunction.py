@@ -75,11 +75,6 @@ def reason(findings: Sequence[Finding]) -> str:
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
 
 
-def coverage(findings: Sequence[Finding]) -> str:
-    """How much of what the claim speaks of was decided, test by test; empty if nothing is said."""
-    return "; ".join(dict.fromkeys(f.coverage for f in findings if f.coverage))
-
-
 def _not_tested(findings: Sequence[Finding]) -> str:
     """The distinct reasons, and what the other findings gave."""
     missing = dict.fromkeys(f.reason for f in findings if f.verdict == terms.NOT_TESTED)

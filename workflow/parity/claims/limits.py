@@ -16,8 +16,8 @@ CALLED = {
     "nodes": "node counts",
     "ranks": "rank counts",
     "threads": "thread counts",
-    "n": "sizes",
     "seconds": "durations",
+    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "sizes"),
 }
 FULL = "full"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
@@ -51,17 +51,29 @@ class Covered:
         said = f"{len(self.there)} of {len(self.declared)} {called}"
         if self.there or not self.instead:
             return said
-        return f"{said}: {listed(self.instead)} for {listed(self.declared)}"
+        return f"{said}: {_levels(self.instead)} for {_levels(self.declared)}"
+
+
+def _levels(levels: Sequence[Any]) -> str:
+    """Levels in words; of more than three the first and the last."""
+    return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what a test's statement speaks of was decided, by parameter."""
+    """How much of what a test's statement speaks of was decided, by parameter.
+
+    Attributes:
+        decided: whether any cell was.
+    """
 
     parameters: tuple[Covered, ...]
+    decided: bool
 
     def __str__(self) -> str:
         """In words; empty if no level is declared."""
+        if self.parameters and not self.decided:
+            return "nothing decided"
         return ", ".join(map(str, self.parameters))
 
     @property
@@ -97,7 +109,7 @@ def coverage(
         instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
         others = tuple(level for level in instead if level not in known)
         covered.append(Covered(name, declared, there, others))
-    return Coverage(tuple(covered))
+    return Coverage(tuple(covered), bool(cells))
 
 
 def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:

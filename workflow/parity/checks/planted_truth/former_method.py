@@ -105,6 +105,18 @@ def scatters_within(factor: float) -> Concluded:
     return concluded
 
 
+def scatters_below(bound: float) -> Concluded:
+    """The upper bound of the coefficient of variation by chi-square, of arm and reference."""
+
+    def concluded(logs: np.ndarray) -> np.ndarray:
+        freedom = logs.shape[-2] - 1
+        variance = logs[..., [REFERENCE, ARM]].var(axis=-2, ddof=1)
+        limit = np.sqrt(np.expm1(freedom * variance / stats.chi2.ppf(0.05, freedom)))
+        return np.asarray((limit < bound).all(axis=(1, 2)))
+
+    return concluded
+
+
 def factor_makes_it(margin: float) -> Concluded:
     """An arm's effect that is the same at both levels, and a factor that has any effect."""
 

@@ -87,7 +87,11 @@ def clusters(nodes: int, blocks: int = 24) -> Sketch:
         f"blocks on {nodes} nodes in turn; what the container costs differs between them",
         TEST,
         (ARM,),
-        _at_margin("by 0.5 %", Chance(by_node=0.005)),
+        _at_margin(
+            "by 0.5 %",
+            Chance(by_node=0.005),
+            EDGE if nodes > 2 else acceptance.not_controlled(),
+        ),
         blocks=blocks,
         nodes=nodes,
     )

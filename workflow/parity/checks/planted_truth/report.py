@@ -65,7 +65,7 @@ _LIMITS = """\
 - **A few slow runs lost.** Up to 5 % may be lost without an objection. If those are the slowest
   of one arm, they take some of its cost with them.
 - **Clusters that no record names.** Nodes and sessions are looked at; racks, users beside us or
-  the time of the day are not. Fewer than six nodes that differ a little may pass as alike.
+  the time of the day are not. Of two or three nodes, some that differ pass as alike.
 - **What falls on all arms alike**, on both natives as well: a clock that is wrong by a factor, a
   machine that is slower than its kind. Ratios do not see it.
 - **What a positive control does not stand for.** It shows that more computing would have been

@@ -14,6 +14,8 @@ from parity.claims.terms import CONTRADICTED, DIFFERS, ORDER_OK, SUPPORTED
 ARM, OTHER, THIRD = CONTAINERS[:3]
 # The A/A pair has a trend of its own in one of twenty studies, and then nothing is concluded.
 MOSTLY = acceptance.between(0.85, 1.0)
+# Tests of scatter hold their level only nearly.
+NEARLY = acceptance.at_most(0.06, slack=0.03)
 STILL, CALM = Chance(run=0.003), Chance(run=0.0015)
 
 
@@ -207,22 +209,20 @@ def coefficient_of_variation() -> Sketch:
     def scatter(percent: float, law: str = "normal") -> Chance:
         return Chance(run=0.003, block=0.0, law=law, times={ARM: percent / 0.3})
 
+    former = {SUPPORTED: former_method.scatters_below(0.01)}
+    tailed = "1 %, of Student's t with 3 degrees of freedom"
     return Sketch(
         "coefficient-of-variation",
         "a claim that runs scatter by less than 1 %",
         {"rule": "coefficient-of-variation", "bound_percent": 1},
         (ARM,),
         [
-            Truth("1 %", {SUPPORTED: EDGE, CONTRADICTED: EDGE}, chance=scatter(1)),
+            Truth("1 %", {SUPPORTED: NEARLY, CONTRADICTED: NEARLY}, {}, scatter(1), former),
             Truth("0.4 %", {SUPPORTED: ALWAYS}, chance=scatter(0.4)),
             Truth("3 %", {SUPPORTED: NEVER, CONTRADICTED: ALWAYS}, chance=scatter(3)),
-            Truth(
-                "1 %, of Student's t with 3 degrees of freedom",
-                {SUPPORTED: acceptance.not_controlled()},
-                chance=scatter(1, "t3"),
-            ),
+            Truth(tailed, {SUPPORTED: acceptance.not_controlled()}, {}, scatter(1, "t3"), former),
         ],
-        blocks=20,
+        blocks=30,
     )
 
 
@@ -253,7 +253,7 @@ def spread_ratio(blocks: int = 30) -> Sketch:
     """An arm scatters at most twice as much."""
     former = {SUPPORTED: former_method.scatters_within(2)}
     edges = [
-        Truth(f"twice as much; {law}", {SUPPORTED: EDGE}, {}, _scatter(2.0, **traits), former)
+        Truth(f"twice as much; {law}", {SUPPORTED: NEARLY}, {}, _scatter(2.0, **traits), former)
         for law, traits in LAWS.items()
     ]
     return Sketch(
@@ -265,7 +265,7 @@ def spread_ratio(blocks: int = 30) -> Sketch:
             *edges,
             Truth("as much", {SUPPORTED: acceptance.between(0.5, 1.0)}, {}, _scatter(1.0), former),
             Truth(
-                "five times as much", {SUPPORTED: NEVER, CONTRADICTED: ALWAYS}, {}, _scatter(5.0)
+                "five times as much", {SUPPORTED: NEVER, CONTRADICTED: MOSTLY}, {}, _scatter(5.0)
             ),
         ],
         blocks=blocks,
@@ -276,7 +276,7 @@ def less_variable(blocks: int = 30) -> Sketch:
     """An arm scatters less than another."""
     former = {SUPPORTED: former_method.scatters_less}
     edges = [
-        Truth(f"as much; {law}", {SUPPORTED: EDGE}, {}, _scatter(1.0, **traits), former)
+        Truth(f"as much; {law}", {SUPPORTED: NEARLY}, {}, _scatter(1.0, **traits), former)
         for law, traits in LAWS.items()
     ]
     return Sketch(

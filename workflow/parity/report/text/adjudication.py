@@ -40,8 +40,8 @@ REGISTERED = {
         "were registered after the data and not changed since",
     ),
     AMENDED: (
-        "was amended after it had been registered, or its plan was",
-        "were amended after they had been registered, or their plans were",
+        "is not as it was first registered, or its plan is not",
+        "are not as they were first registered, or their plans are not",
     ),
     UNREGISTERED: ("was never registered", "were never registered"),
 }

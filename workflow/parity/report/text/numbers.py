@@ -46,6 +46,7 @@ def _design(view: View) -> dict[str, str]:
         "control": formatting.arm_title(plan, plan.double),
         "margins": listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
+        "assay": sentences.positive_control(view),
         "declared": sentences.declared(view),
     }
 

@@ -185,6 +185,17 @@ def _assay(view: View, by_arm: Mapping[str, ComparedRow]) -> str:
     return f"{said}: {formatting.outcome(row).replace(':', ',')}."
 
 
+def positive_control(view: View) -> str:
+    """Whether a known difference was planned to be seen, and what hangs on it."""
+    control = view.plan.positive_control
+    if control is None:
+        return "There is no positive control, which would show that a difference can be seen."
+    return (
+        f"{formatting.arm_title(view.plan, control.arm)} is the positive control: where its cost "
+        "does not come out beyond the margin, we claim no equivalence."
+    )
+
+
 def _blocks(rows: Rows) -> str:
     counts = [row.blocks for row in rows]
     return f"{formatting.span(counts)} block{'' if max(counts) == 1 else 's'}"
