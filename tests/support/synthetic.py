@@ -526,10 +526,11 @@ def view(
     plan: Plan,
     rows: Mapping[str, list[dict[str, Any]]],
     scale_label: str = "vm",
+    beside: bool = False,
 ) -> View:
-    """Write a dataset, analyse it, and read it as the presentation does."""
+    """Write a dataset, analyse it (`beside`: by all methods), read it as the presentation does."""
     loaded = dataset.load(write(folder, plan, rows, scale_label))
-    analysis.write(analysis.analyse(loaded, beside=True), folder / "analysis")
+    analysis.write(analysis.analyse(loaded, beside=beside), folder / "analysis")
     return views.load(folder)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from parity.analysis import analysis, dataset
 from parity.claims import registration, tables
+from parity.claims.declared import declared
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import load_register, load_users_claims
 from parity.claims.verdicts import judge
@@ -13,8 +14,9 @@ from parity.records.dataset import archived
 if __name__ == "__main__":
     with shown_to_the_user():
         given, folder = snakemake.input, Path(snakemake.input.plan).parent
-        published = load_register(Path(given.claims), Path(given.published))
-        own = [load_users_claims(Path(path)) for path in given.get("own", [])]
+        names = declared()
+        published = load_register(Path(given.claims), Path(given.published), names)
+        own = [load_users_claims(Path(path), names) for path in given.get("own", [])]
         registration.refuse_shared_ids([published, *own])
         registered = registration.load(Path(given.registration))
         folders = sorted({folder, *(Path(path).parent for path in given.plans_beside)})

@@ -4,15 +4,17 @@ import shutil
 from pathlib import Path
 
 from parity.claims import registration
+from parity.claims.declared import declared
 from parity.claims.register import load_register, load_users_claims
 from parity.core.errors import shown_to_the_user
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, path = snakemake.input, Path(snakemake.params.registration)
+        names = declared()
         registers = [
-            load_register(Path(given.claims), Path(given.published)),
-            *(load_users_claims(Path(path)) for path in given.own),
+            load_register(Path(given.claims), Path(given.published), names),
+            *(load_users_claims(Path(path), names) for path in given.own),
         ]
         plans = [Path(plan) for plan in given.plans]
         if not path.exists():

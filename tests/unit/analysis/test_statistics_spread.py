@@ -132,15 +132,8 @@ def test_the_p_of_a_coefficient_belongs_to_its_bounds() -> None:
     values = np.exp(np.random.default_rng(17).normal(0, 0.05, 12))
     assert spread.p_cv_below(values, spread.cv_bound(values, 0.95)) == pytest.approx(0.05)
     assert spread.p_cv_below(values, spread.cv_bound(values, 0.05)) == pytest.approx(0.95)
-    assert spread.p_cv_below(values, 1e-9) == 1.0
+    assert spread.p_cv_below(values, 1e-9) == pytest.approx(1.0)
     assert spread.cv_bound([3.0] * 6, 0.95) == 0 and spread.p_cv_below([3.0] * 6, 0.05) == 0
-
-
-def test_brown_forsythe_is_an_analysis_of_variance_of_deviations() -> None:
-    samples = [np.array([1.0, 2, 4, 9]), np.array([1.0, 1, 2, 2, 3]), np.array([0.0, 5, 9, 20])]
-    deviations = [np.abs(sample - np.median(sample)) for sample in samples]
-    found, by_hand = spread.brown_forsythe(samples), stats.f_oneway(*deviations)
-    assert (found.statistic, found.p) == pytest.approx((by_hand.statistic, by_hand.pvalue))
 
 
 @pytest.mark.parametrize(
@@ -150,9 +143,6 @@ def test_brown_forsythe_is_an_analysis_of_variance_of_deviations() -> None:
         lambda: spread.scatter_ratio([1, 2, 3], [1, 1, 1]),
         lambda: spread.cv_bound([1.0, 2.0, 3.0, 4.0, 0.0], 0.95),
         lambda: spread.cv_bound([1.0, 2.0, 3.0, 4.0], 0.95),
-        lambda: spread.brown_forsythe([[1, 2]]),
-        lambda: spread.brown_forsythe([[1, 1], [2, 2]]),
-        lambda: spread.brown_forsythe([[1, 2], [1, math.nan]]),
     ],
 )
 def test_nonsense_is_refused(wrong) -> None:

@@ -101,7 +101,7 @@ def test_spikes_that_no_block_shows_are_not_controlled() -> None:
     assert 0.10 < now < 0.22
 
 
-@pytest.mark.parametrize("blocks", [16, 30])
+@pytest.mark.parametrize("blocks", [20, 30])
 def test_serial_correlation(blocks: int) -> None:
     """An AR(1) of 0.2 made 5 % into 10: the interval of the mean missed it twice as often."""
     random = np.random.default_rng(3)
@@ -111,6 +111,15 @@ def test_serial_correlation(blocks: int) -> None:
         for of in (student, mean_of)
     )
     assert before > 0.085 and now < 0.07
+
+
+def test_serial_correlation_of_few_blocks() -> None:
+    """Below twenty blocks it is not estimated; skewness and ranks keep what was promised."""
+    random, wrong = np.random.default_rng(5), 0
+    for _ in range(2 * REPEATED):
+        effects = in_a_row(0.2, BOUND, 10)(random)
+        wrong += decision.decide(effects, 0.02).outcome == outcomes.EQUIVALENT
+    assert wrong / (2 * REPEATED) < 0.075
 
 
 @pytest.mark.parametrize(

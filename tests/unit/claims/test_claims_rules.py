@@ -87,6 +87,24 @@ def test_a_small_effect_of_the_expected_sign_does_not_contradict(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    "test",
+    [
+        data.test_of("direction", expect="costs-more", smallest_effect_percent=1),
+        data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
+    ],
+    ids=lambda test: test["rule"],
+)
+def test_that_there_is_no_effect_needs_a_pair_that_shows_none(tmp_path: Path, test: dict) -> None:
+    """To contradict by sameness is to claim sameness: the A/A pair has to pass as well."""
+    values = data.quiet(box=1.0)
+    assert judged(tmp_path, test, values, kind="direction").verdict == "contradicted"
+    values |= {("spin", "native-b"): data.around(1.0, 5, spread=0.05)}
+    found = judged(tmp_path, test, values, kind="direction")
+    assert found.verdict == "inconclusive"
+    assert found.reason.startswith("the A/A pair is not equivalent; ")
+
+
+@pytest.mark.parametrize(
     "ratio, spread, verdict",
     [
         (0.80, 0.005, "supported"),  # a gain, which two-sided equivalence called contradicted

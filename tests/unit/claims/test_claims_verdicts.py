@@ -319,6 +319,7 @@ def test_one_machine_does_not_support_what_is_said_of_512_nodes(tmp_path: Path) 
         ({"n": [24]}, "supported", "1 of 1 sizes"),
         ({"n": [24, 48, 96]}, "holds-in-part", "2 of 3 sizes"),
         ({"n": [96]}, "order-ok", "0 of 1 sizes: 24 and 48 for 96"),
+        ({"n": [36, 72, 144, 288]}, "order-ok", "0 of 4 sizes: 24 and 48 for 36 to 288"),
         ({"n": [24], "colour": ["red"]}, "order-ok", "1 of 1 sizes, 0 of 1 levels of colour"),
         # A case that is not placed on an allocation has one node.
         ({"nodes": [1]}, "supported", "1 of 1 node counts"),
@@ -402,6 +403,20 @@ def test_a_benchmark_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     assert made.evidence["dataset"].tolist() == ["archive/m-a", "archive/m-b"]
     row = data.row(data.verdicts(known, *two(box=1.3)))
     assert (row.verdict, row.dataset) == ("contradicted", "archive/m-b")
+
+
+def test_the_coverage_of_several_benchmarks_is_told_apart(tmp_path: Path) -> None:
+    """In part of what one test speaks of, and all that the other does."""
+    levels = {"nodes": [1, 2]}
+    tests = [
+        data.test_of("equivalence", {"levels": levels}, margin_percent=1),
+        data.test_of("equivalence", {"benchmark": "turn", "levels": {"nodes": [1]}},
+                     margin_percent=1),
+    ]  # fmt: skip
+    row = data.row(data.verdicts(data.register(tmp_path, data.claim(*tests)), *two()))
+    assert row.verdict == "holds-in-part"
+    assert row.coverage == "spin: 1 of 2 node counts; turn: 1 of 1 node counts"
+    assert row.reason.startswith(row.coverage)
 
 
 def test_the_order_of_the_datasets_does_not_matter(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def misspelt(test: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{name}={level}", _with(test, at, f"{level}x")
 
 
-def _with(test: dict[str, Any], keys: list[Any], value: str) -> dict[str, Any]:
+def _with(test: dict[str, Any], keys: list[Any], value: Any) -> dict[str, Any]:
     """A copy of a test in whose cells this stands."""
     changed = copy.deepcopy(test)
     place = changed["cells"]
@@ -186,38 +186,62 @@ def test_what_comes_into_being_is_waited_for_no_longer(name: str) -> None:
             require_declared(cells, test, test["waits_for"], changed, "x")
 
 
-def shipped() -> Iterator[Study]:
+@pytest.fixture(scope="module")
+def shipped() -> list[Study]:
     """Every shipped study at each of its scales."""
-    for path in sorted((CONFIG / "studies").glob("*.yaml")):
-        for scale in yaml.safe_load(path.read_text())["scales"]:
-            yield load_study(path, scale)
+    return [
+        load_study(path, scale)
+        for path in sorted((CONFIG / "studies").glob("*.yaml"))
+        for scale in yaml.safe_load(path.read_text())["scales"]
+    ]
 
 
-def test_shipped_studies_plan_what_the_register_can_judge() -> None:
+def unplanned(test: dict[str, Any], shipped: list[Study]) -> tuple[set[str], set[str]]:
+    """The levels, and the benchmark with its arms, that no shipped study plans for a test."""
+    cells = Selection.of(test["cells"])
+    named = {*(cells.arms or ()), *([cells.against] if cells.against else ())}
+    planned = [
+        case.parameters
+        for study in shipped
+        if named <= {*study.arms}
+        for case in study.cases
+        if case.benchmark == cells.benchmark
+    ]
+    if not planned:
+        return set(), {f"{cells.benchmark}: {', '.join(sorted(named))}"}
+    levels = {
+        f"{cells.benchmark}.{name}={level}"
+        for name, wanted in [*cells.parameters.items(), *cells.levels.items()]
+        for level in wanted
+        if str(level) not in {str(parameters.get(name)) for parameters in planned}
+    }
+    return levels, set()
+
+
+def test_shipped_studies_plan_what_the_register_can_judge(shipped: list[Study]) -> None:
     """Arms and levels of every test that waits for nothing, but for those that are listed."""
-    studies = list(shipped())
-    levels, arms = set(), set()
+    found = [unplanned(test, shipped) for test in TESTS.values() if "waits_for" not in test]
+    assert set().union(*(levels for levels, _ in found)) == UNPLANNED
+    assert set().union(*(arms for _, arms in found)) == NO_STUDY
+
+
+def test_a_number_that_is_mistyped_is_noticed(shipped: list[Study]) -> None:
+    """One that the benchmark could have is still none that a study plans."""
+    noticed = 0
     for test in TESTS.values():
         if "waits_for" in test:
             continue
-        cells = Selection.of(test["cells"])
-        named = {*(cells.arms or ()), *([cells.against] if cells.against else ())}
-        planned = [
-            case.parameters
-            for study in studies
-            if named <= {*study.arms}
-            for case in study.cases
-            if case.benchmark == cells.benchmark
-        ]
-        if not planned:
-            arms.add(f"{cells.benchmark}: {', '.join(sorted(named))}")
-            continue
-        for name, wanted in [*cells.parameters.items(), *cells.levels.items()]:
-            there = {str(parameters.get(name)) for parameters in planned}
-            levels |= {
-                f"{cells.benchmark}.{name}={level}" for level in wanted if str(level) not in there
-            }
-    assert (levels, arms) == (UNPLANNED, NO_STUDY)
+        for key in ("parameters", "levels"):
+            for name, levels in test["cells"].get(key, {}).items():
+                if not isinstance(levels, list) or not isinstance(levels[-1], int):
+                    continue
+                wrong = _with(test, [key, name, len(levels) - 1], levels[-1] + 40)
+                assert f"{test['cells']['benchmark']}.{name}={levels[-1] + 40}" in (
+                    *unplanned(wrong, shipped)[0],
+                    *missing_in(wrong),
+                )
+                noticed += 1
+    assert noticed > 20
 
 
 def test_a_user_s_claims_need_no_bibliography_and_bring_their_own_numbers(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Rules about the levels of a factor: trend, slope, rank and interaction."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import claims_data as data
@@ -8,7 +10,14 @@ import pytest
 from claims_data import judged, levels
 from scipy import stats
 
+from parity.analysis.dataset import Place
+from parity.analysis.identity import SAME
+from parity.analysis.pairing import Numbers
+from parity.analysis.statistics.trend import page_trend
+from parity.claims.judging_data import Cell
+from parity.claims.rules.along import Trend
 from parity.claims.rules.rank import tau
+from parity.claims.series import Series
 
 
 @pytest.mark.parametrize(
@@ -77,6 +86,19 @@ def test_tau_without_groups_is_kendall_s() -> None:
     assert ours == pytest.approx(kendall)
 
 
+def test_another_binary_at_any_level_confounds_an_order(tmp_path: Path) -> None:
+    """Only the level that is said to lose most was looked at."""
+    values, cases = levels(1.3, 1.2, 1.1, 1.0)
+    test = data.test_of("rank", along="nodes", order=[1, 2, 4, 8], minimum_tau=0.6)
+    planted, analysis = data.dataset(values, cases)
+    is_one = (planted.runs["case"] == "spin-4") & (planted.runs["arm"] == "box")
+    other = planted.runs["closure_sha256"].where(~is_one, "d" * 64)
+    planted = replace(planted, runs=planted.runs.assign(closure_sha256=other))
+    known = data.register(tmp_path, data.claim(test, kind="direction"))
+    found = data.row(data.verdicts(known, (planted, analysis)))
+    assert found.verdict == "inconclusive" and found.reason.startswith("confounded")
+
+
 def test_levels_of_one_group_are_not_compared(tmp_path: Path) -> None:
     """The order within a group is nobody's claim, and lowered tau all the same."""
     assert tau(np.array([2.0, 3.0, 1.0, 0.5]), np.array([0, 0, 1, 1])) == 1
@@ -141,3 +163,48 @@ def test_interaction(tmp_path: Path, link: float, box: float, verdict: str) -> N
     assert found.verdict == verdict
     alone = judged(tmp_path, test, data.quiet("spin-no"), cases=cases[:1], kind="direction")
     assert alone.verdict == "not-tested"
+
+
+def shared(random: np.random.Generator) -> Series:
+    """Four levels in eight sessions of five blocks; a session moves the slope, of zero mean."""
+    by_level: dict[int, dict[str, float]] = {level: {} for level in (1, 2, 4, 8)}
+    for session in range(8):
+        slope = random.normal(0, 0.02)
+        for block in range(5):
+            for level, values in by_level.items():
+                log = slope * math.log2(level) + random.normal(0, 0.005)
+                values[f"b{5 * session + block}"] = math.exp(log)
+    number_of = {f"b{number}": number for number in range(40)}
+    places = {
+        block: Place(f"2026-05-01T{number:02}:00:00", "n", number // 5)
+        for block, number in number_of.items()
+    }
+    cells = [
+        Cell(
+            "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level},
+            Numbers("s", "lower", {"box": values, "native-a": dict.fromkeys(values, 1.0)}),
+            number_of, SAME, "", ("native-a", "native-b"), places=places,
+        )
+        for level, values in by_level.items()
+    ]  # fmt: skip
+    return Series("nodes", tuple(cells))
+
+
+def test_what_sessions_share_is_no_trend() -> None:
+    """Blocks of one session are no independent witnesses of a slope that the session has."""
+    random, studies = np.random.default_rng(21), 150
+    now, before = 0, 0
+    for _ in range(studies):
+        one = shared(random)
+        [found] = Trend().look(one, {"expect": "rising", "smallest_effect_percent": None})
+        now += found.verdict == "supported"
+        before += page_trend(one.complete()) < 0.05
+    assert before / studies > 0.15
+    assert now / studies < 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)
+
+
+def test_a_series_takes_the_units_of_its_cells() -> None:
+    one = shared(np.random.default_rng(22))
+    slopes = one.independent(np.arange(40.0), range(40))
+    assert list(slopes) == [5 * session + 2 for session in range(8)]
+    assert len(one.cells[0].effects()) == 8

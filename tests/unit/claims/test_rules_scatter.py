@@ -27,6 +27,7 @@ def test_a_machine_that_scatters_by_itself_cannot_tell_what_a_container_adds(tmp
     test = data.test_of("coefficient-of-variation", bound_percent=5)
     found = judged(tmp_path, test, data.quiet(spread=0.2), kind="dispersion")
     assert (found.verdict, found.control) == ("inconclusive", "different")
+    assert found.reason.startswith("native-a scatters by itself as much: [")
 
 
 @pytest.mark.parametrize(

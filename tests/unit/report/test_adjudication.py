@@ -107,8 +107,8 @@ def test_every_claim_is_counted_once(verdicts) -> None:
 def test_rules_are_counted_by_when_they_were_fixed(verdicts) -> None:
     """One rule that nobody registered made `all rules were registered` untrue."""
     assert adjudication.registered(verdicts) == (
-        "Of their 9 rules 7 were registered after the data and not changed since, 1 was amended "
-        "after it had been registered, or its plan was and 1 was never registered."
+        "Of their 9 rules 7 were registered after the data and not changed since, 1 is not as it "
+        "was first registered, or its plan is not and 1 was never registered."
     )
     early = verdicts.assign(registration="before-data")
     assert adjudication.registered(early) == "Of their 9 rules 9 were registered before the data."

@@ -128,11 +128,6 @@ class Dataset:
         return min(lost, key=lambda why: (-lost[why], why), default="")
 
     @cached_property
-    def first_run(self) -> str:
-        """When the first run was started; empty if none was."""
-        return min((started for started in self.runs["started"] if started), default="")
-
-    @cached_property
     def reasons(self) -> dict[tuple[str, str], list[str]]:
         """Of each run of a case in an arm, why it does not count; empty texts for those that do."""
         found: dict[tuple[str, str], list[str]] = {}

@@ -35,7 +35,7 @@ LEVELS = (0.90, 0.95)
 SHARE_INSIDE, SHARE_BEYOND = 0.95, 0.975
 _UNKNOWN: Interval = (math.nan, math.nan)
 # What a row has from that of the comparison.
-_SAME = ("case", "metric", "arm", "reference", "margin", "control")
+_SAME = ("case", "metric", "arm", "references", "margin", "control")
 _ENDS = ("low90", "high90", "low95", "high95")
 
 
@@ -107,7 +107,7 @@ class _Models:
 
     def found(self, row: Mapping[str, Any], bound: float) -> Found:
         """What the model makes of a row of the comparisons."""
-        key = (row["case"], row["metric"], row["reference"])
+        key = (row["case"], row["metric"], row["references"])
         if key not in self._fitted:
             self._fitted[key] = self._contrasts(*key)
         contrasts = self._fitted[key]
@@ -117,7 +117,9 @@ class _Models:
             return Found(note=FEW)
         return _mixed(contrasts[row["arm"]], bound)
 
-    def _contrasts(self, case: str, metric: str, reference: str) -> dict[str, mixed.Contrast] | str:
+    def _contrasts(
+        self, case: str, metric: str, references: str
+    ) -> dict[str, mixed.Contrast] | str:
         """The contrasts by arm, or why there are none."""
         of_case = self._by_case.get((case, metric), Numbers())
         rows = [
@@ -127,23 +129,22 @@ class _Models:
         ]
         columns = ["block", "node", "position", "arm", "log"]
         try:
-            return mixed.contrasts(pd.DataFrame(rows, columns=columns), [reference])
+            return mixed.contrasts(pd.DataFrame(rows, columns=columns), references.split("+"))
         except mixed.NotFittedError as error:
             return str(error)
 
 
 def _placed_runs(dataset: Dataset) -> dict[tuple[str, str, str], tuple[str, int]]:
     """Where each planned run is made: its block's nodes, and its position among its case's runs."""
-    nodes = dataset.nodes.groupby("block")["node"].agg(lambda names: " ".join(sorted(set(names))))
     planned = dataset.planned
     position = planned.groupby(["block", "case"]).cumcount() + 1
     keys = planned[["block", "case", "arm"]].itertuples(index=False, name=None)
-    places = zip(planned["block"].map(nodes).fillna(""), position, strict=True)
-    return dict(zip(keys, places, strict=True))
+    nodes = (dataset.places[block].nodes for block in planned["block"])
+    return dict(zip(keys, zip(nodes, position, strict=True), strict=True))
 
 
 def _paired(row: Mapping[str, Any], bound: float) -> Found:
-    """What the comparison itself rests on."""
+    """What the comparison itself rests on: the mean with Student's t, as far as it is widened."""
     found = _in_row(row, "")
     if math.isnan(found.interval95[0]):
         return Found(row["blocks"], note=FEW)
@@ -216,16 +217,18 @@ def _beserra(paired: pd.DataFrame, bound: float) -> Found:
     left = paired["effect"].drop(list(extremes)).to_numpy(dtype=float)
     if len(left) < 2:
         return Found(len(left), note=FEW)
-    intervals = [estimate.t_interval(left, level) for level in LEVELS]
-    return _decided(len(left), float(left.mean()), intervals, bound)
+    mean = estimate.student(left)
+    intervals = [mean.interval(level) for level in LEVELS]
+    return _decided(len(left), mean.value, intervals, bound)
 
 
 def _posterior(effects: np.ndarray, bound: float) -> Found:
     """The mean's posterior under a prior flat in it and in the log of the deviation, by scipy.
 
-    It is Student's t around the mean (Box & Tiao, Bayesian Inference in Statistical Analysis,
-    1973, section 2.4), so its central intervals are Student's; but what decides is how much
-    of it lies inside the margin, with both sides together, or beyond one end.
+    Blocks are taken for independent. It is Student's t around the mean (Box & Tiao, Bayesian
+    Inference in Statistical Analysis, 1973, section 2.4), so its central intervals are Student's;
+    but what decides is how much of it lies inside the margin, with both sides together, or beyond
+    one end.
     """
     if len(effects) < 2:
         return Found(len(effects), note=FEW)

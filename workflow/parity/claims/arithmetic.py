@@ -99,7 +99,8 @@ def _bars(figures: pd.DataFrame, place: str, code: str, x: list[str]) -> pd.Data
     Raises:
         KeyError: one is missing.
     """
-    bars: pd.DataFrame = figures.loc[place, code].loc[x].dropna(axis="columns", how="all")
+    there = figures.loc[[(place, code, each) for each in x]].set_axis(x, axis="index")
+    bars: pd.DataFrame = there.dropna(axis="columns", how="all")
     if bars.isna().any(axis=None):
         raise KeyError(f"{place}: {code}")
     return bars

@@ -69,14 +69,10 @@ def reason(findings: Sequence[Finding]) -> str:
     most = decisive(findings)
     if len(findings) == 1:
         return most.reason
-    against = f" against {most.against}" if len({f.against for f in findings}) > 1 else ""
+    several = most.against and len({f.against for f in findings if f.against}) > 1
+    against = f" against {most.against}" if several else ""
     share = f"{len(of_verdict)} of {counted(len(findings), 'comparison')} {ENDED[ended]}"
     return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
-
-
-def coverage(findings: Sequence[Finding]) -> str:
-    """How much of what the claim speaks of was decided, test by test; empty if nothing is said."""
-    return "; ".join(dict.fromkeys(f.coverage for f in findings if f.coverage))
 
 
 def _not_tested(findings: Sequence[Finding]) -> str:

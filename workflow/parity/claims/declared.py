@@ -44,7 +44,7 @@ def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> li
     benchmark = known.benchmarks.get(cells.benchmark)
     if benchmark:
         found += _of_parameters(benchmark, _factors(options))
-    found += _of_arms([options[key] for key in ("than",) if key in options], known)
+    found += _of_arms([options["than"]] if "than" in options else [], known)
     if options.get("control") is not None:
         found += _of_cells(Selection.of(options["control"]), known)
     return list(dict.fromkeys(found))
@@ -82,7 +82,7 @@ def require_declared(
 
 
 def _of_cells(cells: Selection, known: Declared) -> list[str]:
-    arms = _of_arms([*(cells.arms or ()), *([cells.against] if cells.against else [])], known)
+    arms = _of_arms([*(cells.arms or ()), *filter(None, [cells.against])], known)
     benchmark = known.benchmarks.get(cells.benchmark)
     if benchmark is None:
         return [cells.benchmark, *arms]

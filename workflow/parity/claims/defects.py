@@ -120,9 +120,8 @@ def _table_1(path: Path) -> pd.DataFrame:
 
 def _figures(path: Path) -> pd.DataFrame:
     """The bars of Ruiz et al., s: a row per figure, code and x; columns are series."""
-    table = _pivoted(path, ["place", "benchmark", "x"], ["series"], ["seconds"])
-    bars: pd.DataFrame = table["seconds"]
-    return bars
+    bars = _pivoted(path, ["place", "benchmark", "x"], ["series"], ["seconds"])
+    return bars.droplevel(0, axis="columns")
 
 
 def _pivoted(path: Path, rows: list[str], columns: list[str], values: list[str]) -> pd.DataFrame:

@@ -61,8 +61,8 @@ class Finding:
         p_against: p of the test that could contradict; only rules that are one-sided have it.
         strain: how near it is to failing: 1 just fails, 0 could not be clearer. It puts
             the findings of a claim in order, and decides nothing.
-        shows_difference: whether it speaks of a difference, also where its rule speaks of
-            sameness otherwise.
+        says_same: whether it concludes that there is no more between two things than so much,
+            for a claim or against it; None if its rule says that of all it supports.
         objection: what lost runs, or nodes and sessions that differ, have against a conclusion.
         counts: whether the verdict on the claim rests on it; the rest is shown only.
         dataset: that the comparison is of.
@@ -83,7 +83,7 @@ class Finding:
     p_against: float | None = None
     identity: str = NOT_RECORDED
     strain: float = 0.0
-    shows_difference: bool = False
+    says_same: bool | None = None
     objection: str = ""
     counts: bool = True
     dataset: str = ""
@@ -124,10 +124,12 @@ class Finding:
         """The columns that the table of evidence has of a finding."""
         own, of_pair = self.decision.columns(), self.control.columns()
         numbers = ("blocks", "estimate", "low95", "high95", "low90", "high90", "margin")
+        robust = ("robust_estimate", "robust_low95", "robust_high95", "robust_outcome")
         named = ("case", "metric", "arm", "against", "verdict", "reason", "unit", "p_value")
+        others = ("counts", "identity", "dataset", "coverage")
         return {
-            **{name: getattr(self, name) for name in (*named, "identity", "dataset", "coverage")},
-            **{name: own[name] for name in (*numbers, "smallest_margin")},
+            **{name: getattr(self, name) for name in (*named, *others)},
+            **{name: own[name] for name in (*numbers, *robust, "smallest_margin")},
             "control": self.control.outcome,
             **{f"control_{name}": of_pair[name] for name in ("estimate", "low95", "high95")},
         }
@@ -213,8 +215,11 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     if found.identity in CONFOUNDED:
         reason = f"confounded: {found.identity}; {found.reason}"
         return found.ended(terms.INCONCLUSIVE, reason)
-    says_same = proves_sameness and not found.shows_difference and found.verdict == terms.SUPPORTED
-    if not says_same and found.decision.blocks < FEWEST_FOR_A_DIFFERENCE:
+    says_same = found.says_same
+    if says_same is None:
+        says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
+    if is_few and not (says_same and found.verdict == terms.SUPPORTED):
         return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
     objection = objection_of(found.control.outcome, says_same, found.assay)
     if not objection:
@@ -224,8 +229,7 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         return found.ended(terms.INCONCLUSIVE, reason)
     if objection in (NO_CONTROL, ASSAY):
         return found.ended(terms.INCONCLUSIVE, f"{objection}; {found.reason}")
-    would = wording.margin(found.needed, found.unit)
-    reason = f"the A/A pair is not equivalent; {would} would pass"
+    reason = f"the A/A pair is not equivalent{_would(found)}"
     return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
 
 
@@ -267,6 +271,13 @@ def _near(found: Finding) -> bool:
     """Whether it is against a claim by no more than twice the margin, or there is no margin."""
     margin = found.decision.margin
     return margin is None or math.isnan(found.needed) or found.needed <= 2 * margin
+
+
+def _would(found: Finding) -> str:
+    """The margin that would pass, where the rule has one; else what it would have said."""
+    if math.isnan(found.needed):
+        return f"; {found.reason}"
+    return f"; {wording.margin(found.needed, found.unit)} would pass"
 
 
 def _own(found: Finding) -> str:

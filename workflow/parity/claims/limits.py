@@ -16,8 +16,8 @@ CALLED = {
     "nodes": "node counts",
     "ranks": "rank counts",
     "threads": "thread counts",
-    "n": "sizes",
     "seconds": "durations",
+    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "sizes"),
 }
 FULL = "full"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
@@ -51,7 +51,12 @@ class Covered:
         said = f"{len(self.there)} of {len(self.declared)} {called}"
         if self.there or not self.instead:
             return said
-        return f"{said}: {listed(self.instead)} for {listed(self.declared)}"
+        return f"{said}: {_levels(self.instead)} for {_levels(self.declared)}"
+
+
+def _levels(levels: Sequence[Any]) -> str:
+    """Levels in words; of more than three the first and the last."""
+    return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,10 @@ def load_register(path: Path, published: Path | None, declared: Declared | None 
         if study not in studies:
             raise UserError(f"unknown study {study}", where=where, allowed=", ".join(studies))
         claim = _claim(entry | {"study": study}, numbers.get(entry["id"], {}), where)
-        for test in claim.tests if declared else ():
-            place = f"{where}: tests.{test.number}"
-            require_declared(test.cells, test.options, test.waits_for, declared, place)
+        if declared:
+            for test in claim.tests:
+                place = f"{where}: tests.{test.number}"
+                require_declared(test.cells, test.options, test.waits_for, declared, place)
         claims.append(claim)
     return Register(path.stem, studies, tuple(claims))
 

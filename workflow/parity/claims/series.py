@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
 from parity.analysis.outcomes import DIFFERENT
+from parity.analysis.sample import sample
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.core.wording import counted
 
@@ -74,6 +76,21 @@ class Series:
         """
         columns = [pd.Series(cell.logs_by_number(control), dtype=float) for cell in self.cells]
         return pd.concat(columns, axis=1, keys=self.levels).sort_index().dropna()
+
+    def independent(self, effects: np.ndarray, numbers: Iterable[int]) -> np.ndarray:
+        """Effects of blocks as a cell takes its own: ordered by time, or means of what is shared.
+
+        Args:
+            numbers: of the blocks; the first cell tells where and when they ran.
+        """
+        first, of_number = self.cells[0], dict(zip(numbers, effects.tolist(), strict=True))
+        there = set().union(*first.numbers.by_arm.values())
+        by_block = {
+            block: of_number[number]
+            for block, number in first.number_of.items()
+            if block in there and number in of_number
+        }
+        return sample(by_block, first.places).effects
 
 
 def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Absent]]:

@@ -57,6 +57,7 @@ class Verdict:
     Attributes:
         capability: what this kind of system can test of the claim.
         findings: each with the number of its test.
+        coverage: how much of what it speaks of was decided; empty if nothing is said.
         p_adjusted: Holm's p within study and kind; None for a claim of no such family.
     """
 
@@ -65,6 +66,7 @@ class Verdict:
     verdict: str
     reason: str
     findings: tuple[tuple[int, Finding], ...] = ()
+    coverage: str = ""
     p_adjusted: float | None = None
 
     @property
@@ -118,12 +120,20 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     numbered = _resting(claim, [(test, f) for (test, _), f in zip(found, corrected, strict=True)])
     deciding = [finding for _, finding in numbered if finding.counts]
     verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
-    covered = conjunction.coverage(deciding)
+    covered = _coverage(claim, numbered)
     if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
         reason = f"{covered}; {reason}"
     if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
         reason += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, verdict, reason, tuple(numbered))
+    return Verdict(claim, capability, verdict, reason, tuple(numbered), covered)
+
+
+def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
+    """The coverage of each test, by its benchmark where they differ."""
+    benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
+    texts = {f.coverage: benchmarks[number] for number, f in found if f.counts and f.coverage}
+    several = len(texts) > 1
+    return "; ".join(f"{name}: {text}" if several else text for text, name in texts.items())
 
 
 def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
@@ -242,7 +252,7 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         "capability": one.capability,
         "verdict": one.verdict,
         "reason": one.reason,
-        "coverage": conjunction.coverage(one.all),
+        "coverage": one.coverage,
         **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
         "smallest_margin": most.needed,
         "unit": most.unit,
@@ -265,13 +275,14 @@ def _stamps(
     all of them where none did.
     """
     code = digest_of(Path(__file__))
-    known = {data.dataset.name: data.dataset for data in datasets}
+    fixed = {data.dataset.name: _fixed(data.dataset) for data in datasets}
 
     def of_verdict(one: Verdict) -> dict[str, str]:
-        rests_on = [known[name] for name in one.datasets] or list(known.values())
-        plans = " ".join(sorted({dataset.plan_sha256 for dataset in rests_on}))
+        rests_on = [fixed[name] for name in one.datasets or fixed]
+        plans = " ".join(sorted({digest for (_, digest), _ in rests_on}))
         together = f"{one.claim.sha256}\n{plans}\n{code}\n"
-        states = [_registered(one.claim, dataset, registrations) for dataset in rests_on]
+        known = (one.claim.id, one.claim.sha256)
+        states = [registration.status(registrations, known, *each) for each in rests_on]
         return {
             "registration": max(states, key=registration.STATES.index),
             "fingerprint": hashlib.sha256(together.encode()).hexdigest(),
@@ -281,10 +292,11 @@ def _stamps(
     return of_verdict
 
 
-def _registered(claim: Claim, dataset: Dataset, registrations: Sequence[Registration]) -> str:
-    """Whether a claim and a dataset's plan were registered before its first run."""
-    plan, known = registration.plan_name(dataset.plan), (claim.id, claim.sha256)
-    return registration.status(registrations, known, (plan, dataset.plan_sha256), dataset.first_run)
+def _fixed(dataset: Dataset) -> tuple[tuple[str, str], str]:
+    """Name and digest of a dataset's plan as it is registered, and when its first run began."""
+    started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
+    plan = (registration.plan_name(dataset.plan), dataset.plan_sha256)
+    return plan, min(started, default="")
 
 
 def _evidence(one: Verdict) -> list[dict[str, Any]]:

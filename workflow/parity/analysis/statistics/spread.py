@@ -6,17 +6,16 @@ Spread is one of logarithms, so that it is relative, like a coefficient of varia
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import stats
 
 from parity.analysis.statistics import checks
 
-# Quantiles of the normal law beyond which a p is none.
-FARTHEST = 8.0
+# Bonett's correction for small samples: the normal quantile of one-sided 95 %.
+SMALL_SAMPLE = float(stats.norm.ppf(0.95))
 
 
 class ScatterRatio(NamedTuple):
@@ -25,14 +24,6 @@ class ScatterRatio(NamedTuple):
     ratio: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class SpreadTest:
-    """A test statistic and its p value."""
-
-    statistic: float
-    p: float
 
 
 def without_block(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
@@ -115,53 +106,27 @@ def cv_bound(values: Iterable[float], confidence: float) -> float:
         confidence: between 0 and 1; below one half for a lower bound.
     """
     checks.share(confidence=confidence)
-    logs = np.log(checks.positive(values, 5))
-    return float(np.sqrt(np.expm1(_variance_bound(logs, float(stats.norm.ppf(confidence))))))
+    centre, error = _log_variance(values)
+    return math.sqrt(math.expm1(math.exp(centre + float(stats.norm.ppf(confidence)) * error)))
 
 
 def p_cv_below(values: Iterable[float], bound: float) -> float:
     """One-sided p that the coefficient of variation is below a bound, by the same interval."""
+    centre, error = _log_variance(values)
+    reached = math.log(math.log1p(bound**2))
+    if error == 0:
+        return 0.0 if centre < reached else 1.0
+    return float(stats.norm.sf((reached - centre) / error))
+
+
+def _log_variance(values: Iterable[float]) -> tuple[float, float]:
+    """Log of the variance of the values' logs, made larger for few of them, and its error."""
     logs = np.log(checks.positive(values, 5))
-    variance = math.log1p(bound**2)
-    if np.ptp(logs) == 0:
-        return 0.0
-    ends = (-FARTHEST, min(FARTHEST, 0.99 * len(logs)))
-    beyond = [_variance_bound(logs, end) > variance for end in ends]
-    if beyond[0] or not beyond[1]:
-        return 1.0 if beyond[0] else 0.0
-    quantile = optimize.brentq(lambda z: _variance_bound(logs, z) - variance, *ends)
-    return float(stats.norm.sf(quantile))
-
-
-def _variance_bound(logs: np.ndarray, quantile: float) -> float:
-    """Bonett's bound of the variance, for a quantile of the standard normal law."""
     blocks, variance = len(logs), float(logs.var(ddof=1))
     if variance == 0:
-        return 0.0
-    centre = stats.trim_mean(logs, 1 / (2 * math.sqrt(blocks - 4)))
-    sum_of_squares = float(((logs - logs.mean()) ** 2).sum())
-    kurtosis = blocks * float(((logs - centre) ** 4).sum()) / sum_of_squares**2
+        return -math.inf, 0.0
+    around = logs - stats.trim_mean(logs, 1 / (2 * math.sqrt(blocks - 4)))
+    kurtosis = blocks * float((around**4).sum()) / ((blocks - 1) * variance) ** 2
     error = math.sqrt(max(kurtosis - (blocks - 3) / blocks, 0.0) / (blocks - 1))
-    return blocks / (blocks - quantile) * variance * math.exp(quantile * error)
-
-
-def brown_forsythe(samples: Sequence[Iterable[float]]) -> SpreadTest:
-    """Whether the spreads of k samples differ, by deviations from the median.
-
-    Brown & Forsythe (JASA 1974), by scipy. A large p is no proof of equal spread.
-
-    Args:
-        samples: at least two of at least 2 log values each, not all without spread.
-    """
-    arrays = _samples(samples)
-    found = stats.levene(*arrays, center="median")
-    return SpreadTest(float(found.statistic), float(found.pvalue))
-
-
-def _samples(samples: Sequence[Iterable[float]]) -> list[np.ndarray]:
-    if len(samples) < 2:
-        raise ValueError("at least two samples are needed")
-    arrays = [checks.finite(sample, 2, "every sample") for sample in samples]
-    if all(np.ptp(array) == 0 for array in arrays):
-        raise ValueError("no sample varies: there is nothing to test")
-    return arrays
+    widened = blocks / (blocks - SMALL_SAMPLE)
+    return math.log(widened * variance), widened * error

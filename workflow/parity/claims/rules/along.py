@@ -6,13 +6,15 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from parity.analysis.decision import (
     FEWEST_FOR_A_DIFFERENCE,
     WITHOUT_CONTROL,
     Decision,
     decide,
 )
-from parity.analysis.estimate import ALPHA
+from parity.analysis.estimate import ALPHA, p_above, p_below
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.analysis.statistics.trend import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.claims import terms
@@ -64,11 +66,10 @@ class Slope(SeriesRule):
 
     def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:
         """The test of one series."""
-        slopes, margin = slopes_per_doubling(one.complete()), options["margin_percent"] / 100
+        slopes, margin = _slopes(one), options["margin_percent"] / 100
         if len(slopes) < 2:
             return [too_few(one, len(slopes), TOO_FEW.format(len(slopes)))]
-        of_pair = slopes_per_doubling(one.complete(control=True))
-        finding = tested(one, slopes, of_pair, margin)
+        finding = tested(one, slopes, _slopes(one, control=True), margin)
         decision = finding.decision
         said = f"ratio per doubling of {one.along} {wording.interval(*decision.interval95)}"
         concluded = finding.concluded(
@@ -80,13 +81,13 @@ class Slope(SeriesRule):
 
 
 class Trend(SeriesRule):
-    """Page's test of the log ratio over the levels, with the order that was expected.
+    """Page's test of the log ratio over the levels, and Student's t of its slopes within blocks.
 
-    Contradicted if the same test finds the opposite order. The estimate beside it is the
-    ratio per doubling of the level. If the A/A pair has a trend of its own, nothing is
-    concluded. A smallest effect, where one is given, has to be passed as in `direction` where
-    most is expected to be lost: at the highest level of a ratio that rises, at the lowest of
-    one that falls.
+    Supported if both find the order that was expected, contradicted if both find the opposite
+    one. The estimate is the ratio per doubling of the level. If the A/A pair has a trend of its
+    own, nothing is concluded. A smallest effect, where one is given, has to be passed as in
+    `direction` where most is expected to be lost: at the highest level of a ratio that rises,
+    at the lowest of one that falls.
     """
 
     name = "trend"
@@ -121,24 +122,41 @@ def _order(one: Series, expect: str) -> Finding:
     if len(table) < 2:
         return too_few(one, len(table), TOO_FEW.format(len(table)))
     opposite = FALLING if expect == RISING else RISING
-    p, against = (page_trend(table, order) for order in (expect, opposite))
-    has_slope = min(one.levels) > 0
+    ranks = [page_trend(table, order) for order in (expect, opposite)]
+    slopes = _slopes(one)
+    mean = [p_above(slopes, 0.0), p_below(slopes, 0.0)] if len(slopes) > 1 else ranks
+    by_t = mean if expect == RISING or mean is ranks else mean[::-1]
+    p, against = map(max, zip(ranks, by_t, strict=True))
     finding = about(
         one,
-        decide(slopes_per_doubling(table), None) if has_slope else Decision(len(table)),
+        decide(slopes, None) if len(slopes) > 1 else Decision(len(table)),
         control=_pair_trend(one),
-        unit=wording.RATIO if has_slope else "",
+        unit=wording.RATIO if len(slopes) > 1 else "",
         p_value=p,
         p_against=against,
         strain=p / ALPHA,
     )
-    said = f"p = {wording.number(p)} for {expect} along {one.along}"
+    ended = {
+        terms.SUPPORTED: f"p = {wording.number(p)} for {expect} along {one.along}",
+        terms.CONTRADICTED: f"p = {wording.number(against)} for {opposite} along {one.along}",
+    }
+    verdict = _verdict(*by_t)
+    reason = ended.get(verdict, ended[terms.SUPPORTED])
+    return finding.agreed(verdict, _verdict(*ranks), reason)
+
+
+def _verdict(p: float, against: float) -> str:
     if p < ALPHA:
-        return finding.ended(terms.SUPPORTED, said)
-    if against < ALPHA:
-        reason = f"p = {wording.number(against)} for {opposite} along {one.along}"
-        return finding.ended(terms.CONTRADICTED, reason)
-    return finding.ended(terms.INCONCLUSIVE, said)
+        return terms.SUPPORTED
+    return terms.CONTRADICTED if against < ALPHA else terms.INCONCLUSIVE
+
+
+def _slopes(one: Series, control: bool = False) -> np.ndarray:
+    """Slopes of the log ratio per doubling that are independent; none if a level has no log."""
+    table = one.complete(control)
+    if min(one.levels) <= 0:
+        return np.array([])
+    return one.independent(slopes_per_doubling(table), table.index)
 
 
 def _pair_trend(one: Series) -> Decision:

@@ -19,6 +19,7 @@ from parity.claims.series import Series
 from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
+NOTHING = "is equivalent to no effect within"
 EXPECT = {"description": "What the arm does beside the other.", "enum": [MORE, LESS]}
 
 
@@ -82,6 +83,7 @@ class MinimumEffect(CellRule):
             terms.CONTRADICTED: f"{said} does not reach {wording.margin(least)}",
             terms.INCONCLUSIVE: f"{said} holds {wording.margin(least)}",
         }
+        finding = replace(finding, says_same=verdict == terms.CONTRADICTED)
         return finding.agreed(verdict, by_ranks, reasons[verdict])
 
 
@@ -107,10 +109,10 @@ def directed(
         # Either way to contradict implies that the effect is below the smallest one.
         p_against=p_below(expected, bound),
         strain=p / ALPHA,
-        shows_difference=True,
     )
     (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected))
     said = f"ratio {wording.interval(*decision.interval95)}"
+    finding = replace(finding, says_same=words == NOTHING)
     return finding.agreed(verdict, by_ranks, f"{said} {words} {wording.margin(smallest)}")
 
 
@@ -123,7 +125,7 @@ def _way(expected: Bounds, bound: float) -> tuple[str, str]:
     if expected.high < 0 and expected.estimate < -bound:
         return terms.CONTRADICTED, "goes the other way, beyond"
     if -bound < expected.low and expected.high < bound:
-        return terms.CONTRADICTED, "is equivalent to no effect within"
+        return terms.CONTRADICTED, NOTHING
     return terms.INCONCLUSIVE, "leaves the direction open, with a smallest effect of"
 
 

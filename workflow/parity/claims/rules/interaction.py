@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from parity.analysis.statistics.factorial import TwoByTwo, two_by_two
+from parity.analysis.statistics.factorial import two_by_two
 from parity.claims.finding import Finding, absent, tested, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.direction import directed
@@ -74,17 +74,16 @@ class Interaction(Rule):
 
 
 def _look(pair: Series, options: Mapping[str, Any]) -> list[Finding]:
-    found = _effects(pair.cells, pair.arm, pair.against)
-    held = len(found.blocks)
-    if held < 2:
-        reason = f"too few blocks that hold both arms at both levels: {held} of 2"
-        return [too_few(pair, held, reason)]
+    interaction, factor = _effects(pair, pair.arm, pair.against)
+    if len(factor) < 2:
+        reason = f"too few blocks that hold both arms at both levels: {len(factor)} of 2"
+        return [too_few(pair, len(factor), reason)]
     reference, double = pair.cells[0].pair
-    of_pair = _effects(pair.cells, double, reference).interaction
+    of_pair, _ = _effects(pair, double, reference)
     more, smallest = options["expect"] == SECOND, options["smallest_effect_percent"] / 100
-    main = directed(pair, found.second, of_pair, more, smallest)
+    main = directed(pair, factor, of_pair, more, smallest)
     return [
-        _interaction(pair, found.interaction, of_pair, options["margin_percent"] / 100),
+        _interaction(pair, interaction, of_pair, options["margin_percent"] / 100),
         replace(
             main,
             metric=f"{pair.metric} (factor)",
@@ -107,16 +106,18 @@ def _interaction(
     )
 
 
-def _effects(cells: Iterable[Cell], arm: str, against: str) -> TwoByTwo:
-    """Contrasts of two arms at both levels, over the blocks that hold all four values."""
+def _effects(pair: Series, arm: str, against: str) -> tuple[np.ndarray, np.ndarray]:
+    """Interaction, and effect of the factor, over what holds both arms at both levels."""
     rows = [
         (number, side, level, log)
-        for level, cell in zip(("low", "high"), cells, strict=True)
+        for level, cell in zip(("low", "high"), pair.cells, strict=True)
         for side in (against, arm)
         for number, log in cell.costs(side).items()
     ]
     frame = pd.DataFrame(rows, columns=["block", "first", "second", "log"])
-    return two_by_two(frame, (against, arm), ("low", "high"))
+    found = two_by_two(frame, (against, arm), ("low", "high"))
+    numbers = [int(block) for block in found.blocks]
+    return pair.independent(found.interaction, numbers), pair.independent(found.second, numbers)
 
 
 RULES = (Interaction(),)

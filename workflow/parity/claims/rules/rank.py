@@ -15,6 +15,7 @@ from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import NAME, Options, Rule
+from parity.claims.series import Series
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
@@ -72,22 +73,21 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
         levels = f"{options['along']} {listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
         return absent(Absent(first.metric, first.arm, first.against, reason))
-    in_order, places = [cells[level] for level in place], np.array(list(place.values()))
-    case = " + ".join(cell.case for cell in in_order)
-    table = _table(in_order)
+    ranked = Series(options["along"], tuple(cells[level] for level in place))
+    places = np.array(list(place.values()))
+    table = _table(ranked.cells)
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
-        return too_few(first, len(table), reason, case=case)
+        return too_few(ranked, len(table), reason)
     drawn, by_ranks = (resampled_tau(table, places, centre) for centre in (np.mean, np.median))
     reached, other = float(np.mean(drawn >= minimum)), float(np.mean(by_ranks >= minimum))
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
     ours = float(tau(table.mean(axis=0), places))
     finding = about(
-        first,
+        ranked,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
-        case=case,
         unit="tau",
-        control=_control(in_order, places, minimum),
+        control=_control(ranked.cells, places, minimum),
         strain=(1 - reached) / 0.05,
     )
     reasons = {

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from parity.analysis import outcomes
 from parity.analysis.decision import (
     FEWEST_FOR_A_DIFFERENCE,
     WITHOUT_CONTROL,
@@ -92,16 +93,21 @@ class CoefficientOfVariation(CellRule):
         lower, upper = decision.interval90
         reference = cell.values(cell.pair[0])
         enough = len(reference) >= self.fewest
+        of_reference = _coefficient(reference, bound) if enough else WITHOUT_CONTROL
         finding = about(
             cell,
             decision,
-            control=_coefficient(reference, bound) if enough else WITHOUT_CONTROL,
+            control=of_reference,
             against="",
             unit=PERCENT_UNIT,
             p_value=below,
             p_against=1 - below,
             strain=upper / bound,
         )
+        if of_reference.outcome == outcomes.DIFFERENT:
+            said = f"{interval(*of_reference.interval90, PERCENT_UNIT)}, above {bound:g} %"
+            reason = f"{cell.pair[0]} scatters by itself as much: {said}"
+            return finding.ended(terms.INCONCLUSIVE, reason)
         return finding.concluded(
             same=f"upper 95 % bound {number(upper)} %, below {bound:g} %",
             different=f"lower 95 % bound {number(lower)} %, above {bound:g} %",

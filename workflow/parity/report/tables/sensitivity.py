@@ -45,7 +45,7 @@ def sensitivity(view: View) -> Table:
     ]
     head = ("case", "arm", *METHODS)
     empty = "no outcome changes under any of these methods"
-    return Table("sensitivity", r"L{4cm}L{2.4cm}" + r"L{1.7cm}" * len(METHODS), head, rows, empty)
+    return Table("sensitivity", r"L{3.6cm}L{2.2cm}" + r"L{1.6cm}" * len(METHODS), head, rows, empty)
 
 
 def changes(view: View) -> str:

@@ -27,7 +27,7 @@ ORDER = (
     terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS,
     terms.INCONCLUSIVE, terms.NOT_TESTED,
 )  # fmt: skip
-HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason")
+HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", "coverage")
 REGISTERED = {
     BEFORE: "registered before these data",
     AFTER: "registered after these data and not changed since",
@@ -69,6 +69,7 @@ def cells(row: Any) -> tuple[str, ...]:
         margin.replace("\u2009", " "),
         str(row.blocks) if row.blocks else "",
         row.reason,
+        row.coverage,
     )
 
 
@@ -118,11 +119,12 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
 
     Where a claim has no number, its reason begins in that place.
     """
-    rows = [cells(row) for row in rows_of(verdicts)]
+    # The coverage stands in the reason where it decides; a line has no room for both.
+    head, *rows = (row[:-1] for row in (HEAD, *map(cells, rows_of(verdicts))))
     with_number = [row for row in rows if row[3]]
-    columns = [*zip(HEAD, *rows, strict=True)][:3] + [*zip(HEAD, *with_number, strict=True)][3:6]
+    columns = [*zip(head, *rows, strict=True)][:3] + [*zip(head, *with_number, strict=True)][3:6]
     widths = [max(map(len, column)) for column in columns]
-    lines = [title(verdicts), _line(HEAD, widths, width)]
+    lines = [title(verdicts), _line(head, widths, width)]
     for study, of_study in groupby(zip(verdicts["study"], rows, strict=True), itemgetter(0)):
         lines += [study, *(_line(row, widths, width) for _, row in of_study)]
     return "\n".join([*lines, counts(verdicts), f"Rules: {registered(verdicts)}"])
@@ -154,7 +156,7 @@ def _markdown_row(row: Sequence[str]) -> str:
 def to_latex_table(verdicts: pd.DataFrame) -> str:
     """A LaTeX table that breaks over pages, with the columns of the paper's own tables."""
     rows = [cells(row) for row in rows_of(verdicts)]
-    columns = "L{3cm}L{1.6cm}L{1.8cm}L{2.6cm}L{1cm}lL{4.8cm}"
+    columns = "L{2.8cm}L{1.5cm}L{1.7cm}L{2.4cm}L{1cm}lL{4cm}L{1.8cm}"
     return to_latex(Table("claims", columns, HEAD, rows), f"{counts(verdicts)}.")
 
 

@@ -40,8 +40,8 @@ REGISTERED = {
         "were registered after the data and not changed since",
     ),
     AMENDED: (
-        "was amended after it had been registered, or its plan was",
-        "were amended after they had been registered, or their plans were",
+        "is not as it was first registered, or its plan is not",
+        "are not as they were first registered, or their plans are not",
     ),
     UNREGISTERED: ("was never registered", "were never registered"),
 }
@@ -145,7 +145,10 @@ def finding(row: Any) -> str:
 
 
 def measured(row: Any) -> str:
-    """Estimate, interval, unit, margin, blocks and A/A pair of a verdict, as far as it has them."""
+    """Estimate, interval, unit, margin, blocks, A/A pair and coverage, as far as it has them.
+
+    The coverage is left out where the reason begins with it.
+    """
     if row.estimate is None or pd.isna(row.estimate):
         return "no number of its own"
     ratio = row.unit == RATIO
@@ -160,6 +163,8 @@ def measured(row: Any) -> str:
     parts.append(f"n = {row.blocks}")
     if row.control != "none":
         parts.append(f"A/A pair {row.control}")
+    if row.coverage and not row.reason.startswith(row.coverage):
+        parts.append(row.coverage)
     return ", ".join(parts)
 
 
