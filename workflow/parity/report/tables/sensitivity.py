@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from parity.analysis import outcomes
@@ -87,7 +88,11 @@ def _differs(row: Any, paired: Any) -> bool:
 
 
 def _beside(row: Any, paired: Any) -> str:
-    return _words(row) if row.outcome == NO_ESTIMATE or _differs(row, paired) else "same"
+    """The outcome, or that it is the same; with the posterior's share inside the margin."""
+    text = _words(row) if row.outcome == NO_ESTIMATE or _differs(row, paired) else "same"
+    if not math.isfinite(row.inside):
+        return text
+    return f"{text} ({formatting.number(100 * row.inside, 1)}\u2009%)"
 
 
 def _words(row: Any) -> str:
