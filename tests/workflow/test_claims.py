@@ -90,6 +90,8 @@ def test_claims_of_a_user_are_listed_apart(clone) -> None:
     assert found["registration"].tolist() == ["unregistered"]
     published = pd.read_parquet(clone / "results/claims/claims.parquet")
     assert len(published) == 85 and set(published["register"]) == {"claims"}
+    done = _offline(clone, "claims", "--config", "claims=['our-site.yaml','other/our-site.yaml']")
+    assert done.returncode != 0 and "have the same name" in done.stdout + done.stderr
     # A claim is registered by its name, so it may not have that of a published one.
     (clone / "our-site.yaml").write_text(OWN.replace("our-stream", "torrez19-libaio"))
     done = _offline(clone, "claims", "--config", "claims=['our-site.yaml']")

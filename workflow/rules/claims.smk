@@ -16,28 +16,6 @@ REGISTRATION = "config/registration.csv"
 EXPECTED = "config/expected_verdicts.csv"
 
 
-# Claims of a user or a site, by the name of their file.
-OWN = {Path(path).stem: configured(path) for path in config.get("claims", [])}
-if len(OWN) < len(config.get("claims", [])) or "claims" in OWN:
-    raise WorkflowError(
-        "parity: two files of claims have the same name\n"
-        "  where:   config/config.yaml: claims\n"
-        "  to do:   give each a name of its own, which is not claims.yaml"
-    )
-
-
-def this_and_other_claims(wildcards):
-    """The file of own claims to judge, then all others: no two may have a name in common."""
-    this = OWN[wildcards.register]
-    return [this, *sorted({*OWN.values()} - {this})]
-
-
-def numbers_beside(wildcards):
-    """The published numbers of own claims, if there are any."""
-    path = Path(OWN[wildcards.register]).with_suffix(".csv")
-    return [str(path)] if path.exists() else []
-
-
 # What a judgement is made from: a dataset and, if it is archived, all others of its system.
 GIVEN = {
     **REGISTER,
@@ -97,7 +75,7 @@ rule claims:
         own=expand(
             "{dataset}/claims/own/{register}/verdicts.parquet",
             dataset=CHOSEN,
-            register=OWN,
+            register=OWN_CLAIMS,
         ),
     log:
         "results/claims/claims.log",
@@ -146,7 +124,7 @@ rule register:
     """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
     input:
         **REGISTER,
-        own=sorted(OWN.values()),
+        own=sorted(OWN_CLAIMS.values()),
         # The configured plan, and those of all archived data.
         plans=[
             f"{LIVE}/plan.json",

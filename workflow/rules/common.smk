@@ -59,6 +59,15 @@ ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
 ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
 DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
 
+# Claims of a user or a site, by the name of their file.
+OWN_CLAIMS = {Path(path).stem: configured(path) for path in config.get("claims", [])}
+if len(OWN_CLAIMS) < len(config.get("claims", [])) or "claims" in OWN_CLAIMS:
+    raise WorkflowError(
+        "parity: two files of claims have the same name\n"
+        "  where:   config/config.yaml: claims\n"
+        "  to do:   give each a name of its own, which is not claims.yaml"
+    )
+
 
 def code_of(script):
     """The digest of a script and of all that it imports from the package."""
@@ -109,6 +118,18 @@ def of_other_datasets(*names):
         return expand("results/archive/{other}/{name}", other=beside, name=names)
 
     return of_dataset
+
+
+def this_and_other_claims(wildcards):
+    """The file of own claims to judge, then all others: no two may have a name in common."""
+    this = OWN_CLAIMS[wildcards.register]
+    return [this, *sorted({*OWN_CLAIMS.values()} - {this})]
+
+
+def numbers_beside(wildcards):
+    """The published numbers of own claims, if there are any."""
+    path = Path(OWN_CLAIMS[wildcards.register]).with_suffix(".csv")
+    return [str(path)] if path.exists() else []
 
 
 wildcard_constraints:

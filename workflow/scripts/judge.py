@@ -24,9 +24,7 @@ if __name__ == "__main__":
             each: JudgingData(dataset.load(each), analysis.read(each / "analysis"))
             for each in folders
         }
-        # Two machines may go by the same name; data of another kind are another system's.
-        kind = loaded[folder].dataset.kind
-        alike = [data for data in loaded.values() if data.dataset.kind == kind]
+        alike = [data for data in loaded.values() if data.is_of_same_system(loaded[folder])]
         source = snakemake.wildcards.source
         system = archived(folder.parent)[folder.name][0] if source == "archive" else ""
         name = f"{source}/{system}" if system else loaded[folder].dataset.name

@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import claims_data as data
+import pandas as pd
 import pytest
 from scipy import stats
 
 from parity.claims import conjunction, terms
 from parity.claims.finding import Finding
+from parity.claims.judging_data import JudgingData
 from parity.claims.tables import TABLES
 
 EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
@@ -344,6 +346,9 @@ def test_what_was_not_decided_covers_nothing(tmp_path: Path) -> None:
     values = data.quiet("spin-1-24") | data.quiet("spin-1-48", spread=0.2)
     row = verdict(tmp_path, [test], values, cases=cases)
     assert (row.verdict, row.coverage) == ("inconclusive", "1 of 2 sizes")
+    values = data.quiet("spin-1-24", spread=0.2) | data.quiet("spin-1-48", spread=0.2)
+    row = verdict(tmp_path, [test], values, cases=cases)
+    assert (row.verdict, row.coverage) == ("inconclusive", "nothing decided of 2 sizes")
 
 
 def test_a_listed_parameter_that_is_partly_there_lessens_the_coverage(tmp_path: Path) -> None:
@@ -417,6 +422,19 @@ def test_the_coverage_of_several_benchmarks_is_told_apart(tmp_path: Path) -> Non
     assert row.verdict == "holds-in-part"
     assert row.coverage == "spin: 1 of 2 node counts; turn: 1 of 1 node counts"
     assert row.reason.startswith(row.coverage)
+
+
+def test_data_of_another_kind_or_processor_are_of_another_system() -> None:
+    def made(label: str, model: str) -> JudgingData:
+        held, analysis = data.dataset(data.quiet(blocks=2), label=label)
+        fact = {**held.nodes.iloc[0].to_dict(), "fact": "cpu_model", "value": model}
+        nodes = pd.concat([held.nodes, pd.DataFrame([fact])])
+        return JudgingData(replace(held, nodes=nodes), analysis)
+
+    one = made("vm", "A")
+    assert one.is_of_same_system(made("vm", "A"))
+    assert not one.is_of_same_system(made("vm", "B"))
+    assert not one.is_of_same_system(made("slurm", "A"))
 
 
 def test_the_order_of_the_datasets_does_not_matter(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
@@ -225,6 +226,14 @@ class JudgingData(Analysed):
         sizes = [float(text.removesuffix("kB")) / 1024 for text in said if text.endswith("kB")]
         return min(sizes, default=None)
 
+    def is_of_same_system(self, other: JudgingData) -> bool:
+        """Whether both were measured on the same kind of system with the same processor.
+
+        Two machines may go by the same name, and their data are never judged together.
+        """
+        one, two = self.dataset, other.dataset
+        return one.kind == two.kind and _processors(one.nodes) == _processors(two.nodes)
+
     @cached_property
     def unsteady(self) -> frozenset[str]:
         """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
@@ -270,6 +279,10 @@ class JudgingData(Analysed):
         if reasons and all(reason.startswith(outcomes.NOT_TESTED) for reason in reasons):
             return f"{arm}: {reasons[0].partition(': ')[2]}"
         return ""
+
+
+def _processors(nodes: pd.DataFrame) -> set[str]:
+    return set(nodes.loc[nodes["fact"] == "cpu_model", "value"])
 
 
 @dataclass(frozen=True)

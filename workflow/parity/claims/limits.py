@@ -45,10 +45,15 @@ class Covered:
     there: tuple[Any, ...]
     instead: tuple[str, ...]
 
+    @property
+    def all(self) -> str:
+        """What is declared, in words, such as `10 node counts`."""
+        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
+        return f"{len(self.declared)} {called}"
+
     def __str__(self) -> str:
         """In words, such as `1 of 10 node counts`."""
-        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
-        said = f"{len(self.there)} of {len(self.declared)} {called}"
+        said = f"{len(self.there)} of {self.all}"
         if self.there or not self.instead:
             return said
         return f"{said}: {_levels(self.instead)} for {_levels(self.declared)}"
@@ -61,12 +66,19 @@ def _levels(levels: Sequence[Any]) -> str:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what a test's statement speaks of was decided, by parameter."""
+    """How much of what a test's statement speaks of was decided, by parameter.
+
+    Attributes:
+        decided: whether any cell was.
+    """
 
     parameters: tuple[Covered, ...]
+    decided: bool
 
     def __str__(self) -> str:
         """In words; empty if no level is declared."""
+        if self.parameters and not self.decided:
+            return f"nothing decided of {', '.join(each.all for each in self.parameters)}"
         return ", ".join(map(str, self.parameters))
 
     @property
@@ -102,7 +114,7 @@ def coverage(
         instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
         others = tuple(level for level in instead if level not in known)
         covered.append(Covered(name, declared, there, others))
-    return Coverage(tuple(covered))
+    return Coverage(tuple(covered), bool(cells))
 
 
 def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:

@@ -29,7 +29,8 @@ class Rank(Rule):
     contradicted if at most 5 % do; with medians in the place of means alike, or the order
     hangs on the method. Levels of one group have no published order among them and are not
     compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that order, too,
-    nothing is concluded: its own differences should have no order.
+    nothing is concluded: its own differences should have no order. Blocks are resampled as
+    independent ones, also where several share a node or a session.
     """
 
     name = "rank"
