@@ -26,6 +26,7 @@ def test_datasets_without_a_ratio_in_common_are_compared_to_nothing(clone: Path)
     done = _snakemake(clone, "compare", "--config", "fresh=archive/slurm-2026-11-21")
     assert done.returncode == 0, done.stderr
     assert "nothing could be compared that counts" in done.stdout
+    assert "verdicts on claims: " in done.stdout
     made = sorted(path.name for path in (clone / "results/compare").iterdir())
     assert made == [f"agreement.{ending}" for ending in ("csv", "parquet", "pdf", "png")]
 
@@ -44,3 +45,5 @@ def test_the_plan_says_what_it_can_prove(clone: Path) -> None:
     assert "3 blocks x 8 cases x 9 arms" in said
     assert "Blocks to prove each margin" in said and "SD from archive/" in said
     assert "What the papers could have proven" in said
+    assert "Chance that a claim holds if no container costs anything" in said
+    assert "scatter from archive/machine-2026-11-20, 30 blocks" in said

@@ -1,13 +1,15 @@
 """Compare a fresh dataset with the archived one; it measures nothing and needs no network.
 
-Needs: the records of both. Makes: results/compare/agreement.{pdf,png,csv,parquet}, anew
-with every call. What was measured here is no input, so that nothing is ever measured for it.
+Needs: the records of both, the claims register. Makes: results/compare/agreement.* (pdf, png,
+csv, parquet), anew with every call. What was measured here is no input, so that nothing is
+ever measured for it.
 """
 
 
 rule compare:
     """Hold what was measured here against the archive, ratio by ratio, and print where it lies."""
     input:
+        **REGISTER,
         plan=f"{ARCHIVE}/plan.json",
         records=expand(f"{ARCHIVE}/records/{{table}}.parquet", table=RECORDS),
         exclusions=configured("config/exclusions.yaml"),

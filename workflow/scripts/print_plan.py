@@ -4,10 +4,13 @@ from functools import partial
 from pathlib import Path
 
 from parity.analysis import exclusions
+from parity.claims.register import load_register, load_users_claims
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
-from parity.preview import cost, proof, published_designs
+from parity.plan.system_kind import kind_of
+from parity.preview import chances, cost, proof, published_designs
+from parity.preview.simulated import Simulator
 from parity.software.probe import probe_lines
 
 if __name__ == "__main__":
@@ -17,12 +20,19 @@ if __name__ == "__main__":
         system = load_system(given.system)
         here = cost.surroundings_of(plan, system, given.jobs, archive, Path(given.images))
         excluded = exclusions.load(Path(snakemake.input.exclusions))
-        folders = [*sorted(Path("results/live").glob("*")), archive]
+        folders = [*sorted(Path("results/live").glob("*")), *sorted(archive.parent.glob("*"))]
         known, unread = proof.pilots(folders, excluded)
         needs = proof.needs(plan, proof.best_spreads(plan, known))
         lines = [*cost.plan_lines(plan, here), "", *probe_lines(here.probes), ""]
-        lines += proof.need_lines(needs, partial(cost.time_for, plan, here))
+        takes = partial(cost.time_for, plan, here)
+        lines += proof.need_lines(needs, takes)
         lines += [*(f"  {line}" for line in unread), ""]
+        simulator = Simulator(plan, known, kind_of([system.scale_label]))
+        registers = [load_register(Path(snakemake.input.claims), Path(snakemake.input.published))]
+        registers += [load_users_claims(Path(path)) for path in snakemake.input.own]
+        claims = [claim for register in registers for claim in register.claims]
+        found = chances.chances(claims, simulator)
+        lines += [*chances.chance_lines(found, simulator.noises.known, takes), ""]
         lines += published_designs.paper_lines(
             published_designs.load(Path(snakemake.input.designs))
         )

@@ -1,5 +1,6 @@
 """Fresh data beside the archive: what is predicted, what is compared, what is never compared."""
 
+import json
 import math
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from scipy import stats
 
 from parity.analysis import agreement, prediction
 from parity.analysis.analysis import Analysed, analysed
+from parity.analysis.statistics.kappa import kappa_of
 from parity.core.errors import UserError
 from parity.records import schema
 from parity.report import origin
@@ -27,31 +29,6 @@ def _with(mean: float, deviation: float, count: int) -> np.ndarray:
     return mean + deviation * (values - values.mean()) / values.std(ddof=1)
 
 
-def test_the_prediction_is_that_of_spence_and_stanley() -> None:
-    # The example of their R package: M = 2.53, SD = 1.02, n = 40, 80 replications; by hand
-    # 2.53 -+ 2.022691 * 1.02 * sqrt(1/40 + 1/80).
-    low, high = prediction.prediction_interval(_with(2.53, 1.02, 40), 80)
-    assert (low, high) == (pytest.approx(2.13044, abs=1e-4), pytest.approx(2.92956, abs=1e-4))
-
-
-@pytest.mark.parametrize(("archived", "fresh"), [(30, 3), (10, 10), (3, 30)])
-def test_of_true_predictions_95_in_100_come_true(archived: int, fresh: int) -> None:
-    random, repetitions = np.random.default_rng(archived), 3000
-    inside = 0
-    for _ in range(repetitions):
-        low, high = prediction.prediction_interval(random.normal(0.01, 0.02, archived), fresh)
-        inside += low <= random.normal(0.01, 0.02, fresh).mean() <= high
-    # Four standard errors of a share of 3000.
-    assert inside / repetitions == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / repetitions))
-
-
-def test_another_truth_lies_outside() -> None:
-    random = np.random.default_rng(1)
-    for _ in range(100):
-        low, high = prediction.prediction_interval(random.normal(0, 0.01, 30), 10)
-        assert not low <= random.normal(math.log(1.05), 0.01, 10).mean() <= high
-
-
 def test_the_difference_is_welch_s() -> None:
     random = np.random.default_rng(2)
     fresh, archived = random.normal(0.1, 0.05, 7), random.normal(0, 0.01, 30)
@@ -63,7 +40,7 @@ def test_the_difference_is_welch_s() -> None:
 @pytest.mark.parametrize("effects", [[0.1], [0.1, math.nan]])
 def test_nonsense_is_refused(effects: list[float]) -> None:
     with pytest.raises(ValueError):
-        prediction.prediction_interval(effects, 3)
+        prediction.difference_interval(effects, [0.0, 0.1])
 
 
 def test_the_expected_count_is_binomial_and_wider_where_arms_share_a_reference() -> None:
@@ -87,6 +64,7 @@ def _measured(
     parameters: dict | None = None,
     arms: tuple[str, ...] = ARMS,
     noise: float = 0.02,
+    commands: dict[str, str] | None = None,
 ) -> Analysed:
     """A synthetic dataset with its own noise; `parameters` are those of sysbench."""
     plan = synthetic.plan(blocks, arms)
@@ -96,6 +74,7 @@ def _measured(
     random = np.random.default_rng(seed)
     for run in rows["runs"]:
         run["started"] = f"2026-02-{seed:02d}T00:00:00Z"
+        run["command"] = (commands or {}).get(run["case"], "[]")
     for number in rows["metrics"]:
         if number["case"] != "memory":
             number["value"] *= float(np.exp(random.normal(0, noise)))
@@ -128,16 +107,12 @@ def shifted(tmp_path_factory, archive) -> agreement.Agreement:
 
 def test_a_shifted_arm_is_outside_and_the_others_are_inside(shifted) -> None:
     row = _row(shifted, "sysbench", "docker")
-    assert (row.outcome, row.counted, row.fresh_blocks, row.archive_blocks) == (
-        "outside",
-        True,
-        6,
-        12,
-    )
+    assert (row.outcome, row.counted, row.inside) == ("different", True, False)
+    assert (row.fresh_blocks, row.archive_blocks) == (6, 12)
     assert row.low95 < 1.15 < row.high95 and row.low95 > 1.05
     assert shifted.count.compared == 10 and shifted.count.expected == pytest.approx(9.5)
     counted = shifted.table[shifted.table["counted"]]
-    assert shifted.count.inside == (counted["outcome"] == "inside").sum()
+    assert shifted.count.inside == counted["inside"].sum()
 
 
 def test_of_whole_datasets_of_the_same_truth_95_in_100_ratios_are_inside(tmp_path) -> None:
@@ -167,16 +142,149 @@ def test_what_is_absolute_or_absent_is_named_and_not_compared(shifted) -> None:
     assert _row(shifted, "sysbench", "shifter").reason.startswith("not tested here")
 
 
-def test_a_ratio_without_spread_predicts_nothing(shifted) -> None:
+def test_a_ratio_that_never_varies_is_no_interval_that_could_miss(shifted) -> None:
     row = _row(shifted, "memory", "docker", "process_private")
-    assert (row.outcome, row.counted, row.reason) == ("constant", False, agreement.NO_SPREAD)
+    assert (row.outcome, row.counted) == ("equivalent", False)
 
 
-def test_other_parameters_are_named_and_not_counted(tmp_path, archive) -> None:
+def test_other_parameters_are_another_problem(tmp_path, archive) -> None:
     fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"events": 10})
     row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
-    assert row.outcome in ("inside", "outside") and not row.counted
+    assert (row.outcome, row.counted) == ("not-compared", False)
     assert row.reason == "other parameters: events 10 here, not set in the archive"
+
+
+def _sized(folder: Path, seed: int, kilobytes: int) -> Analysed:
+    """A dataset whose memory benchmark had a working set of that size."""
+    command = json.dumps(["likwid-bench", "-t", "stream", "-w", f"N:{kilobytes}kB:1"])
+    return _measured(folder, seed, commands={"memory": command})
+
+
+def test_a_working_set_of_another_size_is_another_problem(tmp_path) -> None:
+    # The same parameters on a node with 32 MiB of cache and on one with 260 MiB.
+    small = _sized(tmp_path / "live/synthetic-small", 5, 134_208)
+    large = _sized(tmp_path / "live/synthetic-large", 6, 1_090_512)
+    row = _row(agreement.agree(small, large), "memory", "docker", "process_private")
+    assert (row.outcome, row.counted) == ("not-compared", False)
+    assert row.reason == (
+        "another size: working set of 134.208 MB here, working set of 1090.51 MB in the archive"
+    )
+    also_small = _sized(tmp_path / "live/synthetic-again", 7, 134_208)
+    row = _row(agreement.agree(also_small, small), "memory", "docker", "process_private")
+    assert row.outcome == "equivalent"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_either_a_a_pair_gates_what_is_said_of_both(tmp_path, archive, there) -> None:
+    # Native costs 10 % more than itself on one of the machines, and Docker 15 % more here.
+    docker, native = {("sysbench", "docker"): 1.15}, {("sysbench", "native-b"): 1.1}
+    odd = _measured(
+        tmp_path / "live/synthetic-odd", 8, effects=native if there else docker | native
+    )
+    fresh = odd if not there else _measured(tmp_path / "live/synthetic-new", 9, effects=docker)
+    found = agreement.agree(fresh, odd if there else archive)
+    row = _row(found, "sysbench", "docker")
+    assert row.low95 > 1.05 and row.outcome == "inconclusive"
+    assert row.reason == f"A/A pair differs {'in the archive' if there else 'here'}"
+    assert _row(found, "sysbench", "native-b").outcome == "different"
+
+
+def test_sameness_needs_both_a_a_pairs_to_be_the_same(tmp_path) -> None:
+    # Runs scatter by 1 % here and by 12 % there: the ratio of both is open, as is its A/A pair.
+    quiet = _measured(tmp_path / "live/synthetic-quiet", 10, blocks=40, noise=0.001)
+    found = agreement.agree(quiet, _measured(tmp_path / "live/synthetic-loud", 11, noise=0.12))
+    assert _row(found, "sysbench", "docker").outcome == "inconclusive"
+    same = _measured(tmp_path / "live/synthetic-same", 12, blocks=40, noise=0.001)
+    assert _row(agreement.agree(quiet, same), "sysbench", "docker").outcome == "equivalent"
+
+
+def test_in_five_blocks_nothing_differs(tmp_path, archive) -> None:
+    effects = {("sysbench", "docker"): 1.5}
+    few = _measured(tmp_path / "live/synthetic-few", 13, blocks=5, effects=effects)
+    row = _row(agreement.agree(few, archive), "sysbench", "docker")
+    assert (row.outcome, row.reason) == ("inconclusive", "fewer than 6 blocks")
+
+
+def _by_the_archive_alone(archived: np.ndarray, blocks: int) -> tuple[float, float]:
+    """The interval that this module had: the scatter of the archive stands for both."""
+    half = stats.t.ppf(0.975, len(archived) - 1) * archived.std(ddof=1)
+    half *= math.sqrt(1 / len(archived) + 1 / blocks)
+    return archived.mean() - half, archived.mean() + half
+
+
+def test_a_noisier_machine_of_the_same_truth_agrees_in_95_of_100() -> None:
+    random, repetitions = np.random.default_rng(14), 2000
+    by_archive = by_both = 0
+    for _ in range(repetitions):
+        fresh, archived = random.normal(0, 0.03, 10), random.normal(0, 0.01, 30)
+        low, high = _by_the_archive_alone(archived, len(fresh))
+        by_archive += low <= fresh.mean() <= high
+        low, high = prediction.difference_interval(fresh, archived)
+        by_both += low <= 0 <= high
+    # Four standard errors of a share of 2000. By the archive alone half of them disagreed.
+    allowed = 4 * math.sqrt(0.95 * 0.05 / repetitions)
+    assert by_both / repetitions == pytest.approx(0.95, abs=allowed)
+    assert by_archive / repetitions < 0.65
+
+
+@pytest.mark.parametrize("deviations", [(0.01, 0.01), (0.03, 0.005)])
+def test_at_the_margin_one_in_twenty_is_called_the_same(deviations) -> None:
+    random, repetitions, margin = np.random.default_rng(15), 1000, 0.02
+    same = different = 0
+    for _ in range(repetitions):
+        fresh = random.normal(math.log1p(margin), deviations[0], 8)
+        outcome = agreement.decide_difference(
+            fresh, random.normal(0, deviations[1], 30), margin
+        ).outcome
+        same, different = same + (outcome == "equivalent"), different + (outcome == "different")
+    allowed = 4 * math.sqrt(0.05 * 0.95 / repetitions)
+    assert max(same, different) / repetitions <= 0.05 + allowed
+
+
+def test_kappa_is_cohen_s_with_the_error_of_fleiss() -> None:
+    # Agreeing 0.7, by chance 0.5: kappa 0.4; the error by hand from the formula of 1969.
+    pairs = [("a", "a")] * 20 + [("a", "b")] * 5 + [("b", "a")] * 10 + [("b", "b")] * 15
+    found = kappa_of(pairs)
+    assert (found.total, found.agreeing, found.counts["b", "a"]) == (50, 35, 10)
+    assert found.kappa == pytest.approx(0.4)
+    share = {("a", "a"): 0.4, ("a", "b"): 0.1, ("b", "a"): 0.2, ("b", "b"): 0.3}
+    rows, columns = {"a": 0.5, "b": 0.5}, {"a": 0.6, "b": 0.4}
+    diagonal = sum(
+        share[w, w] * (1 - (rows[w] + columns[w]) * (1 - found.kappa)) ** 2 for w in "ab"
+    )
+    beside = (
+        sum(
+            share[one, other] * (columns[one] + rows[other]) ** 2
+            for one, other in (("a", "b"), ("b", "a"))
+        )
+        * (1 - found.kappa) ** 2
+    )
+    chance = 0.5
+    variance = diagonal + beside - (found.kappa - chance * (1 - found.kappa)) ** 2
+    half = 1.959964 * math.sqrt(variance / 50) / (1 - chance)
+    assert found.interval95 == pytest.approx((0.4 - half, 0.4 + half), abs=1e-6)
+    assert found.share95 == pytest.approx((0.5539, 0.8214), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        ([], "nothing is in both"),
+        ([("open", "open")] * 40, "all are open in both"),
+        ([("open", "open")] * 20 + [("open", "same")] * 20, "all are open in one"),
+        ([("same", "same"), ("open", "open")] * 3 + [("same", "open")], "too few: 2 words need 8"),
+    ],
+)
+def test_too_few_words_are_counted_and_give_no_kappa(pairs, reason) -> None:
+    found = kappa_of(pairs)
+    assert found.reason == reason and math.isnan(found.kappa) and found.total == len(pairs)
+
+
+def test_where_all_agree_the_share_tells_how_many_that_were() -> None:
+    found = kappa_of([("same", "same"), ("open", "open")] * 10)
+    assert found.kappa == 1 and found.interval95 == (1, 1)
+    assert found.share95[0] == pytest.approx(0.832, abs=1e-3)
+    assert "20 of 20 are the same (83 to 100 %)" in summary.said_alike("outcomes", found)
 
 
 def test_a_copy_of_the_archive_is_no_fresh_data(tmp_path, archive) -> None:
@@ -201,12 +309,15 @@ def test_it_is_drawn_written_and_told(tmp_path, shifted) -> None:
     assert table.num_rows == len(shifted.table)
     drawn = figure.draw(shifted, plan)
     texts = " | ".join(text.get_text() for text in drawn.findobj(pyplot.Text))
-    for words in ("margin ±1", "n 6/12", "out", "cost ratio to Native"):
+    for words in ("margin ±1", "n 6/12", "differs", "cost ratio to Native"):
         assert words in texts
     pyplot.close("all")
     where = origin.Origin({}, ("machine (vm)",), ("vm",), None)
-    said = summary.agreement(shifted, [where, where])
-    assert "of 10 fresh ratios lie where the archive predicts them" in said
+    verdicts = kappa_of([("supported", "supported")] * 3)
+    said = summary.agreement(shifted, verdicts, [where, where])
+    assert "of 10 ratios of both agree by their 95 % intervals" in said
+    assert "outcomes: " in said and "words need 18" in said
+    assert "verdicts on claims: 3 of 3 are the same" in said and "all are supported in both" in said
     assert "not compared: lxc in" in said
 
 

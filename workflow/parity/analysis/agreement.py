@@ -1,14 +1,14 @@
 """Whether a fresh dataset agrees with an archived one, effect by effect.
 
 Seconds of two machines are never compared, only cost ratios, which have no unit: what a
-runtime costs relative to the native run beside it. The archive predicts the mean of as
-many blocks as the fresh dataset has; of true predictions at 95 %, 95 % come true.
+runtime costs relative to the native run beside it. The ratio of the two ratios is judged as
+every other: the same within the margin, different, or neither, if both A/A pairs allow it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +19,35 @@ from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import decide
+from parity.analysis.decision import (
+    FEW,
+    FEWEST_FOR_A_DIFFERENCE,
+    NONE,
+    Decision,
+    decide,
+    outcome_of,
+)
 from parity.analysis.identity import worst
+from parity.analysis.ledger import LOSSES
 from parity.analysis.pairing import DIFFERENCE
+from parity.analysis.sample import CLUSTERS
+from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
 
-INSIDE, OUTSIDE, CONSTANT, NOT_COMPARED = "inside", "outside", "constant", "not-compared"
+NOT_COMPARED = "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
-NO_SPREAD = "the archived ratio is the same in all blocks, which predicts no interval"
 # Two logs that differ by rounding alone.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many predictions came true.
+    """How many fresh ratios lie where they are expected.
 
     Attributes:
-        inside: how many fresh ratios lie where the archive says.
+        inside: how many 95 % intervals of the ratio of ratios hold 1.
         compared: of how many.
         expected: how many are expected if nothing has changed.
         independent: 95 % range of that number if the rows were independent (binomial).
@@ -54,12 +63,18 @@ class Count:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two datasets side by side: `tables.AGREEMENT` and the count of its rows."""
+    """Two datasets side by side.
+
+    Attributes:
+        table: `tables.AGREEMENT`; `count` counts its rows.
+        outcomes: agreement of what both say of the arms.
+    """
 
     fresh: str
     archive: str
     table: pd.DataFrame
     count: Count
+    outcomes: Kappa
 
 
 def refuse_missing(folder: Path) -> None:
@@ -90,7 +105,8 @@ def agree(fresh: Analysed, archive: Analysed) -> Agreement:
     _refuse_the_same(fresh.dataset, archive.dataset)
     keys = sorted(fresh.compared.keys() | archive.compared.keys())
     table = tables.frame(AGREEMENT, [_row(key, fresh, archive) for key in keys])
-    return Agreement(fresh.dataset.name, archive.dataset.name, table, _count(table))
+    names = fresh.dataset.name, archive.dataset.name
+    return Agreement(*names, table, _count(table), same_outcomes(table))
 
 
 def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
@@ -98,49 +114,103 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     here, there = fresh.compared.get(key), archive.compared.get(key)
     known = [comparison for comparison in (here, there) if comparison is not None]
     references = {comparison.asked.reference for comparison in known}
+    margins = [each.asked.margin for each in known if each.asked.margin is not None]
     row = dict.fromkeys(column.name for column in AGREEMENT.columns) | {
         **dict(zip(("case", "metric", "arm"), key, strict=True)),
         "reference": references.pop() if len(references) == 1 else "",
         "control": known[0].control,
-        "margin": known[0].asked.margin,
+        "margin": min(margins, default=None),
         "fresh_blocks": here.decision.blocks if here else 0,
         "archive_blocks": there.decision.blocks if there else 0,
+        "fresh_outcome": here.decision.outcome if here else "",
+        "archive_outcome": there.decision.outcome if there else "",
         "identity": worst(comparison.identity for comparison in known),
     }
     if here is None or there is None:
         reason = f"only in the {'archive' if here is None else 'fresh dataset'}"
     else:
-        reason = _obstacle(here, there)
+        reason = _obstacle(here, there) or _another_problem(key[0], fresh, archive)
     if reason:
         return row | {"outcome": NOT_COMPARED, "counted": False, "reason": reason}
-    compared = _numbers(fresh.effects[key], archive.effects[key])
-    reason = (
-        NO_SPREAD if compared["outcome"] == CONSTANT else _other_parameters(key, fresh, archive)
+    effects = fresh.effects[key], archive.effects[key]
+    decision = decide_difference(*effects, min(margins))
+    if not row["control"]:
+        decision = _gated(decision, key, fresh, archive)
+    return row | _numbers(*effects) | _decided(decision) | {"counted": _varies(*effects)}
+
+
+def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> Decision:
+    """Whether two sets of log ratios have the same mean within a margin of their ratio.
+
+    By Welch's intervals, which rest on the variances of both: the two one-sided tests of
+    equivalence at 5 % (Schuirmann 1987) for two samples (Dannenberg, Dette & Munk, Biometrika
+    81, 1994). In fewer than FEWEST_FOR_A_DIFFERENCE blocks of either, nothing differs.
+    """
+    inner, outer = (prediction.difference_interval(fresh, archive, share) for share in (0.9, 0.95))
+    bound, fewest = math.log1p(margin), min(len(fresh), len(archive))
+    outcome = outcome_of(inner, outer, (-bound, bound))
+    few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
+    decision = Decision(
+        blocks=fewest,
+        estimate=math.exp(fresh.mean() - archive.mean()),
+        interval95=(math.exp(outer[0]), math.exp(outer[1])),
+        interval90=(math.exp(inner[0]), math.exp(inner[1])),
+        margin=margin,
+        smallest_margin=math.expm1(max(abs(end) for end in inner)),
+        outcome=outcome,
     )
-    return row | compared | {"counted": not reason, "reason": reason}
+    return decision.without_claim(FEW if few else "")
+
+
+def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
+    """The decision as far as both datasets allow.
+
+    Each A/A pair is asked at the same margin. What a dataset has against its own comparison,
+    runs that were lost or nodes that differ, is held against this one, too.
+    """
+    for analysed, where in ((archive, "in the archive"), (fresh, "here")):
+        control = (*key[:2], analysed.dataset.plan.double)
+        effects = analysed.effects.get(control, np.empty(0))
+        outcome = decide(effects, decision.margin).outcome if len(effects) else NONE
+        own = analysed.compared[key].decision.reason
+        objected = own if own.startswith((LOSSES, CLUSTERS)) else ""
+        gated = decision.without_claim(objected).gated(outcome)
+        if gated.reason != decision.reason:
+            return replace(gated, reason=f"{gated.reason} {where}")
+    return decision
 
 
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
-    """What two sets of log ratios say of each other."""
+    """The ratios of both, and where the fresh one is expected if nothing has changed."""
     here, there = decide(fresh, None), decide(archive, None)
-    predicted = prediction.prediction_interval(archive, len(fresh))
-    between = prediction.difference_interval(fresh, archive)
-    spread = float(archive.std(ddof=1))
-    inside = predicted[0] - ROUNDING <= fresh.mean() <= predicted[1] + ROUNDING
-    varies = spread >= ROUNDING
+    low, high = prediction.difference_interval(fresh, archive)
+    spread, half = float(archive.std(ddof=1)), (high - low) / 2
     return {
         "fresh_ratio": here.estimate,
         "fresh_low95": here.interval95[0],
         "fresh_high95": here.interval95[1],
         "archive_ratio": there.estimate,
-        "predicted_low95": math.exp(predicted[0]),
-        "predicted_high95": math.exp(predicted[1]),
-        "ratio_of_ratios": math.exp(fresh.mean() - archive.mean()),
-        "low95": math.exp(between[0]),
-        "high95": math.exp(between[1]),
-        "spread_ratio": float(fresh.std(ddof=1)) / spread if varies else None,
-        "outcome": OUTSIDE if not inside else INSIDE if varies else CONSTANT,
+        "expected_low95": there.estimate * math.exp(-half),
+        "expected_high95": there.estimate * math.exp(half),
+        "inside": low - ROUNDING <= 0 <= high + ROUNDING,
+        "spread_ratio": float(fresh.std(ddof=1)) / spread if spread >= ROUNDING else None,
     }
+
+
+def _decided(decision: Decision) -> dict[str, Any]:
+    return {
+        "ratio_of_ratios": decision.estimate,
+        "low95": decision.interval95[0],
+        "high95": decision.interval95[1],
+        "smallest_margin": decision.smallest_margin,
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+    }
+
+
+def _varies(fresh: np.ndarray, archive: np.ndarray) -> bool:
+    """Whether either side varies at all; if not, no interval can hold anything by chance."""
+    return bool(max(np.ptp(fresh), np.ptp(archive)) >= ROUNDING)
 
 
 def _obstacle(here: Comparison, there: Comparison) -> str:
@@ -159,15 +229,27 @@ def _obstacle(here: Comparison, there: Comparison) -> str:
     return ""
 
 
-def _other_parameters(key: Key, fresh: Analysed, archive: Analysed) -> str:
-    """The parameters in which the case differs, in words; empty if it is the same."""
-    here, there = (each.dataset.plan.case(key[0]).parameters for each in (fresh, archive))
+def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
+    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
     parts = [
         f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
         for name in sorted(here.keys() | there.keys())
         if here.get(name) != there.get(name)
     ]
-    return f"other parameters: {'; '.join(parts)}" if parts else ""
+    if parts:
+        return f"other parameters: {'; '.join(parts)}"
+    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
+    if here_size == there_size:
+        return ""
+    return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
+
+
+def same_outcomes(table: pd.DataFrame) -> Kappa:
+    """How far both datasets say the same of the arms that could be compared."""
+    said = table[(table["outcome"] != NOT_COMPARED) & ~table["control"]]
+    both = said[["fresh_outcome", "archive_outcome"]].itertuples(index=False, name=None)
+    return kappa_of(list(both))
 
 
 def _count(table: pd.DataFrame) -> Count:
@@ -175,7 +257,7 @@ def _count(table: pd.DataFrame) -> Count:
     counted = table[table["counted"]]
     groups = list(counted.groupby("case").size())
     return Count(
-        inside=int((counted["outcome"] == INSIDE).sum()),
+        inside=int(counted["inside"].sum()),
         compared=len(counted),
         expected=prediction.CONFIDENCE * len(counted),
         independent=prediction.count_range(groups),

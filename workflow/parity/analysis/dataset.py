@@ -17,6 +17,7 @@ from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
+from parity.records.sizes import recorded_sizes
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 # A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
@@ -91,6 +92,11 @@ class Dataset:
         return final
 
     @cached_property
+    def sizes(self) -> dict[str, str]:
+        """How large the work of each case was, where the node decided that; else empty."""
+        return recorded_sizes(self.runs)
+
+    @cached_property
     def places(self) -> dict[str, Place]:
         """Where and when each block of the plan ran."""
         nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
@@ -126,6 +132,11 @@ class Dataset:
         """The commonest reason why a run of these arms does not count; empty if all do."""
         lost = Counter(why for arm in arms for why in self.reasons.get((case, arm), ()) if why)
         return min(lost, key=lambda why: (-lost[why], why), default="")
+
+    @cached_property
+    def first_run(self) -> str:
+        """When the first run was started; empty if none was."""
+        return min((started for started in self.runs["started"] if started), default="")
 
     @cached_property
     def reasons(self) -> dict[tuple[str, str], list[str]]:

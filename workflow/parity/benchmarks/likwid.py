@@ -14,7 +14,7 @@ the clock, and touches all of its memory, before its own clock starts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -106,7 +106,15 @@ def kernel_metrics(kernel: str, outputs: Outputs) -> tuple[Metric, ...]:
     )
 
 
-def _bytes_asked_for(command: tuple[str, ...]) -> int:
+def size_of(command: Sequence[str]) -> str:
+    """The working set of a command line, in words; empty if it tells none."""
+    try:
+        return f"working set of {_bytes_asked_for(command) / 1e6:g} MB"
+    except Refused:
+        return ""
+
+
+def _bytes_asked_for(command: Sequence[str]) -> int:
     """The working set in bytes from the last `-w` of a command line (runtimes have one too)."""
     sizes = [word for option, word in pairwise(command) if option == "-w"]
     size = sizes[-1].split(":")[1].removesuffix("kB") if sizes and ":" in sizes[-1] else ""
@@ -137,6 +145,10 @@ class LikwidBench(Benchmark):
             UserError: too many threads, or a node of unknown cache.
         """
         return kernel_program(parameters["kernel"], parameters, node)
+
+    def size(self, command: Sequence[str]) -> str:
+        """The working set of all threads."""
+        return size_of(command)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

@@ -25,7 +25,7 @@ from statistics import median
 from typing import Any, ClassVar
 
 from parity.benchmarks.description import described
-from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program
+from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program, size_of
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
@@ -142,6 +142,10 @@ class Memory(Benchmark):
             sample_seconds=parameters["sample_seconds"],
             sample_processes=("likwid-bench",),
         )
+
+    def size(self, command: Sequence[str]) -> str:
+        """The working set of all threads."""
+        return size_of(command)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:

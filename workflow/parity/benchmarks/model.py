@@ -176,6 +176,13 @@ class Benchmark(ABC):
             return spack.built(self.binaries, self.spack_packages)
         return installed(self.binaries, self.packages)
 
+    def size(self, command: Sequence[str]) -> str:
+        """How large a work it chose by the node, as a run's command line tells it.
+
+        Runs of other sizes are other problems. Empty if its parameters say all.
+        """
+        return ""
+
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program for these parameters and factor levels on this node."""

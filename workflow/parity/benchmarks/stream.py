@@ -11,7 +11,7 @@ build for the node at hand would make an image that fits one kind of node only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parity.benchmarks import spack
@@ -128,6 +128,10 @@ class Stream(Benchmark):
             environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
         )
 
+    def size(self, command: Sequence[str]) -> str:
+        """The elements of an array, which the name of the build tells."""
+        return ", ".join(f"{elements:,} elements" for elements in _builds(command))
+
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
@@ -162,11 +166,16 @@ class Stream(Benchmark):
 
 def _elements(outputs: Outputs) -> int:
     """The size of the build that the command line names."""
-    named = [_BUILD.search(word) for word in outputs.command]
-    sizes = [int(match.group(1)) for match in named if match]
+    sizes = _builds(outputs.command)
     if len(sizes) != 1:
         raise Refused("unparsable", "the command line names no build of STREAM")
     return sizes[0]
+
+
+def _builds(command: Sequence[str]) -> list[int]:
+    """The sizes of the builds that a command line names."""
+    named = [_BUILD.search(word) for word in command]
+    return [int(match.group(1)) for match in named if match]
 
 
 def _threads(text: str) -> str:

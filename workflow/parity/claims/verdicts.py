@@ -294,9 +294,7 @@ def _stamps(
 
 def _fixed(dataset: Dataset) -> tuple[tuple[str, str], str]:
     """Name and digest of a dataset's plan as it is registered, and when its first run began."""
-    started = dataset.runs.loc[dataset.runs["started"] != "", "started"]
-    plan = (registration.plan_name(dataset.plan), dataset.plan_sha256)
-    return plan, min(started, default="")
+    return (registration.plan_name(dataset.plan), dataset.plan_sha256), dataset.first_run
 
 
 def _evidence(one: Verdict) -> list[dict[str, Any]]:

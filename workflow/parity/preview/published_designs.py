@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from parity.preview.terminal import aligned, percent
 COLUMNS = ("study", "experiment", "runs", "cv_percent", "cv_source", "margin_percent", "place")
 POWER = 0.9
 # Letters of a source that the terminal has room for.
-SOURCE_LETTERS = 32
+SOURCE_LETTERS, LINE_LETTERS = 32, 118
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Design:
     """One experiment of a paper: config/published/designs.csv; None for what it does not say.
 
     Attributes:
-        runs: of each arm.
-        cv: coefficient of variation between runs, a fraction.
+        runs: of each arm, those that were measured and then dropped included.
+        cv: coefficient of variation between runs, a fraction; of all runs, none dropped.
         cv_source: where the CV is from: the paper, or an assumption.
         margin: of the ratio, within which its statement is taken to have the arms.
         place: where the paper describes it.
@@ -94,8 +94,11 @@ def _design(row: dict[str, str], where: str) -> Design:
     return Design(study, experiment, runs, cv, source, margin, row["place"])
 
 
-def paper_lines(designs: Iterable[Design]) -> list[str]:
-    """The smallest margin that each published experiment could have proven."""
+def paper_lines(designs: Sequence[Design]) -> list[str]:
+    """The smallest margin that each published experiment could have proven.
+
+    Sources of a CV that the table has no room for stand below it.
+    """
     rows = [
         (
             design.study,
@@ -111,7 +114,14 @@ def paper_lines(designs: Iterable[Design]) -> list[str]:
     ]
     head = ("study", "experiment", "n", "CV", "CV from", "provable", "margin", "within reach")
     title = "What the papers could have proven with their n (two samples, 90 % power)"
-    return [title, *(f"  {line}" for line in aligned([head, *rows]))]
+    wrapped = textwrap.TextWrapper(LINE_LETTERS, initial_indent="  ", subsequent_indent="    ")
+    notes = [
+        line
+        for design in designs
+        if len(design.cv_source) > SOURCE_LETTERS
+        for line in wrapped.wrap(f"{design.study}, {design.experiment}: {design.cv_source}")
+    ]
+    return [title, *(f"  {line}" for line in aligned([head, *rows])), *notes]
 
 
 def _provable(design: Design) -> str:

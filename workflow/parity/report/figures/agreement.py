@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from parity.analysis import tables
-from parity.analysis.agreement import CONSTANT, NO_SPREAD, NOT_COMPARED, OUTSIDE, Agreement
+from parity.analysis import outcomes, tables
+from parity.analysis.agreement import NOT_COMPARED, Agreement
 from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
@@ -26,13 +26,17 @@ from parity.report.figures.panels import arrows, beside, rows, tick_steps
 from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
-from parity.report.text.summary import came_true
+from parity.report.text.summary import held
 
 NAME = "agreement"
 HEAD, FOOT = 0.3, 0.56  # inches
-NUMBERS = 1.36  # inches right of a panel for the ratio of ratios and whether it is inside
-BOX = 0.62  # height of a prediction interval, in rows
-MARKS = {OUTSIDE: ("out", "bold"), CONSTANT: ("same", "normal")}
+NUMBERS = 1.36  # inches right of a panel for the ratio of ratios and what it says
+BOX = 0.62  # height of the box where a fresh ratio is expected, in rows
+MARKS = {
+    outcomes.EQUIVALENT: ("same", "normal"),
+    outcomes.DIFFERENT: ("differs", "bold"),
+    outcomes.INCONCLUSIVE: ("open", "normal"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Panel:
     def head(self, wide: bool) -> tuple[str, str]:
         """Two lines above it: what is compared; margin and numbers of blocks."""
         plan, case = self.plan, self.case
-        mark = "*" if any(row.reason and row.reason != NO_SPREAD for row in self.found) else ""
+        mark = "*" if any(row.reason for row in self.found) else ""
         label = quantity(case, self.metric, "").label if self.several else ""
         facts = f"{formatting.margin(self.found[0].margin)}, n {self._blocks}"
         if wide:
@@ -117,7 +121,7 @@ def write(found: Agreement, plan: Plan, note: str, folder: Path) -> None:
 
 
 def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid) -> None:
-    """Prediction, fresh ratio and its interval in every row, on the band of the margin."""
+    """Expectation, fresh ratio and its interval in every row, on the band of the margin."""
     limits = _limits(panel.found)
     axes.set_xlim(limits)
     margin = panel.found[0].margin
@@ -138,11 +142,11 @@ def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid)
 
 
 def _limits(found: Sequence[Any]) -> tuple[float, float]:
-    """Room for all predictions and ratios; very wide fresh intervals are cut and marked."""
+    """Room for all expectations and ratios; very wide fresh intervals are cut and marked."""
     needed = [
         abs(value - 1)
         for row in found
-        for value in (row.predicted_low95, row.predicted_high95, row.fresh_ratio)
+        for value in (row.expected_low95, row.expected_high95, row.fresh_ratio)
     ]
     ends = [abs(value - 1) for row in found for value in (row.fresh_low95, row.fresh_high95)]
     margin = found[0].margin if np.isfinite(found[0].margin) else 0.0
@@ -152,8 +156,8 @@ def _limits(found: Sequence[Any]) -> tuple[float, float]:
 
 
 def _row(axes: Axes, number: int, row: Any, look: ArmStyle, limits: tuple[float, float]) -> None:
-    """A box where the archive predicts, a tick where it lay; marker and line are fresh."""
-    low, high = row.predicted_low95, row.predicted_high95
+    """A box where the fresh ratio is expected, a tick at the archived one; the rest is fresh."""
+    low, high = row.expected_low95, row.expected_high95
     axes.add_patch(
         Rectangle(
             (low, number - BOX / 2), high - low, BOX, facecolor="white", edgecolor=style.GREY,
@@ -172,8 +176,8 @@ def _row(axes: Axes, number: int, row: Any, look: ArmStyle, limits: tuple[float,
 
 
 def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
-    """Right of a row: the ratio of ratios with its interval, and whether it lies inside."""
-    word, weight = MARKS.get(row.outcome, ("in", "normal"))
+    """Right of a row: the ratio of ratios with its interval, and what it says."""
+    word, weight = MARKS[row.outcome]
     mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
     place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     offset = 2
@@ -192,15 +196,15 @@ def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
 
 def _small_print(figure: Figure, found: Agreement, plan: Plan, note: str) -> None:
     """What is held against what, on top; what every mark means, at the foot."""
-    page_layout.head(figure, f"{found.fresh} beside {found.archive}", 0.08, came_true(found.count))
+    page_layout.head(figure, f"{found.fresh} beside {found.archive}", 0.08, held(found.count))
     reference = formatting.arm_title(plan, plan.reference)
     lines = [
         f"axis: cost ratio to {reference}, above 1 costs more; grey band: margin; "
         "n: blocks, fresh/archived",
-        "box: where the archive predicts the mean of so many fresh blocks (95 %); tick: "
+        "box: where the fresh ratio is expected by the scatter of both (95 %); tick: "
         "archived ratio; marker and line: fresh ratio and its 95 % interval",
-        "in, out: whether the fresh ratio lies in the box; same: it never varied; first rows: "
-        "A/A pair; *  other parameters; †  confounded",
+        "same, differs, open: the ratio of both ratios and the margin; first rows: "
+        "A/A pair; *  not all could be concluded; †  confounded",
         note,
     ]
     figure.text(

@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
+from parity.analysis.statistics.kappa import Kappa
 from parity.report.origin import Origin
 from parity.report.text import formatting, sentences
 from parity.report.view import STAGES, View, rows_of
 
-AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "predicted", "fresh/archived", "")
+AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
 def summary(view: View) -> str:
@@ -79,10 +80,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def agreement(agreed: Agreement, origins: Sequence[Origin]) -> str:
-    """A fresh dataset beside an archived one: each comparison, the count, what was left out.
+def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> str:
+    """A fresh dataset beside an archived one: each comparison, the counts, what was left out.
 
     Args:
+        verdicts: agreement of the verdicts that both give on the claims they can test.
         origins: of the fresh and of the archived dataset.
     """
     names = ((agreed.fresh, "fresh"), (agreed.archive, "archived"))
@@ -92,7 +94,9 @@ def agreement(agreed: Agreement, origins: Sequence[Origin]) -> str:
     ]
     rows = [_side_by_side(row) for row in rows_of(agreed.table) if row.outcome != NOT_COMPARED]
     body = aligned([AGREEMENT, *rows]) if rows else "  nothing to compare"
-    return "\n".join([*head, body, f"  {came_true(agreed.count)}", *_left_out(agreed.table)]) + "\n"
+    words = [said_alike("outcomes", agreed.outcomes), said_alike("verdicts on claims", verdicts)]
+    counted = [f"  {line}" for line in (held(agreed.count), *words)]
+    return "\n".join([*head, body, *counted, *_left_out(agreed.table)]) + "\n"
 
 
 def _side_by_side(row: Any) -> tuple[str, ...]:
@@ -104,32 +108,47 @@ def _side_by_side(row: Any) -> tuple[str, ...]:
         f"{row.fresh_blocks}/{row.archive_blocks}",
         number(row.fresh_ratio),
         number(row.archive_ratio),
-        f"[{number(row.predicted_low95)}, {number(row.predicted_high95)}]",
         f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
-        f"{row.outcome}{'' if row.counted else '*'}",
+        formatting.margin(row.smallest_margin),
+        f"{row.outcome}{f': {row.reason}' if row.reason else ''}",
     )
 
 
-def came_true(count: Count) -> str:
-    """How many predictions came true, and how many should."""
+def held(count: Count) -> str:
+    """How many fresh ratios lie where they are expected, and how many should."""
     if not count.compared:
         return "nothing could be compared that counts"
     low, high = count.independent
     return (
-        f"{count.inside} of {count.compared} fresh ratios lie where the archive predicts them; "
+        f"{count.inside} of {count.compared} ratios of both agree by their 95 % intervals; "
         f"expected {count.expected:.1f} ({low} to {high}; {count.sharing[0]} to "
         f"{count.sharing[1]} as arms share their reference)"
     )
 
 
+def said_alike(what: str, found: Kappa) -> str:
+    """How far two datasets use the same words: counts, share, kappa or why there is none."""
+    if not found.total:
+        return f"{what}: none is in both"
+    low, high = (f"{100 * end:.0f}" for end in found.share95)
+    counts = ", ".join(
+        f"{count} {one}" if one == other else f"{count} {one} here and {other} in the archive"
+        for (one, other), count in sorted(found.counts.items())
+    )
+    said = f"{what}: {found.agreeing} of {found.total} are the same ({low} to {high} %): {counts}"
+    if found.reason:
+        return f"{said}; no kappa: {found.reason}"
+    ends = (formatting.number(end) for end in found.interval95)
+    return f"{said}; Cohen's kappa {formatting.number(found.kappa)} [{', '.join(ends)}]"
+
+
 def _left_out(table: pd.DataFrame) -> list[str]:
-    """What is not counted (marked *) or not compared, by reason."""
-    lines, arms = [], table["arm"].nunique()
-    for word, is_compared in (("* not counted", True), ("not compared", False)):
-        rows = table[((table["outcome"] != NOT_COMPARED) == is_compared) & (table["reason"] != "")]
-        for reason, of_reason in rows.groupby("reason"):
-            lines.append(f"  {word}: {_named(of_reason, arms)}: {reason}")
-    return lines
+    """What is not compared, by reason."""
+    rows, arms = table[table["outcome"] == NOT_COMPARED], table["arm"].nunique()
+    return [
+        f"  not compared: {_named(of_reason, arms)}: {reason}"
+        for reason, of_reason in rows.groupby("reason")
+    ]
 
 
 def _named(rows: pd.DataFrame, all_arms: int) -> str:

@@ -1,0 +1,257 @@
+"""Claims judged on drawn data: the chance of a whole claim, and what no plan can prove."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import claims_data
+import msgspec
+import numpy as np
+import pytest
+import synthetic
+
+from parity.analysis.analysis import analysed
+from parity.analysis.pairing import Numbers
+from parity.claims import terms
+from parity.claims.verdicts import judged
+from parity.plan.making import make_plan
+from parity.plan.plan import PositiveControl
+from parity.plan.study import load_study
+from parity.plan.system_kind import kind_of
+from parity.preview import chances, simulated
+from parity.preview.simulated import Simulator
+
+ROOT = Path(__file__).parents[3]
+ARMS = tuple(synthetic.RUNTIMES)
+VM = kind_of(["vm"])
+SYSBENCH, HPL = ("sysbench", "time"), ("hpcc", "hpl")
+
+
+def _numbers(deviations: np.ndarray, better: str = "lower") -> Numbers:
+    """Numbers of arms (columns) in blocks (rows), from logs."""
+    by_arm = {
+        arm: {f"b{row}": float(np.exp(log)) for row, log in enumerate(column)}
+        for arm, column in zip(ARMS, deviations.T, strict=False)
+    }
+    return Numbers("s", better, by_arm)
+
+
+def _claim(folder: Path, *tests: dict, **changes):
+    """One claim about the containers of the synthetic plan."""
+    [claim] = claims_data.register(folder, claims_data.claim(*tests, **changes)).claims
+    return claim
+
+
+def _test(rule: str = "equivalence", arms="containers", key=SYSBENCH, **options) -> dict:
+    options = options or {"margin_percent": 1}
+    cells = {"benchmark": key[0], "metric": key[1], "arms": arms}
+    return claims_data.test_of(rule, cells, **options)
+
+
+def _simulator(blocks: int, own: float, arms: tuple[str, ...] = ARMS) -> Simulator:
+    """Draws of normal numbers that scatter by so much a run, in every case."""
+    simulator = Simulator(synthetic.plan(blocks, arms), [], VM)
+    for case, metric in (SYSBENCH, HPL):
+        noise = simulator.noises.of(simulator.plan.case(case), metric)
+        simulator.noises.known[case, metric] = replace(noise, own=own)
+    return simulator
+
+
+def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
+    random = np.random.default_rng(1)
+    logs = random.normal(0, 0.03, (400, 1)) + random.normal(0, 0.01, (400, 5)) + np.arange(5)
+    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    assert noise.own == pytest.approx(0.01, rel=0.06)
+    assert noise.shared == pytest.approx(0.03, rel=0.1)
+    assert noise.deviation == pytest.approx(0.01 * math.sqrt(2), rel=0.06)
+    assert (noise.blocks, len(noise.arms)) == (400, 5)
+
+
+def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
+    # Docker costs 30 % more in the pilot and scatters three times as much; a tenth are spikes.
+    random = np.random.default_rng(2)
+    logs = random.normal(0, 0.01, (20, 3)) + np.array([0, 0, math.log(1.3)])
+    logs[:, 2] += random.normal(0, 0.03, 20)
+    logs[::10, 1] += 0.5
+    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    drawn = noise.drawn(ARMS[:4], 20_000, np.random.default_rng(3))
+    of_arm = {arm: np.log(values) for arm, values in drawn.items()}
+    for column, arm in enumerate(ARMS[:3]):
+        assert of_arm[arm].mean() == pytest.approx(logs[:, 0].mean(), abs=0.005)
+        assert of_arm[arm].std() == pytest.approx(logs[:, column].std(ddof=1), rel=0.03)
+    assert (of_arm["native-b"] - of_arm["native-a"] > 0.3).mean() == pytest.approx(0.1, abs=0.01)
+    # An arm that the pilot does not hold has the scatter of the others.
+    assert of_arm[ARMS[3]].std() == pytest.approx(noise.own, rel=0.3)
+
+
+def test_of_few_blocks_only_the_variance_is_known_and_of_none_it_is_assumed() -> None:
+    logs = np.random.default_rng(4).normal(0, 0.01, (4, 3))
+    few = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    assert few.arms == () and few.own > 0
+    assert simulated.noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
+    simulator = Simulator(synthetic.plan(3), [], VM)
+    assumed = simulator.noises.of(simulator.plan.case("hpcc"), "hpl")
+    assert (assumed.own, assumed.better, assumed.unit) == (0.01, "higher", "Gflop/s")
+
+
+def test_numbers_that_are_not_all_above_zero_are_drawn_as_they_are() -> None:
+    logs = np.random.default_rng(5).normal(0, 1, (12, 3))
+    numbers = _numbers(logs)
+    by_arm = {arm: {b: v - 2 for b, v in of.items()} for arm, of in numbers.by_arm.items()}
+    noise = simulated.noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
+    assert not noise.is_log
+    drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
+    assert drawn["native-a"].min() < 0
+
+
+def test_a_draw_is_known_by_its_number_whatever_else_is_drawn() -> None:
+    simulator = _simulator(6, 0.01)
+    one = simulator.draw([SYSBENCH], 7).numbers[SYSBENCH]
+    assert simulator.draw([HPL, SYSBENCH], 7).numbers[SYSBENCH] == one
+    assert simulator.draw([SYSBENCH], 8).numbers[SYSBENCH] != one
+
+
+def test_the_positive_control_costs_more_in_every_draw() -> None:
+    plan = synthetic.plan(40, ARMS)
+    cases = tuple(msgspec.structs.replace(case, parameters={"events": 100}) for case in plan.cases)
+    control = PositiveControl("lxc", 4.0, {case.name: {"events": 104} for case in cases})
+    plan = msgspec.structs.replace(plan, cases=cases, positive_control=control)
+    simulator = Simulator(plan, [], VM)
+    for key in (SYSBENCH, HPL):
+        costs = simulator.draw([key], 0).numbers[key].costs
+        more = np.mean(list(costs("lxc").values())) - np.mean(list(costs("native-a").values()))
+        assert more == pytest.approx(math.log(1.04), abs=0.008)
+
+
+def test_the_pilot_s_own_scatter_is_taken_from_the_best_dataset(tmp_path) -> None:
+    plan = synthetic.plan(12, ARMS[:4])
+    rows = synthetic.records(plan, effects={("sysbench", "docker"): 1.5})
+    pilot = analysed(synthetic.write(tmp_path / "live/synthetic-x", plan, rows))
+    simulator = Simulator(synthetic.plan(30), [pilot], VM)
+    noise = simulator.noises.of(simulator.plan.case("sysbench"), "time")
+    assert (noise.dataset, noise.blocks) == ("live/synthetic-x", 12)
+    assert noise.deviation == pytest.approx(0.004 * math.sqrt(2), rel=0.4)
+    effects = simulator.draw([SYSBENCH], 0).cell(*SYSBENCH, "docker", "native-a").effects()
+    assert abs(effects.mean()) < 0.005  # it costs nothing in what is drawn
+
+
+def test_a_whole_claim_is_far_less_likely_than_one_of_its_comparisons(tmp_path) -> None:
+    """The planner gave the same blocks for both: those of one comparison and the A/A pair."""
+    simulator = _simulator(24, 0.01)
+    one = _claim(tmp_path, _test(arms=["docker"]))
+    whole = _claim(tmp_path, _test(), _test(key=HPL))
+    [of_one], [of_whole] = (chances.chances([claim], simulator) for claim in (one, whole))
+    assert (of_one.comparisons, of_whole.comparisons) == (1, 14)
+    assert of_one.reach.blocks == of_whole.reach.blocks
+    assert of_one.interval95[0] > 0.4 and of_whole.interval95[1] < 0.3
+    assert of_whole.share < of_one.share**2 + 0.1
+
+
+@pytest.mark.parametrize("rule", ["equivalence", "group-equivalence"])
+def test_the_parts_of_a_claim_hold_together_just_if_all_of_it_holds(tmp_path, rule) -> None:
+    arms = ["docker", "podman", "lxc"]
+    simulator = _simulator(24, 0.006)
+    claim = _claim(tmp_path, _test(rule, arms), _test(rule, arms, HPL))
+    keys = [SYSBENCH, HPL]
+    parts = chances._parts(claim, simulator.draw(keys, 0))
+    assert len(parts) == 6
+    ended = set()
+    for number in range(25):
+        data = [simulator.draw(keys, number)]
+        together = all(judged(part, data).verdict in chances.HOLDS for part in parts)
+        whole = judged(claim, data).verdict
+        assert together == (whole in chances.HOLDS)
+        ended.add(whole)
+    assert {terms.SUPPORTED, terms.INCONCLUSIVE} <= ended
+
+
+def test_a_claim_that_something_differs_holds_wrongly_in_few_draws(tmp_path) -> None:
+    options = {"expect": "costs-more", "smallest_effect_percent": 0.1}
+    claim = _claim(tmp_path, _test("direction", ["docker"], **options), kind="direction")
+    [found] = chances.chances([claim], _simulator(30, 0.01))
+    assert not found.sameness and found.reach is None
+    assert found.interval95[0] < 0.05
+    lines = chances.chance_lines([found], {}, lambda case, blocks: "?")
+    assert any("would hold wrongly" in line for line in lines)
+
+
+def test_only_the_tests_that_the_plan_can_decide_are_asked(tmp_path) -> None:
+    stream = claims_data.test_of(
+        "equivalence",
+        {"benchmark": "stream", "metric": "triad", "arms": ["docker"]},
+        margin_percent=1,
+    )
+    simulator = _simulator(24, 0.0001)
+    [found] = chances.chances([_claim(tmp_path, _test(arms=["docker"]), stream)], simulator)
+    assert (found.of_tests, found.share, found.verdict) == ("1 of 2", 1.0, "supported")
+    assert not chances.chances([_claim(tmp_path, stream)], simulator)
+    exists = {"expect": True}
+    assert not chances.chances([_claim(tmp_path, _test("exists", **exists))], simulator)
+
+
+def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) -> None:
+    simulator = _simulator(6, 0.2)
+    claim = _claim(tmp_path, _test(arms=["docker"]))
+    [found] = chances.chances([claim], simulator)
+    assert found.reach.blocks is None and found.share == 0 and found.verdict == ""
+    # Two one-sided tests of 80 % power: 2.93 standard errors, of 1000 blocks.
+    bound = 2.93 * 0.2 * math.sqrt(2 / 1000)
+    assert math.log1p(found.reach.provable) == pytest.approx(bound, rel=0.01)
+    lines = chances.chance_lines([found], simulator.noises.known, lambda case, blocks: "?")
+    beyond = "one: ±1 % of sysbench time is beyond 1,000 blocks, which prove ±2.7 % at best"
+    assert beyond in "\n".join(lines)
+    assert any("never measured, 1 % a run assumed" in line for line in lines)
+    quiet = chances.chances([claim], _simulator(6, 0.001))
+    lines = chances.chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
+    assert "2 min" in "\n".join(lines) and max(map(len, lines)) <= 130
+
+
+def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> None:
+    low = _test("coefficient-of-variation", ["docker"], bound_percent=0.5)
+    claim = _claim(tmp_path, _test(arms=["lxc"]), low)
+    [found] = chances.chances([claim], _simulator(12, 0.01))
+    assert found.share == 0 and found.beyond
+    assert found.weakest == "coefficient-of-variation of sysbench time"
+    lines = chances.chance_lines([found], {}, lambda case, blocks: "?")
+    assert any("sysbench time fails in 1,000 blocks, too" in line for line in lines)
+    # A bound above the scatter needs more blocks than planned, and so many do.
+    near = _test("coefficient-of-variation", ["docker"], bound_percent=1.1)
+    [found] = chances.chances([_claim(tmp_path, near)], _simulator(6, 0.01))
+    assert found.share < 0.5 and not found.beyond
+
+
+def test_the_interval_of_a_chance_covers_it_however_the_draws_ended() -> None:
+    claim, random = None, np.random.default_rng(8)
+    for truth in (0.02, 0.3, 0.9):
+        covered = 0
+        for _ in range(800):
+            passed = np.cumsum(random.random(chances.MOST_DRAWS) < truth)
+            ended = int(np.argmax(passed >= chances.ENOUGH_PASSES))
+            draws = ended + 1 if passed[-1] >= chances.ENOUGH_PASSES else chances.MOST_DRAWS
+            found = chances.Chance(
+                claim, "1 of 1", True, 1, 1, int(passed[draws - 1]), draws, "", "", False, None
+            )
+            low, high = found.interval95
+            covered += low <= truth <= high
+        assert covered / 800 >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / 800)
+
+
+def test_the_hypothesis_of_no_cost_was_out_of_reach_of_the_archived_design(tmp_path) -> None:
+    """As it was registered first: seven arms in five cases within 1 %, 30 blocks or 100."""
+    claim = _claim(
+        tmp_path, _test(), _test(key=("likwid", "bandwidth")), _test(key=("hpcc", "hpl"))
+    )
+    pilot = analysed(ROOT / "results/archive/machine-2026-11-20")
+    study = load_study(ROOT / "config/studies/torrez2019.yaml", "machine", "debian12")
+    plan = make_plan(study)
+    for blocks in (30, 100):
+        repeated = [plan.blocks[number % len(plan.blocks)] for number in range(blocks)]
+        numbered = tuple(
+            msgspec.structs.replace(block, name=f"{block.name}-{number}", number=number)
+            for number, block in enumerate(repeated, start=1)
+        )
+        simulator = Simulator(msgspec.structs.replace(plan, blocks=numbered), [pilot], VM)
+        [found] = chances.chances([claim], simulator)
+        assert (found.planned, found.of_tests) == (blocks, "3 of 3")
+        assert found.share < 0.02 and found.interval95[1] < 0.04
+        assert found.reach.key == HPL and found.reach.blocks > 100

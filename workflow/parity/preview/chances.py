@@ -1,0 +1,319 @@
+"""How likely each claim is to come out as it says, if no container costs anything.
+
+A claim is about several arms and cases at once, and passes gates: that all of it passes is
+far less likely than that one comparison does. So data are drawn (`simulated.py`) and judged
+by the very rules, as often as it takes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from scipy import stats
+
+from parity.analysis.estimate import Interval
+from parity.analysis.statistics import power
+from parity.benchmarks import benchmarks
+from parity.claims import terms
+from parity.claims.judging_data import Scope, resolve
+from parity.claims.register import Claim, Test
+from parity.claims.rules import rules
+from parity.claims.rules.equivalence import GroupEquivalence
+from parity.claims.rules.magnitude import Magnitude
+from parity.claims.rules.model import CellRule
+from parity.claims.rules.rank import Rank
+from parity.claims.verdicts import judged
+from parity.preview.proof import ENOUGH_BLOCKS, NO_SPREAD, Takes
+from parity.preview.simulated import ASSUMED, Key, Noise, Simulated, Simulator
+from parity.preview.terminal import aligned, percent
+
+HEAD = (
+    "claim", "tests", "compares", "n", "holds", "95 %", "as", "blocks", "time",
+    "for its most demanding case",
+)  # fmt: skip
+SHORT_HEAD = HEAD[:6]
+NOTES = (
+    "tests: those that this plan can decide; compares: cells that they look at, which all count",
+    "blocks: the least that prove its most demanding case (80 % power); all of it needs more",
+)
+HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
+# Draws end when a claim held so often, or after so many.
+ENOUGH_PASSES, MOST_DRAWS = 30, 300
+# What holds with a power of 80 % fails in all of so many draws less than once in 100.
+FEW_DRAWS = 3
+# More blocks than this are not to be expected of anybody.
+FEASIBLE_BLOCKS = 1000
+POWER = 0.8
+MARGIN = "margin_percent"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the case of a claim that scatters most for its margin needs, at POWER.
+
+    Attributes:
+        blocks: fewest for its A/A pair alone, which has to pass; None if above FEASIBLE_BLOCKS.
+        provable: smallest margin that FEASIBLE_BLOCKS prove of it.
+    """
+
+    key: Key
+    margin: float
+    noise: Noise
+    blocks: int | None
+    provable: float
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How often a claim held in draws of what costs nothing.
+
+    Attributes:
+        of_tests: how many of its tests the plan can decide, such as `1 of 3`; only these were.
+        sameness: whether it says that things are the same; else it would hold wrongly.
+        planned: blocks of the case that has fewest.
+        comparisons: how many cells its tests look at.
+        verdict: what it is called where it holds; empty if it never did.
+        weakest: what fails most; empty if nothing ever did.
+        beyond: whether that fails in FEASIBLE_BLOCKS, too, of a claim that never held; of a
+            margin, `reach` says so.
+        reach: None for a claim without a margin of ratios.
+    """
+
+    claim: Claim
+    of_tests: str
+    sameness: bool
+    planned: int
+    comparisons: int
+    passes: int
+    draws: int
+    verdict: str
+    weakest: str
+    beyond: bool
+    reach: Reach | None
+
+    @property
+    def share(self) -> float:
+        """Estimate: unbiased, also where draws ended by the passes (Haldane, Biometrika 1945)."""
+        if self.passes < ENOUGH_PASSES:
+            return self.passes / self.draws
+        return (self.passes - 1) / (self.draws - 1)
+
+    @property
+    def interval95(self) -> Interval:
+        """Exact interval of the share (Clopper & Pearson, Biometrika 1934), of either ending."""
+        missed = self.draws - self.passes
+        ended = self.passes >= ENOUGH_PASSES
+        low = stats.beta.ppf(0.025, self.passes, missed + 1) if self.passes else 0.0
+        high = stats.beta.ppf(0.975, self.passes + (not ended), missed) if missed else 1.0
+        return float(low), float(high)
+
+
+def chances(claims: Iterable[Claim], simulator: Simulator) -> list[Chance]:
+    """The chance of each claim of which the plan can decide a part, if its rules compare arms."""
+    found = []
+    for claim in claims:
+        keys = _keys(claim, simulator)
+        if not keys or not all(rules()[test.rule].compares for test in claim.tests):
+            continue
+        first = simulator.draw(keys, 0)
+        here = [replace(claim, tests=(test,)) for test in claim.tests]
+        here = [part for part in here if judged(part, [first]).verdict != terms.NOT_TESTED]
+        if here:
+            tests = tuple(test for part in here for test in part.tests)
+            of_tests = f"{len(tests)} of {len(claim.tests)}"
+            found.append(_chance(replace(claim, tests=tests), of_tests, keys, simulator))
+    return found
+
+
+def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
+    """The cases and metrics of a plan that a claim may look at."""
+    asked = {(test.cells.benchmark, test.cells.metric) for test in claim.tests}
+    return [
+        (case.name, metric.metric)
+        for case in simulator.plan.cases
+        for metric in benchmarks()[case.benchmark].metrics
+        if (case.benchmark, metric.metric) in asked
+    ]
+
+
+def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulator) -> Chance:
+    first = simulator.draw(keys, 0)
+    cells = [cell for test in claim.tests for cell in _scope(test, claim, first).cells]
+    waiting = _parts(claim, first)
+    passes = draws = 0
+    verdict = ""
+    failed_in: Counter[int] = Counter()
+    while passes < ENOUGH_PASSES and draws < MOST_DRAWS:
+        data = [simulator.draw(keys, draws)]
+        draws += 1
+        failed = next((p for p in waiting if judged(p, data).verdict not in HOLDS), None)
+        if failed is None:
+            passes += 1
+            verdict = verdict or judged(claim, data).verdict
+        else:
+            # What fails most is looked at first: the rest need not be.
+            waiting.remove(failed)
+            waiting.insert(0, failed)
+            failed_in[id(failed)] += 1
+    weakest = max(waiting, key=lambda part: failed_in[id(part)])
+    searched = not passes and MARGIN not in weakest.tests[0].options
+    return Chance(
+        claim=claim,
+        of_tests=of_tests,
+        sameness=not any(_says_that_it_differs(test) for test in claim.tests),
+        planned=min(cell.blocks for cell in cells),
+        comparisons=len(cells),
+        passes=passes,
+        draws=draws,
+        verdict=verdict,
+        weakest=_said(weakest.tests[0]) if passes < draws else "",
+        beyond=searched and _is_beyond(weakest, keys, first, simulator),
+        reach=_reach(claim, first, simulator),
+    )
+
+
+def _said(test: Test) -> str:
+    return f"{test.rule} of {test.cells.benchmark} {test.cells.metric}"
+
+
+def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Simulator) -> bool:
+    """Whether a part of a claim holds in none of a few draws of as many blocks as are feasible."""
+    scopes = [_scope(test, part, first) for test in part.tests]
+    cases = {cell.case for scope in scopes for cell in scope.cells}
+    larger = simulator.enlarged(cases, FEASIBLE_BLOCKS)
+    wanted = [key for key in keys if key[0] in cases]
+    draws = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
+    return not any(judged(part, [data]).verdict in HOLDS for data in draws)
+
+
+def _says_that_it_differs(test: Test) -> bool:
+    return rules()[test.rule].one_sided or isinstance(rules()[test.rule], Magnitude | Rank)
+
+
+def _scope(test: Test, claim: Claim, data: Simulated) -> Scope:
+    return resolve(test.cells, data, rules()[test.rule].against(test.options), claim.values)
+
+
+def _parts(claim: Claim, data: Simulated) -> list[Claim]:
+    """A claim in parts all of which must hold for it to hold, as small as its rules allow."""
+    # Tests of which most cells must pass are looked at together.
+    if any(test.options.get("of_cells") == "most" for test in claim.tests):
+        return [claim]
+    return [
+        replace(claim, tests=(part,)) for test in claim.tests for part in _split(test, claim, data)
+    ]
+
+
+def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
+    rule = rules()[test.rule]
+    if not isinstance(rule, CellRule | GroupEquivalence):
+        yield test
+        return
+    arms_by_case: dict[str, list[str]] = {}
+    for cell in _scope(test, claim, data).cells:
+        arms_by_case.setdefault(cell.case, []).append(cell.arm)
+    together = 2 if isinstance(rule, GroupEquivalence) else 1
+    for name, arms in arms_by_case.items():
+        parameters = {key: (value,) for key, value in data.plan.case(name).parameters.items()}
+        for some in combinations(arms, together):
+            yield replace(test, cells=replace(test.cells, parameters=parameters, arms=some))
+
+
+def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
+    """What the most demanding case of a claim's equivalences needs."""
+    found = []
+    for test in claim.tests:
+        rule = rules()[test.rule]
+        if rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence):
+            if MARGIN not in test.options:
+                continue
+            margin = test.options[MARGIN] / 100
+            for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
+                noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
+                found.append((noise.deviation / margin, key, margin, noise))
+    if not found:
+        return None
+    _, key, margin, noise = max(found, key=lambda each: each[:2])
+    if noise.deviation < NO_SPREAD:
+        return Reach(key, margin, noise, 2, 0.0)
+    provable = power.provable_margin(noise.deviation, FEASIBLE_BLOCKS, POWER)
+    blocks = power.blocks_needed(noise.deviation, margin, POWER) if provable <= margin else None
+    return Reach(key, margin, noise, blocks, provable)
+
+
+def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Takes) -> list[str]:
+    """The chances of claims of no cost, what no plan can prove, and claims that would err.
+
+    Args:
+        known: the scatter that was drawn from.
+        takes: says how long so many blocks of a case take.
+    """
+    if not found:
+        return ["Chances of claims: this plan can decide no claim that compares arms"]
+    alike, differing = ([one for one in found if one.sameness == same] for same in (True, False))
+    lines = ["Chance that a claim holds if no container costs anything, by drawing and judging"]
+    if alike:
+        rows = [_row(one, takes) for one in alike]
+        lines += [f"  {line}" for line in aligned([HEAD, *rows])]
+        lines += [f"  {line}" for one in alike for line in _beyond(one)]
+    if differing:
+        rows = [_row(one, takes)[: len(SHORT_HEAD)] for one in differing]
+        lines += ["  Claims that something costs more or less would hold wrongly in"]
+        lines += [f"  {line}" for line in aligned([SHORT_HEAD, *rows])]
+    return [*lines, *(f"  {line}" for line in (*NOTES, *_sources(known)))]
+
+
+def _row(one: Chance, takes: Takes) -> tuple[str, ...]:
+    low, high = one.interval95
+    shown = (
+        one.claim.id,
+        one.of_tests,
+        str(one.comparisons),
+        str(one.planned),
+        f"{_share(one.share)} %",
+        f"{_share(low)} to {_share(high)} %",
+        one.verdict or "–",
+    )
+    if one.reach is None:
+        return (*shown, "–", "–", f"fails by {one.weakest}" if one.weakest else "")
+    (case, metric), blocks = one.reach.key, one.reach.blocks
+    needed = ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
+    margin, deviation = percent(one.reach.margin), percent(one.reach.noise.deviation)
+    return (*shown, *needed, f"±{margin} % of {case} {metric}, SD {deviation} %")
+
+
+def _share(share: float) -> str:
+    """A share in per cent: whole ones, and tenths below one."""
+    return f"{100 * share:.0f}" if share >= 0.0095 or share == 0 else f"{100 * share:.1f}"
+
+
+def _beyond(one: Chance) -> list[str]:
+    """That no feasible number of blocks proves a claim; nothing if one may."""
+    if one.beyond:
+        return [f"{one.claim.id}: {one.weakest} fails in {FEASIBLE_BLOCKS:,} blocks, too"]
+    if one.reach is None or one.reach.blocks is not None:
+        return []
+    (case, metric), margin = one.reach.key, percent(one.reach.margin)
+    return [
+        f"{one.claim.id}: ±{margin} % of {case} {metric} is beyond {FEASIBLE_BLOCKS:,} blocks, "
+        f"which prove ±{percent(one.reach.provable)} % at best"
+    ]
+
+
+def _sources(known: Mapping[Key, Noise]) -> list[str]:
+    """What was drawn from."""
+    fewest: dict[str, int] = {}
+    for noise in known.values():
+        fewest[noise.dataset] = min(noise.blocks, fewest.get(noise.dataset, noise.blocks))
+    lines = [
+        f"scatter from {dataset}, {blocks} blocks"
+        f"{'' if blocks >= ENOUGH_BLOCKS else ' (variances only, normal)'}"
+        for dataset, blocks in fewest.items()
+        if dataset
+    ]
+    if assumed := [" ".join(key) for key, noise in known.items() if not noise.dataset]:
+        lines.append(f"never measured, {100 * ASSUMED:g} % a run assumed: {', '.join(assumed)}")
+    return lines

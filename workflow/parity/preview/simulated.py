@@ -1,0 +1,309 @@
+"""The data that a plan would leave if no container cost anything: drawn, never measured.
+
+What scatters is taken from earlier data, a pilot: whole blocks of it are drawn again, with
+replacement, every arm around its own mean (a bootstrap of blocks: Davison & Hinkley, Bootstrap
+Methods and their Application, 1997, ch. 3). So slow stretches, spikes and arms that scatter
+more than others come as often as they came. Of a pilot with few blocks only the variances are
+taken, and the draws are normal; so are those of an arm that it does not hold. Without any
+pilot, every run scatters by ASSUMED. Cases and metrics are drawn independently. The positive
+control costs what it does more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import cycle
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from parity.analysis import tables
+from parity.analysis.analysis import Analysed, Analysis
+from parity.analysis.comparisons import references
+from parity.analysis.dataset import Dataset
+from parity.analysis.decision import UNDECIDED, Decision, decide
+from parity.analysis.outcomes import DIFFERENT
+from parity.analysis.pairing import Asked, Numbers, numbers, pairs
+from parity.benchmarks import benchmarks
+from parity.claims.judging_data import Cell, JudgingData
+from parity.core.documents import canonical, digest_of_json
+from parity.plan.plan import Block, Case, Plan, Run, cases_of
+from parity.plan.system_kind import SystemKind
+from parity.preview.proof import ENOUGH_BLOCKS
+from parity.records import schema
+
+# Deviation of the log of one run where nothing was ever measured.
+ASSUMED = 0.01
+SEED = 20191118
+Key = tuple[str, str]  # case and metric
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How the numbers of one case and metric scatter; logs of them, where all are above zero.
+
+    Attributes:
+        level: what the reference gives, on that scale.
+        own: deviation of what a run has for itself.
+        shared: deviation of what the runs of a block have in common.
+        rows: deviations of blocks to draw from: a row for each, a column for each of `arms`.
+        blocks: how many the pilot has; 0 without one.
+        dataset: which that is.
+    """
+
+    unit: str
+    better: str
+    is_log: bool = True
+    level: float = 0.0
+    own: float = ASSUMED
+    shared: float = 0.0
+    arms: tuple[str, ...] = ()
+    rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    blocks: int = 0
+    dataset: str = ""
+
+    @property
+    def deviation(self) -> float:
+        """Deviation of the difference of two arms in a block."""
+        return math.sqrt(2) * self.own
+
+    def drawn(
+        self, arms: Sequence[str], blocks: int, random: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Numbers of so many blocks, by arm."""
+        chosen = self.rows[random.integers(len(self.rows), size=blocks)] if len(self.rows) else None
+        shared = self.shared * random.standard_normal(blocks)
+        if chosen is not None:
+            shared = chosen.mean(axis=1)
+        made = {}
+        for arm in arms:
+            if chosen is not None and arm in self.arms:
+                deviations = chosen[:, self.arms.index(arm)]
+            else:
+                deviations = shared + self.own * random.standard_normal(blocks)
+            made[arm] = np.exp(self.level + deviations) if self.is_log else self.level + deviations
+        return made
+
+
+def noise_of(pilot: Numbers, reference: str, dataset: str) -> Noise | None:
+    """The scatter of a case and metric in a pilot; None without two blocks of two arms.
+
+    Own and shared parts are those of an analysis of variance of blocks and arms without
+    replicates (Scheffé, The Analysis of Variance, 1959, ch. 4). Arms that lack more than half
+    of the reference's blocks are left out, and then blocks that lack an arm.
+    """
+    base = pilot.of(reference)
+    arms = [arm for arm, of_arm in pilot.by_arm.items() if 2 * len(of_arm) > len(base)]
+    held = set(base).intersection(*(pilot.of(arm) for arm in arms))
+    if len(held) < 2 or len(arms) < 2 or reference not in arms:
+        return None
+    values = np.array([[pilot.of(arm)[block] for arm in arms] for block in sorted(held)])
+    is_log = bool((values > 0).all())
+    logs = np.log(values) if is_log else values
+    deviations = logs - logs.mean(axis=0)
+    of_blocks, (count, across) = deviations.mean(axis=1), deviations.shape
+    residuals = deviations - of_blocks[:, None]
+    own = float((residuals**2).sum()) / ((count - 1) * (across - 1))
+    shared = max(0.0, float(of_blocks.var(ddof=1)) - own / across)
+    enough = count >= ENOUGH_BLOCKS
+    return Noise(
+        unit=pilot.unit,
+        better=pilot.better,
+        is_log=is_log,
+        level=float(logs[:, arms.index(reference)].mean()),
+        own=math.sqrt(own),
+        shared=math.sqrt(shared),
+        arms=tuple(arms) if enough else (),
+        # Means take one degree of freedom; draws have to scatter as the blocks did.
+        rows=deviations * math.sqrt(count / (count - 1)) if enough else np.empty((0, 0)),
+        blocks=count,
+        dataset=dataset,
+    )
+
+
+class Noises:
+    """What is known of the scatter of a plan's cases, from the pilots that know most of each.
+
+    Attributes:
+        known: what was asked for until now.
+    """
+
+    def __init__(self, pilots: Iterable[Analysed], kind: SystemKind) -> None:
+        """From earlier datasets; `kind` is that of the system that is to measure."""
+        self._kind = kind
+        self._pilots = [(pilot, numbers(pilot.analysis.values)) for pilot in pilots]
+        self.known: dict[Key, Noise] = {}
+
+    def of(self, case: Case, metric: str) -> Noise:
+        """The scatter of a case and metric."""
+        key = case.name, metric
+        if key not in self.known:
+            self.known[key] = self._best(case, metric)
+        return self.known[key]
+
+    def _best(self, case: Case, metric: str) -> Noise:
+        """Of the same parameters, this kind of system, measured here, many blocks: in this order.
+
+        Without any pilot the unit is the benchmark's own, and the scatter ASSUMED.
+        """
+        ranked: list[tuple[tuple[bool, bool, bool, int], Noise]] = []
+        for pilot, by_case in self._pilots:
+            dataset, there = pilot.dataset, by_case.get((case.name, metric))
+            found = there and noise_of(there, dataset.plan.reference, dataset.name)
+            if found:
+                same = dataset.plan.case(case.name).parameters == case.parameters
+                here = dataset.name.startswith("live/") and found.blocks >= ENOUGH_BLOCKS
+                rank = (same, dataset.kind == self._kind, here, found.blocks)
+                ranked.append((rank, found))
+        if ranked:
+            return max(ranked, key=lambda each: each[0])[1]
+        declared = {each.metric: each for each in benchmarks()[case.benchmark].metrics}
+        return Noise(declared[metric].recorded, declared[metric].better)
+
+
+def planned_dataset(plan: Plan, kind: SystemKind, nodes: pd.DataFrame) -> Dataset:
+    """A dataset in which every run of the plan is there and ran the same binary, without numbers.
+
+    Args:
+        nodes: facts of the nodes, of a pilot.
+    """
+    runs = [_run(plan, block, run) for block in plan.blocks for run in block.runs]
+    metrics, images = (
+        schema.to_table(table, []).to_pandas() for table in (schema.METRICS, schema.IMAGES)
+    )
+    frame = schema.to_table(schema.RUNS, runs).to_pandas()
+    digest = digest_of_json(canonical(plan))
+    return Dataset(plan.campaign, plan, digest, kind, frame, metrics, nodes, images)
+
+
+_BLANK: dict[str, Any] = {
+    column.name: None if column.nullable else {"string": "", "bool": False}.get(str(column.type), 0)
+    for column in schema.RUNS.columns
+}
+
+
+def _run(plan: Plan, block: Block, run: Run) -> dict[str, Any]:
+    return _BLANK | {
+        "campaign": plan.campaign,
+        "block": block.name,
+        "block_number": block.number,
+        "run": run.name,
+        "attempt": 1,
+        "benchmark": plan.case(run.case).benchmark,
+        "case": run.case,
+        "arm": run.arm,
+        "parameters": "{}",
+        "final": True,
+        "session": 1,
+        "stage": "valid",
+        "binary_sha256": "drawn",
+        "closure_sha256": "drawn",
+    }
+
+
+_NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
+
+
+@dataclass(frozen=True)
+class Simulated(JudgingData):
+    """One draw of some cases and metrics of a plan, as the rules of claims see data.
+
+    Attributes:
+        drawn: their numbers.
+        known: cells that were looked up in another draw, which differ in their numbers only.
+    """
+
+    drawn: Mapping[Key, Numbers]
+    known: dict[tuple[str, ...], Cell]
+
+    @cached_property
+    def numbers(self) -> dict[Key, Numbers]:
+        """The values that count, by case and metric."""
+        return dict(self.drawn)
+
+    @cached_property
+    def unsteady(self) -> frozenset[str]:
+        """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
+        differing = (key for key, one in self._controls.items() if one.outcome == DIFFERENT)
+        return frozenset(case for case, _ in differing)
+
+    @cached_property
+    def _controls(self) -> dict[Key, Decision]:
+        """The plan's own comparisons of the A/A pair, of what was drawn."""
+        found = {}
+        for planned in self.plan.comparisons:
+            key, sides = (planned.case, planned.metric), (planned.arm, planned.reference)
+            if key in self.drawn and planned.arm == self.plan.double and planned.margin:
+                paired = pairs(self.drawn[key], Asked(*key, *sides, planned.margin))
+                found[key] = decide([pair.effect for pair in paired], planned.margin)
+        return found
+
+    def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:
+        """A comparison of two arms of the plan in one of its cases."""
+        named, key = (case, metric, arm, against), (case, metric)
+        if named not in self.known:
+            self.known[named] = super().cell(*named)
+        natives = references(self.dataset, self._controls.get(key, UNDECIDED))
+        drawn = self.numbers.get(key, Numbers())
+        return replace(self.known[named], numbers=drawn, natives=natives)
+
+    def not_run(self, case: str, arm: str) -> str:
+        """Nothing: whatever is planned is taken to run."""
+        return ""
+
+
+class Simulator:
+    """Draws of a plan, each known by its number: the same number, the same data."""
+
+    def __init__(self, plan: Plan, pilots: Sequence[Analysed], kind: SystemKind) -> None:
+        """From earlier datasets; `kind` is that of the system that is to measure."""
+        self.plan, self._pilots, self._kind = plan, pilots, kind
+        self.noises = Noises(pilots, kind)
+        nodes = pilots[0].dataset.nodes if pilots else schema.to_table(schema.NODES, []).to_pandas()
+        self._dataset = planned_dataset(plan, kind, nodes)
+        self._known: dict[tuple[str, ...], Cell] = {}
+        self._blocks = {
+            case.name: [b.name for b in plan.blocks if case.name in cases_of(b.runs)]
+            for case in plan.cases
+        }
+
+    def enlarged(self, cases: Collection[str], blocks: int) -> Simulator:
+        """The same of these cases alone, in so many blocks."""
+        holding = [b for b in self.plan.blocks if not set(cases).isdisjoint(cases_of(b.runs))]
+        made = tuple(
+            msgspec.structs.replace(
+                block,
+                name=f"{block.name}-{number}",
+                number=number,
+                runs=tuple(run for run in block.runs if run.case in cases),
+            )
+            for number, block in zip(range(1, blocks + 1), cycle(holding), strict=False)
+        )
+        plan = msgspec.structs.replace(self.plan, blocks=made)
+        larger = Simulator(plan, self._pilots, self._kind)
+        larger.noises = self.noises
+        return larger
+
+    def draw(self, wanted: Sequence[Key], number: int) -> Simulated:
+        """One draw of these cases and metrics."""
+        drawn = {key: self._numbers(*key, number) for key in wanted}
+        return Simulated(self._dataset, _NO_ANALYSIS, drawn, self._known)
+
+    def _numbers(self, case: str, metric: str, number: int) -> Numbers:
+        planned, blocks = self.plan.case(case), self._blocks[case]
+        noise = self.noises.of(planned, metric)
+        # What is drawn of a case does not depend on what else is drawn.
+        place = [each.name for each in self.plan.cases].index(case)
+        random = np.random.default_rng([SEED, number, place, *metric.encode()])
+        arms = self._dataset.arms_of(case)
+        made, empty = noise.drawn(arms, len(blocks), random), Numbers(noise.unit, noise.better)
+        by_arm = {}
+        for arm, of_arm in made.items():
+            more = self.plan.extra_work(planned, arm) ** empty.sign if noise.is_log else 1.0
+            by_arm[arm] = dict(zip(blocks, (more * of_arm).tolist(), strict=True))
+        return replace(empty, by_arm=by_arm)
