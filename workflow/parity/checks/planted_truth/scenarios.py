@@ -180,8 +180,8 @@ def failures() -> Scenario:
     return Scenario(
         "failures",
         f"on four nodes, too; runs differ by {100 * USUAL.run:g} %; 10 % of the attempts fail, "
-        "3 % are cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the runner "
-        "is killed and resumes, 5 % are never made; "
+        "3 % are cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the "
+        "runner is killed and resumes, 5 % are never made; "
         "what must not count is 35 % off, against the containers",
         _campaign("failures", USUAL, 10, ratios, misfortune),
         1000,
