@@ -31,7 +31,8 @@ CASES = 25
 MARGIN = 0.01
 # Of the first the planner asks for 20 blocks; of fewer, intervals are wider than its plain t
 # says, since neither skewness nor serial correlation can be told from chance.
-QUIET, USUAL = Noise(run=0.0095), Noise(run=0.006, nodes=4)
+QUIET, USUAL = Noise(run=0.0095), Noise(run=0.006)
+FOUR_NODES = Noise(run=0.006, nodes=4)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
 EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
@@ -183,7 +184,7 @@ def failures() -> Scenario:
         "3 % are cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the "
         "runner is killed and resumes, 5 % are never made; "
         "what must not count is 35 % off, against the containers",
-        _campaign("failures", USUAL, 10, ratios, misfortune),
+        _campaign("failures", FOUR_NODES, 10, ratios, misfortune),
         1000,
         [
             measures.miscounted(),
@@ -201,7 +202,8 @@ def spoiled_pair() -> Scenario:
     campaign = _campaign("spoiled", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
     return Scenario(
         "spoiled pair",
-        f"the same, but the A/A pair differs from itself by {cost(ratios[DOUBLE])}",
+        f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
+        f"{cost(ratios[DOUBLE])}",
         campaign,
         550,
         [
@@ -220,7 +222,8 @@ def pair_at_margin() -> Scenario:
     limit = acceptance.at_most(LEVEL)
     return Scenario(
         "pair at margin",
-        "the same, but the A/A pair differs from itself by exactly the margin",
+        f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
+        "exactly the margin",
         _campaign("pair", USUAL, 20, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
         550,
         [measures.judged("the same", SAME, (EQUAL,), SUPPORTED, limit)],
