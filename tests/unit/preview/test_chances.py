@@ -12,6 +12,7 @@ import synthetic
 
 from parity.analysis.analysis import analysed
 from parity.analysis.pairing import Numbers
+from parity.analysis.statistics import power
 from parity.claims import terms
 from parity.claims.verdicts import judged
 from parity.plan.making import make_plan
@@ -147,6 +148,20 @@ def test_a_whole_claim_is_far_less_likely_than_one_of_its_comparisons(tmp_path) 
     assert of_whole.share < of_one.share**2 + 0.1
 
 
+@pytest.mark.parametrize(
+    ("margin", "blocks", "share"), [(0.02, 7, 0.53), (0.01, 23, 0.68), (0.006, 60, 0.8)]
+)
+def test_the_guards_of_a_decision_take_power_from_the_closed_form(
+    tmp_path, monkeypatch, margin, blocks, share
+) -> None:
+    monkeypatch.setattr(chances, "ENOUGH_PASSES", 201)
+    monkeypatch.setattr(chances, "MOST_DRAWS", 200)
+    assert power.gated_blocks_needed(0.01 * math.sqrt(2), margin, 0.8) == blocks
+    claim = _claim(tmp_path, _test(arms=["docker"], margin_percent=100 * margin))
+    [found] = chances.chances([claim], _simulator(blocks, 0.01))
+    assert found.share == pytest.approx(share, abs=4 * math.sqrt(0.25 / 200))
+
+
 @pytest.mark.parametrize("rule", ["equivalence", "group-equivalence"])
 def test_the_parts_of_a_claim_hold_together_just_if_all_of_it_holds(tmp_path, rule) -> None:
     arms = ["docker", "podman", "lxc"]
@@ -203,7 +218,7 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     assert any("never measured, 1 % a run assumed" in line for line in lines)
     quiet = chances.chances([claim], _simulator(6, 0.001))
     lines = chances.chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
-    assert "2 min" in "\n".join(lines) and max(map(len, lines)) <= 130
+    assert "5 min" in "\n".join(lines) and max(map(len, lines)) <= 130
 
 
 def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> None:

@@ -91,9 +91,9 @@ def test_blocks_and_margins_keep_what_they_promise() -> None:
 
 @pytest.mark.parametrize(
     ("deviation", "planned", "blocks", "margins"),
-    [(0.0, 3, (2, 2), (0.0, 0.0)), (0.0, 1, (2, 2), ())],
+    [(0.0, 5, (5, 5), (0.0, 0.0)), (0.0, 4, (5, 5), ()), (0.001, 4, (5, 5), ())],
 )
-def test_without_spread_two_blocks_suffice(deviation, planned, blocks, margins) -> None:
+def test_fewer_than_the_rank_test_needs_never_suffice(deviation, planned, blocks, margins) -> None:
     need = proof.need(*KEY, 0.01, planned, _spread(deviation))
     assert (need.alone.blocks, need.alone.margins) == (blocks, margins)
 
@@ -113,7 +113,7 @@ def test_every_margin_of_the_plan_has_a_row() -> None:
 def test_a_spread_of_other_parameters_is_marked() -> None:
     need = proof.need(*KEY, 0.01, 1, _spread(0.02, same=False))
     lines = proof.need_lines([need], lambda case, blocks: "?")
-    assert "~2 (4) %" in lines[2] and "needs two" in lines[2]
+    assert "~2 (4) %" in lines[2] and "needs 5" in lines[2]
     assert "~ with other parameters" in lines[3]
 
 
