@@ -25,5 +25,6 @@ def values(parsed: Parsed) -> dict[str, float]:
 
 
 def cuts(text: str) -> list[str]:
-    """The text cut off at every 50 bytes, and without its last character."""
-    return [text[:length] for length in range(0, len(text), 50)] + [text[:-1]]
+    """The text cut off at every 50 bytes, and before the last character that is no blank."""
+    whole = text.rstrip()
+    return [whole[:length] for length in range(0, len(whole), 50)] + [whole[:-1]]

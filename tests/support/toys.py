@@ -44,7 +44,7 @@ from parity.benchmarks.debian import installed
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises, positive, search_text
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 
 TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
 RATE = Quantity("rate", "copying rate", "GB/s", "higher")
@@ -71,7 +71,7 @@ class ToyCopy(Benchmark):
     primary = (TIME.metric, RATE.metric)
     spelt: ClassVar = {"small": "64 KiB", "large": "256 KiB"}
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether dd is installed."""
         return installed(self.binaries, self.packages)
 

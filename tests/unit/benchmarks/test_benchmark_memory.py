@@ -1,7 +1,10 @@
 import json
+import math
 
 import pytest
 from benchmark_help import NODE, cuts, defaults, golden, values
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parity.benchmarks.memory import BENCHMARK, plateau
 from parity.benchmarks.model import Outputs
@@ -89,6 +92,25 @@ def test_no_sample_from_before_the_start():
 def test_samples_that_do_not_tell_the_free_lists():
     rows = [{k: v for k, v in sample.items() if k != "node_free_per_cpu"} for sample in PLANTED]
     assert parse(rows).reason == "unparsable"
+
+
+def test_a_moment_that_is_sampled_twice():
+    assert parse(PLANTED + PLANTED).reason == "several-runs"
+    assert parse([PLANTED[0], *PLANTED]).reason == "several-runs"
+
+
+@given(
+    number=st.integers(0, len(PLANTED) - 1),
+    key=st.sampled_from(sorted(PLANTED[0])),
+    value=st.sampled_from([None, "", "7", True, math.nan, math.inf, -math.inf, ...]),
+)
+def test_a_sample_that_lacks_something_is_passed_over_or_refused(number, key, value):
+    changed = {**PLANTED[number], key: value}
+    if value is ...:
+        del changed[key]
+    parsed = parse([*PLANTED[:number], changed, *PLANTED[number + 1 :]])
+    assert parsed.valid or parsed.detail
+    assert all(math.isfinite(metric.value) for metric in parsed.metrics)
 
 
 def test_the_program_itself_must_have_done_its_work():

@@ -1,5 +1,5 @@
 import pytest
-from benchmark_help import NODE, cuts, defaults, golden, values
+from benchmark_help import NODE, defaults, golden, values
 
 from parity.benchmarks.model import Outputs
 from parity.benchmarks.mpip import BENCHMARK, library
@@ -50,8 +50,15 @@ def test_one_rank():
     assert values(parsed)["mpi"] == 5.6e-05
 
 
+def test_a_report_of_another_program():
+    other = golden("mpip/real.mpiP").replace("lu.S.x", "lu.A.x")
+    assert parse(other).reason == "wrong-size"
+
+
 def test_a_report_of_other_ranks():
-    assert parse(golden("mpip/one-rank.mpiP")).reason == "wrong-size"
+    parsed = parse(golden("mpip/one-rank.mpiP"))
+    assert parsed.reason == "contradictory"
+    assert parsed.detail.startswith("AppTime of 2 ranks, and their sum contradict each other")
 
 
 def test_a_kernel_without_its_report():
@@ -74,9 +81,8 @@ def test_parts_that_are_more_than_the_whole(wall):
     assert parse(golden("mpip/real.mpiP"), wall).reason == "unparsable"
 
 
-def test_a_truncated_report_is_never_valid():
+def test_a_killed_run():
     assert parse(golden("mpip/truncated.mpiP")).reason == "truncated"
-    assert not any(parse(text).valid for text in cuts(golden("mpip/real.mpiP")))
 
 
 def test_the_command_line():

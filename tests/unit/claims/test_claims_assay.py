@@ -4,7 +4,8 @@ import claims_data as data
 import numpy as np
 import pytest
 
-from parity.analysis.decision import ASSAY
+from parity.analysis import outcomes
+from parity.analysis.decision import ASSAY, CONTROL_DIFFERS, Decision, decide
 
 PLUS = "native-plus"
 ARMS = {**data.ARMS, PLUS: "native"}
@@ -40,6 +41,19 @@ def test_sameness_is_open_where_it_was_not(plus, tmp_path) -> None:
 def test_a_difference_needs_no_positive_control(tmp_path) -> None:
     assert _judged(tmp_path, MORE, 1.0, box=1.05).verdict == "supported"
     assert _judged(tmp_path, SAME, 1.0, box=1.05).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [[0.04, 0.041, 0.042, 0.039, 0.04], [0.02, 0.021, 0.022, 0.019, 0.02, 0.2, 0.021, 0.3]],
+    ids=["few", "method"],
+)
+def test_a_pair_whose_difference_is_only_withheld_still_gates(pair) -> None:
+    control = decide(pair, 0.01)
+    assert control.outcome == outcomes.INCONCLUSIVE and control.reason
+    assert control.as_control == outcomes.DIFFERENT
+    found = Decision(blocks=10, outcome=outcomes.DIFFERENT).gated(control.as_control)
+    assert (found.outcome, found.reason) == (outcomes.INCONCLUSIVE, CONTROL_DIFFERS)
 
 
 def test_it_is_no_container(tmp_path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pandas
 import pytest
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
@@ -32,8 +32,8 @@ ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
 SLURM = load_system(ROOT / "config/systems/slurm.yaml")
 CLUSTER = msgspec.structs.replace(SLURM, scale_label="slurm")
-HERE = Presence(True, version="1.0")
-AWAY = Presence(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
+HERE = Availability(True, version="1.0")
+AWAY = Availability(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
 
 
 def _plan(study: str, scale: str) -> Plan:

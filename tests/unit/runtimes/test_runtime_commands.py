@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parity import runtimes
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.registry import modules_with
 from parity.runtimes import apptainer, arms, docker, ladder, lxc, podman
 from parity.runtimes.model import SCRATCH, Image, Launch
@@ -229,7 +229,7 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
 def test_docker_version_is_the_daemons(monkeypatch):
     monkeypatch.setattr(docker, "is_installed", lambda _program: True)
     monkeypatch.setattr(docker, "answer_of", lambda _argv: (True, "20.10.24"))
-    assert arms()["docker"].probe() == Presence(True, version="Docker 20.10.24")
+    assert arms()["docker"].probe() == Availability(True, version="Docker 20.10.24")
 
 
 def test_lxc_needs_root(monkeypatch):

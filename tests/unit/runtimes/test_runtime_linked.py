@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.runtimes import arms, every_arm, linked
 from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
 
@@ -89,12 +89,12 @@ def test_the_tree_is_shown_by_the_configuration_of_lxc(tmp_path: Path) -> None:
 def test_without_a_native_build_there_is_nothing_to_show(monkeypatch) -> None:
     monkeypatch.setitem(linked._SHOWN, SHARED, tuple)
     arm = every_arm()["charliecloud-dir-shared-tree"]
-    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Presence(True, version="1"))
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(True, version="1"))
     presence = arm.probe()
     assert (presence.available, presence.remedy) == (False, "snakemake native")
     monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
-    assert arm.probe() == Presence(True, version="1")
-    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Presence(False, reason="gone"))
+    assert arm.probe() == Availability(True, version="1")
+    monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(False, reason="gone"))
     assert arm.probe().reason == "gone"
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from parity.core import digests
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, output_of
 from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
@@ -176,7 +176,7 @@ def arm(convert=None, reason="", digest=None, image_format="squashfs"):
         image_format=image_format,
         made_from="oci",
         converter=("echo", "tool 1"),
-        probe=lambda: Presence(not reason, reason=reason),
+        probe=lambda: Availability(not reason, reason=reason),
         convert=convert or write,
         digest=digest or (lambda location: digests.digest(Path(location))),
         size=lambda location: 5,

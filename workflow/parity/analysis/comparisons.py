@@ -116,7 +116,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
             controls[asked[:2]] = decision
         if asked.arm == positive and positive in dataset.plan.arms_of(asked.case):
             assays[asked[:2]] = assay_of(decision)
-        gates = control.outcome, assays.get(asked[:2], NONE)
+        gates = control.as_control, assays.get(asked[:2], NONE)
         arms, blocks = (asked.arm, asked.reference), [pair.block for pair in paired]
         rows.append(
             Comparison(

@@ -166,7 +166,7 @@ def _of_crossing(
         if each.arm == plan.double and each.effect in gates
         else each._replace(
             decision=each.decision.gated(
-                gates[ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION].outcome
+                gates[ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION].as_control
             )
         )
         for each in found

@@ -57,6 +57,7 @@ class Decision:
             (Hodges & Lehmann's centre with the exact signed-rank interval).
         gate: outcome of the A/A pair at the same margin, or `none`.
         reason: why the outcome is no claim; empty if it is one.
+        by_t: the outcome by t alone, before any objection.
     """
 
     blocks: int = 0
@@ -74,6 +75,17 @@ class Decision:
     gate: str = NONE
     reason: str = ""
     units: int = 0
+    by_t: str = outcomes.TOO_FEW_BLOCKS
+
+    @property
+    def as_control(self) -> str:
+        """The outcome by which an A/A pair gates others.
+
+        A difference that few blocks, losses, clusters or the other method do not let us claim
+        is no reason to trust the harness.
+        """
+        seen = (self.outcome, self.by_t, self.robust_outcome)
+        return outcomes.DIFFERENT if outcomes.DIFFERENT in seen else self.outcome
 
     @property
     def claims(self) -> bool:
@@ -193,6 +205,7 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
         p_equivalence=mean.p_within(bound),
         smallest_margin=math.expm1(widest) if ratio else widest,
         outcome=outcomes.INCONCLUSIVE if objection else outcome,
+        by_t=outcome,
         robust_outcome=robust,
         reason=objection,
     )

@@ -113,7 +113,7 @@ def _skewness(values: np.ndarray) -> float:
     count, around = len(values), values - values.mean()
     spread = float(np.mean(around**2)) ** 1.5
     adjusted = math.sqrt(count * (count - 1)) / (count - 2)
-    return adjusted * float(np.mean(around**3)) / spread
+    return float(adjusted * np.mean(around**3) / spread)
 
 
 def _inflation(values: np.ndarray) -> float:

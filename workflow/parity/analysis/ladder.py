@@ -73,7 +73,7 @@ def _of_case(
                 "arm": arm,
                 "before": asked.reference,
                 "identity": identity(both),
-                **(decided if arm == plan.double else decided.gated(gate.outcome)).columns(),
+                **(decided if arm == plan.double else decided.gated(gate.as_control)).columns(),
             }
         )
     return rows

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of
 
 DPKG = Path("/var/lib/dpkg/info")
 
 
-def installed(binaries: Sequence[str], packages: Sequence[str]) -> Presence:
+def installed(binaries: Sequence[str], packages: Sequence[str]) -> Availability:
     """Whether all `binaries` can be run here.
 
     Returns:
@@ -22,12 +22,12 @@ def installed(binaries: Sequence[str], packages: Sequence[str]) -> Presence:
     """
     missing = [path for path in binaries if not os.access(path, os.X_OK)]
     if missing:
-        return Presence(
+        return Availability(
             available=False,
             reason=f"not installed: {', '.join(missing)}",
             remedy=f"apt-get install {' '.join(packages)}",
         )
-    return Presence(available=True, version=package_version(packages[0]) if packages else "")
+    return Availability(available=True, version=package_version(packages[0]) if packages else "")
 
 
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:

@@ -10,13 +10,18 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
     collected,
     finite,
     never_raises,
     positive,
+    printed,
+    require_agreement,
     require_complete,
     require_equal,
+    stated,
+    stated_once,
 )
 
 # HPCG puts the date into its file's name.
@@ -27,9 +32,13 @@ _END = (
     r"Final Summary::("
     r"Official results execution time \(sec\) must be at least=1800"
     r"|Please upload results from the YAML file contents to=[^\n]+"
-    r"|Please review the YAML file contents=[^\n]+)\n"
+    r"|Please review the YAML file contents=[^\n]+)"
 )
 _VALID = "Final Summary::HPCG result is VALID with a GFLOP/s rating of"
+_RAW_RATE = "GFLOP/s Summary::Raw Total"
+_BANDWIDTH = "GB/s Summary::Raw "
+_SETUP_TIME = "Setup Information::Setup Time"
+_MEMORY = "Memory Use Information::Total memory used for data (Gbytes)"
 _SYMMETRY = "Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon"
 
 # HPCG's own checks, in its order, and the reason that a failed one gives.
@@ -55,13 +64,9 @@ OFFICIAL = Quantity("official", "official", "1")
 
 
 def read_values(text: str) -> dict[str, str]:
-    """The `key=value` lines; of a key that comes several times the first."""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        key, separator, value = line.partition("=")
-        if separator:
-            values.setdefault(key, value)
-    return values
+    """The `key=value` lines, without those that come once for each coarse grid."""
+    lines = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return stated_once((key, value) for key, _, value in lines)
 
 
 def unofficial(seconds: float, used: float, memory: float) -> str:
@@ -120,35 +125,74 @@ class Hpcg(Benchmark):
         text = collected(outputs.files, _FILE)
         require_complete(text, "HPCG-Benchmark\nversion=3.1\n", _END)
         values = read_values(text)
-        processes = _value(values, "Machine Summary::Distributed Processes")
+        processes = stated(values, "Machine Summary::Distributed Processes")
         require_equal(processes, asked["ranks"], "ranks")
-        require_equal(_value(values, "Machine Summary::Threads per processes"), 1, "threads")
+        require_equal(stated(values, "Machine Summary::Threads per processes"), 1, "threads")
         for edge in ("nx", "ny", "nz"):
-            require_equal(_value(values, f"Local Domain Dimensions::{edge}"), asked["n"], edge)
+            require_equal(stated(values, f"Local Domain Dimensions::{edge}"), asked["n"], edge)
         require_passed(values)
+        require_consistent(values, asked["n"] ** 3 * asked["ranks"])
         return _parsed(values, outputs.memory * asked["nodes"])
 
 
 def require_passed(values: Mapping[str, str]) -> None:
     """Refuse a run that HPCG calls invalid, or one of whose checks did not pass.
 
+    HPCG asks whether a departure from symmetry is above 1, and what is not a number is not.
+
     Raises:
         Refused: `convergence-failed`, `symmetry-failed`, `residual-failed`, or
             `validation-failed` if HPCG does not say which.
     """
     for check, reason in _CHECKS:
-        if (outcome := _value(values, f"{check}::Result")) != "PASSED":
+        if (outcome := stated(values, f"{check}::Result")) != "PASSED":
             raise Refused(reason, f"{check}: {outcome[:40]}")
+    for product in ("SpMV", "MG"):
+        departure = stated(values, f"{_SYMMETRY}::Departure for {product}")
+        if finite(departure, f"the departure of {product}") > 1:
+            raise Refused("symmetry-failed", f"the departure of {product} is {departure}")
     if _VALID not in values:
         raise Refused("validation-failed", "HPCG does not call its result valid")
 
 
+def require_consistent(values: Mapping[str, str], equations: int) -> None:
+    """Hold the numbers that become metrics against the others that tell the same.
+
+    Source: the sources of HPCG 3.1, ReportResults.cpp. The rating counts a tenth of the
+    times of setup and optimisation once for each set of iterations, beside the time of all.
+
+    Raises:
+        Refused: two of them are further apart than their digits allow (`contradictory`).
+    """
+
+    def number(key: str) -> Printed:
+        return printed(stated(values, key), key)
+
+    time = number("Benchmark Time Summary::Total")
+    raw, work = number(_RAW_RATE), number("Floating Point Operations Summary::Total")
+    giga, tenth = Printed(1e-9), Printed(0.1)
+    require_agreement(raw * time, work * giga, "raw rate times time, and the operations")
+    iterations = "Iteration Count Information::"
+    all_sets = number(f"{iterations}Total number of reference iterations").value
+    each_set = number(f"{iterations}Reference CG iterations per set").value
+    sets = Printed(all_sets // each_set if each_set else 0.0)
+    overhead = number(_SETUP_TIME) + number("Benchmark Time Summary::Optimization phase")
+    counted = number("Floating Point Operations Summary::Total with convergence overhead")
+    took = time + sets * tenth * overhead
+    require_agreement(number(_VALID) * took, counted * giga, "rating times time, and operations")
+    moved = number(f"{_BANDWIDTH}Read B/W") + number(f"{_BANDWIDTH}Write B/W")
+    require_agreement(moved, number(f"{_BANDWIDTH}Total B/W"), "bandwidth, and both directions")
+    each = "Memory Use Information::Bytes per equation (Total memory / Number of Equations)"
+    used = number(each) * Printed(equations) * giga
+    require_agreement(used, number(_MEMORY), "memory, and bytes per equation")
+
+
 def _parsed(values: Mapping[str, str], memory: float) -> Parsed:
     def number(key: str) -> float:
-        return positive(_value(values, key), key)
+        return positive(stated(values, key), key)
 
     seconds = number("Benchmark Time Summary::Total")
-    used = 1e9 * number("Memory Use Information::Total memory used for data (Gbytes)")
+    used = 1e9 * number(_MEMORY)
     residual = "Reproducibility Information::Scaled residual mean"
     why = unofficial(seconds, used, memory)
     return Parsed(
@@ -156,21 +200,15 @@ def _parsed(values: Mapping[str, str], memory: float) -> Parsed:
         detail=why,
         metrics=(
             RATING.measured(number(_VALID)),
-            RAW_RATE.measured(number("GFLOP/s Summary::Raw Total")),
-            BANDWIDTH.measured(number("GB/s Summary::Raw Total B/W")),
+            RAW_RATE.measured(number(_RAW_RATE)),
+            BANDWIDTH.measured(number(f"{_BANDWIDTH}Total B/W")),
             TIME.measured(seconds),
-            SETUP_TIME.measured(number("Setup Information::Setup Time")),
+            SETUP_TIME.measured(number(_SETUP_TIME)),
             MEMORY.measured(used / 2**20),
-            RESIDUAL.measured(finite(_value(values, residual), residual)),
+            RESIDUAL.measured(finite(stated(values, residual), residual)),
             OFFICIAL.measured(float(not why)),
         ),
     )
-
-
-def _value(values: Mapping[str, str], key: str) -> str:
-    if key not in values:
-        raise Refused("unparsable", f"the output has no {key}")
-    return values[key]
 
 
 BENCHMARK = Hpcg()

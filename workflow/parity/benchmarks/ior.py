@@ -10,10 +10,21 @@ from parity.benchmarks import openmpi, spack
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
+from parity.benchmarks.reading import (
+    Printed,
+    Refused,
+    never_raises,
+    positive,
+    printed,
+    require_agreement,
+    require_complete,
+    require_equal,
+    stated_once,
+)
 from parity.core.errors import UserError
 
 _SUMMARY = "ior.json"
+_DIRECT = "--posix.odirect"
 _KIB, _MIB = 2**10, 2**20
 
 # In the order of IOR's summary.
@@ -72,7 +83,7 @@ class Ior(Benchmark):
         argv = (
             *(*self.binaries, "-a", "POSIX", "-w", "-r", "-e", "-C", "-W"),
             *(("-F",) if parameters["file"] == "own" else ()),
-            *(("--posix.odirect",) if parameters["access"] == "direct" else ()),
+            *((_DIRECT,) if parameters["access"] == "direct" else ()),
             *("-b", str(block), "-t", str(transfer), "-o", file),
             *("-O", f"summaryFile={_SUMMARY}", "-O", "summaryFormat=JSON"),
         )
@@ -87,7 +98,8 @@ class Ior(Benchmark):
         if "Incorrect data on" in outputs.stdout:
             raise Refused("validation-failed", "what was read is not what was written")
         summary = read_summary(outputs.files.get(_SUMMARY, ""))
-        options = _get(summary, "tests", 0, "Parameters")
+        test = _only(_get(summary, "tests"), 1, "tests")[0]
+        options = _get(test, "Parameters")
         for key, expected in (
             ("writeFile", 1),
             ("readFile", 1),
@@ -99,41 +111,62 @@ class Ior(Benchmark):
             ("transferSize", asked["transfer_kib"] * _KIB),
         ):
             require_equal(str(_get(options, key)), expected, key)
-        require_equal(str(_get(summary, "tests", 0, "Options", "tasks")), asked["ranks"], "ranks")
-        data = asked["block_mib"] * asked["ranks"]
-        return Parsed(valid=True, metrics=tuple(_metrics(summary, data)))
+        require_equal(str(_get(test, "Options", "tasks")), asked["ranks"], "ranks")
+        # No parameter of the summary tells direct access, but IOR repeats its command line.
+        words = str(_get(summary, "Command line")).split()
+        require_equal(str(words.count(_DIRECT)), int(asked["access"] == "direct"), _DIRECT)
+        return Parsed(valid=True, metrics=_metrics(summary, test, asked))
 
 
 def read_summary(text: str) -> dict[str, Any]:
-    """IOR's summary in JSON.
+    """IOR's summary in JSON; numbers with a point stay text, digit for digit as printed.
 
     Raises:
-        Refused: it is not IOR's (`unparsable`), or not whole (`truncated`).
+        Refused: it is not IOR's (`unparsable`), or not one whole summary (`truncated`,
+            `several-runs`).
     """
-    if '"Version": "4.0' not in text:
-        raise Refused("unparsable", "the run left no summary of IOR 4.0")
-    if not text.endswith("}\n"):
-        raise Refused("truncated", "the summary stops before its end")
+    require_complete(text, '"Version": "4.0', r'"Finished": "[^"]*"\n\}')
     try:
-        summary = json.loads(text)
+        summary = json.loads(text, parse_float=str, object_pairs_hook=stated_once)
     except (ValueError, RecursionError):
         raise Refused("truncated", "the summary is not whole") from None
-    if not (isinstance(summary, dict) and "Finished" in summary):
-        raise Refused("truncated", "the summary does not say that IOR finished")
+    if not isinstance(summary, dict):
+        raise Refused("unparsable", "the summary is no table of keys and values")
     return summary
 
 
-def _metrics(summary: Mapping[str, Any], data_mib: int) -> list[Metric]:
-    """Rate of each direction, the best and only one of its repetitions."""
+def _metrics(
+    summary: Mapping[str, Any], test: Mapping[str, Any], asked: Mapping[str, Any]
+) -> tuple[Metric, ...]:
+    """Rate of each direction, the best and only one of its repetitions.
+
+    The summary repeats what the result of the repetition states, digit for digit.
+    """
+    results = _only(_get(test, "Results"), 2, "results")
+    entries = _only(_get(summary, "summary"), 2, "directions")
+    data = Printed(asked["block_mib"] * asked["ranks"])
     metrics = []
-    for index, direction in enumerate((WRITE, READ)):
-        entry = _get(summary, "summary", index)
-        require_equal(str(_get(entry, "operation")), direction.metric, "operation")
+    for direction, entry, result in zip((WRITE, READ), entries, results, strict=True):
+        name, rate = direction.metric, str(_get(result, "bwMiB"))
+        require_equal(str(_get(entry, "operation")), name, "operation")
+        require_equal(str(_get(result, "access")), name, "access")
         require_equal(str(_get(entry, "repetitions")), 1, "repetitions")
-        require_equal(str(_get(entry, "xsizeMiB")), float(data_mib), "MiB in all")
-        rate = positive(str(_get(entry, "bwMeanMIB")), direction.metric)
-        metrics.append(direction.measured(rate))
-    return metrics
+        size = printed(str(_get(entry, "xsizeMiB")), "MiB in all")
+        require_equal(str(size.value), float(data.value), "MiB in all")
+        for key in ("bwMeanMIB", "bwMinMIB", "bwMaxMIB"):
+            if str(_get(entry, key)) != rate:
+                raise Refused("contradictory", f"{name}: the result and {key} differ")
+        moved = printed(rate, name) * printed(str(_get(result, "totalTime")), "time")
+        require_agreement(moved, data, f"{name}: rate times time, and MiB moved")
+        metrics.append(direction.measured(positive(rate, name)))
+    return tuple(metrics)
+
+
+def _only(value: Any, count: int, what: str) -> list[Any]:
+    """A list of so many entries and no more."""
+    if not (isinstance(value, list) and len(value) == count):
+        raise Refused("unparsable", f"the summary does not hold {count} {what}")
+    return value
 
 
 def _get(value: Any, *keys: str | int) -> Any:

@@ -22,9 +22,12 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
     never_raises,
     positive,
+    printed,
+    require_agreement,
     require_complete,
     require_equal,
     search_text,
@@ -78,34 +81,29 @@ def kernel_metrics(kernel: str, outputs: Outputs) -> tuple[Metric, ...]:
     """Bandwidth and time of one kernel.
 
     Raises:
-        Refused: a line is missing, or kernel, size, iterations or threads are not
-            those that were asked for.
+        Refused: a line is missing, kernel, size, iterations or threads are not those
+            that were asked for, or rate and time contradict each other.
     """
     text = outputs.stdout
-    require_complete(text, "LIKWID MICRO BENCHMARK", r"UOPs:\t+[0-9]+\n-{80}\n")
+    require_complete(text, "LIKWID MICRO BENCHMARK", r"UOPs:\t+[0-9]+\n-{80}")
     iterations, threads = outputs.parameters["iterations"], outputs.parameters["threads"]
-    for line, asked in (
-        ("Test: {}", kernel),
-        ("Using {} threads", threads),
-        ("Iterations per thread:\t{}", iterations),
-        ("Size (Byte):\t\t{}", _bytes_asked_for(outputs.command)),
+    size = _bytes_asked_for(outputs.command)
+    for pattern, asked, what in (
+        (r"^Test: (\S+)$", kernel, "Test"),
+        (r"^Using ([0-9]+) threads$", threads, "threads"),
+        (r"^Iterations per thread:\t([0-9]+)$", iterations, "Iterations per thread"),
+        (r"^Size \(Byte\):\t+([0-9]+)$", size, "Size (Byte)"),
     ):
-        _require_line(text, line, asked)
+        require_equal(search_text(pattern, text, what), asked, what)
     rate = search_text(r"^MByte/s:\t+([0-9.]+)$", text, "bandwidth")
     time = search_text(r"^Time:\t+([0-9.e+-]+) sec$", text, "time")
+    # Each iteration goes once through the working set of all threads.
+    moved = printed(rate, "bandwidth") * printed(time, "time")
+    require_agreement(moved, Printed(size * iterations / 1e6), "rate times time, and MB moved")
     return (
         BANDWIDTH.measured(positive(rate, "bandwidth") / 1000),
         TIME.measured(positive(time, "time")),
     )
-
-
-def _require_line(text: str, line: str, asked: object) -> None:
-    before, after = line.split("{}")
-    lines = [row for row in text.splitlines() if row.startswith(before) and row.endswith(after)]
-    if not lines:
-        raise Refused("unparsable", f"the output has no line {line!r}")
-    seen = lines[0].removeprefix(before).removesuffix(after)
-    require_equal(seen, asked, before.strip(": \t"))
 
 
 def size_of(command: Sequence[str]) -> str:

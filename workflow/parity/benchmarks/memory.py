@@ -18,6 +18,7 @@ Sampling happens beside the program, so its speed here is compared with nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -55,12 +56,36 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
 
     Returns:
         Samples of the node, and samples of the program, at those moments.
+
+    Raises:
+        Refused: a sample does not tell what it should, or is there twice.
     """
-    programs = [row for row in samples if row["process"] and row["private_dirty"] is not None]
-    full = FULL_SIZE * max((row["private_dirty"] for row in programs), default=0)
-    programs = [row for row in programs if row["private_dirty"] >= full > 0]
-    moments = {row["seconds"] for row in programs}
-    return [row for row in samples if not row["process"] and row["seconds"] in moments], programs
+    taken = [(number(row, "seconds"), row.get("process"), row.get("pid")) for row in samples]
+    if len(taken) != len(set(taken)):
+        raise Refused("several-runs", "the same moment is sampled more than once")
+    programs = [
+        (number(row, "private_dirty"), row)
+        for row in samples
+        # A process that ends just then is seen, but not its memory.
+        if row.get("process") and row.get("private_dirty") is not None
+    ]
+    full = FULL_SIZE * max((dirty for dirty, _ in programs), default=0)
+    at_full_size = [row for dirty, row in programs if dirty >= full > 0]
+    moments = {row["seconds"] for row in at_full_size}
+    node = [row for row in samples if not row.get("process") and row["seconds"] in moments]
+    return node, at_full_size
+
+
+def number(row: Sample, key: str) -> float:
+    """A number of a sample.
+
+    Raises:
+        Refused: it is not there, or null, or not a finite number.
+    """
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Refused("unparsable", f"a sample does not tell {key}")
+    return value
 
 
 def background(samples: Sequence[Sample]) -> Sample:
@@ -69,21 +94,19 @@ def background(samples: Sequence[Sample]) -> Sample:
     Raises:
         Refused: there is none.
     """
-    before = [row for row in samples if not row["process"] and row["seconds"] < 0]
+    before = [row for row in samples if not row.get("process") and number(row, "seconds") < 0]
     if not before:
         raise Refused("no-background", "no sample of the node from before the program's start")
     return before[0]
 
 
-def node_in_use(row: Sample) -> int:
+def node_in_use(row: Sample) -> float:
     """Bytes of the node's memory that are neither free nor on a per-CPU free list.
 
     Raises:
         Refused: the sample does not tell what is on those lists.
     """
-    if row.get("node_free_per_cpu") is None:
-        raise Refused("unparsable", "the samples do not tell node_free_per_cpu")
-    return int(row["node_used"] - row["node_free_per_cpu"])
+    return number(row, "node_used") - number(row, "node_free_per_cpu")
 
 
 DESCRIPTION = described(__file__, NODE, ADDED, PRIVATE)
@@ -134,10 +157,10 @@ class Memory(Benchmark):
             detail = f"{len(node)} samples with the program at full size, needed {FEWEST_SAMPLES}"
             raise Refused("too-few-samples", detail)
         used = median(node_in_use(row) for row in node)
-        published = median(row["node_used"] for row in node) - first["node_used"]
+        published = median(number(row, "node_used") for row in node) - number(first, "node_used")
         values = {
-            PRIVATE: median(row["private_writable"] for row in programs),
-            DIRTY: median(row["private_dirty"] for row in programs),
+            PRIVATE: median(number(row, "private_writable") for row in programs),
+            DIRTY: median(number(row, "private_dirty") for row in programs),
             NODE: used,
             ADDED: used - node_in_use(first),
             PUBLISHED: published,

@@ -11,7 +11,7 @@ from parity.benchmarks import spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN
 
 
@@ -81,7 +81,7 @@ class Outputs:
         stdout, stderr: verbatim text.
         files: the collected files by name.
         wall_seconds: outer monotonic clock of each start, in order of time.
-        samples: memory samples (`SAMPLES` in records/schema.py), bytes and seconds.
+        samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
         command: the exact command line of the (last) start, from the record: what
             was asked for is checked against what the program says it did.
@@ -170,7 +170,7 @@ class Benchmark(ABC):
         """
         return spack.in_toolchain(self, provider)
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether the native side can run here: whether all of its programs are there."""
         if self.spack_packages:
             return spack.built(self.binaries, self.spack_packages)

@@ -19,15 +19,19 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
     collected,
     finite,
     never_raises,
     positive,
+    printed,
+    require_agreement,
     require_complete,
+    require_equal,
     search_text,
 )
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 
 
 def library(toolchain: str) -> str:
@@ -53,17 +57,20 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     """Seconds between MPI_Init and MPI_Finalize, and those of them in MPI: means of all ranks.
 
     Raises:
-        Refused: not a whole report (`unparsable`, `truncated`), or one of other ranks.
+        Refused: not one whole report, or one of other ranks (`contradictory`).
     """
-    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}\n")
-    both = r" +([0-9.]+ +[0-9.]+)"
-    mean = search_text(rf"^Mean{both}$", text, "mean of the ranks").split()
-    everything = search_text(rf"^Aggregate{both} +[0-9.]+$", text, "sum of the ranks").split()
-    program, mpi = positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
-    # The report does not say of how many ranks it is; both are rounded to microseconds.
-    if abs(positive(everything[0], "AppTime") - ranks * program) > 1e-6 * (ranks + 1):
-        raise Refused("wrong-size", f"the report is not of {ranks} ranks")
-    return program, mpi
+    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}")
+    both = r" +([0-9.]+ +[0-9.]+"
+    mean = search_text(rf"^Mean{both})$", text, "mean of the ranks").split()
+    everything = search_text(rf"^Aggregate{both} +[0-9.]+)$", text, "sum of the ranks").split()
+    # The report does not say of how many ranks it is.
+    for column, total, what in zip(mean, everything[:2], ("AppTime", "MPITime"), strict=True):
+        of_all = printed(column, what) * Printed(ranks)
+        require_agreement(of_all, printed(total, what), f"{what} of {ranks} ranks, and their sum")
+    percent = printed(everything[2], "MPI%") * printed(everything[0], "AppTime")
+    of_mpi = printed(everything[1], "MPITime") * Printed(100.0)
+    require_agreement(percent, of_mpi, "MPI% of AppTime, and MPITime")
+    return positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
 
 
 DESCRIPTION = described(__file__, APPLICATION, MPI, INIT)
@@ -90,7 +97,7 @@ class MpiTime(Benchmark):
     figures = DESCRIPTION.figures
     note = DESCRIPTION.note
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether mpiP and the kernels are built."""
         return spack.built((library(self.toolchain), *self.binaries), self.spack_packages)
 
@@ -112,17 +119,20 @@ class MpiTime(Benchmark):
         kernel = "".join(line for line in lines if not line.startswith("mpiP: "))
         npb.kernel_metrics(replace(outputs, stdout=kernel))
         report = collected(outputs.files, _REPORT)
-        program, mpi = read_times(report, outputs.parameters["ranks"])
+        asked = outputs.parameters
+        application, mpi = read_times(report, asked["ranks"])
+        program = search_text(r"^@ Command : \S*/(\S+) *$", report, "program")
+        require_equal(program, f"{asked['kernel']}.{asked['class']}.x", "program of the report")
         wall = outputs.wall_seconds[0] if outputs.wall_seconds else 0.0
-        if not mpi <= program < wall:
+        if not mpi <= application < wall:
             raise Refused("unparsable", "the time in MPI, of the program and of the run disagree")
         return Parsed(
             valid=True,
             metrics=(
-                APPLICATION.measured(program - mpi),
+                APPLICATION.measured(application - mpi),
                 MPI.measured(mpi),
-                INIT.measured(wall - program),
-                MPI_PART.measured(mpi / program),
+                INIT.measured(wall - application),
+                MPI_PART.measured(mpi / application),
             ),
         )
 

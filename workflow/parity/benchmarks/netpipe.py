@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +11,15 @@ from parity.benchmarks import openmpi, spack
 from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
+from parity.benchmarks.reading import (
+    Printed,
+    Refused,
+    never_raises,
+    positive,
+    printed,
+    require_agreement,
+    require_equal,
+)
 from parity.benchmarks.sizing import cpus_for_ranks
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
@@ -31,6 +39,7 @@ _STATED = {
 
 # NetPIPE's "Mbps" are of 2^20 bits.
 _BITS = 1024 * 1024
+_LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
 
 _Point = tuple[int, float]
 
@@ -51,29 +60,30 @@ def read_points(text: str, upper_bound: int) -> list[_Point]:
     """Size in bytes and one-way time in seconds of each line of np.out.
 
     The third column holds the time to 10 ns only, too coarse within a node, so the time
-    is taken from the rate in the second column and the third is held against it.
+    is taken from the rate in the second column and the third is held against it, as closely
+    as the digits of both allow.
 
     Raises:
         Refused: sizes are missing (`truncated`) or others than asked for (`wrong-size`),
-            or a line is not what NetPIPE writes (`unparsable`).
+            a line is not what NetPIPE writes (`unparsable`), or it contradicts itself.
     """
-    lines = [line.split() for line in text.splitlines()]
+    lines = text.splitlines()
     sizes = list(message_sizes(upper_bound))
-    if len(lines) < len(sizes) or not text.endswith("\n"):
+    if len(lines) < len(sizes):
         raise Refused("truncated", f"{len(lines)} message sizes of {len(sizes)} were measured")
-    if any(len(words) != 3 for words in lines):
-        raise Refused("unparsable", "a line does not state size, rate and time")
     require_equal(str(len(lines)), len(sizes), "message sizes")
-    return [_point(words, size) for words, size in zip(lines, sizes, strict=True)]
+    return [_point(line, size) for line, size in zip(lines, sizes, strict=True)]
 
 
-def _point(words: list[str], size: int) -> _Point:
-    require_equal(words[0], size, "message size")
-    seconds = 8 * size / (positive(words[1], "rate") * _BITS)
-    rounded = positive(words[2], "time")
-    if not math.isclose(seconds, rounded, rel_tol=1e-3, abs_tol=1e-8):
-        raise Refused("unparsable", f"rate and time of {size} bytes contradict each other")
-    return size, seconds
+def _point(line: str, size: int) -> _Point:
+    words = _LINE.fullmatch(line)
+    if not words:
+        raise Refused("unparsable", f"a line does not state size, rate and time: {line[:40]!r}")
+    require_equal(words[1], size, "message size")
+    rate, time = printed(words[2], "rate"), printed(words[3], "time")
+    megabits = Printed(8 * size / _BITS)
+    require_agreement(rate * time, megabits, f"{size} bytes: rate times time, and the bits")
+    return size, 8 * size / (positive(words[2], "rate") * _BITS)
 
 
 def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:

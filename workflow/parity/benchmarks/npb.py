@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,10 +11,12 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
-    finite,
     never_raises,
     positive,
+    printed,
+    require_agreement,
     require_complete,
     require_equal,
     search_text,
@@ -57,14 +60,15 @@ def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
 
     Raises:
         Refused: a line is missing, the kernel says that its result is wrong
-            (`verification-failed`), or it did something else than it was asked for.
+            (`verification-failed`), it did something else than it was asked for, or its
+            numbers contradict each other.
     """
     text, asked = outputs.stdout, outputs.parameters
     openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
     kernel = asked["kernel"].upper()
     title = f"NAS Parallel Benchmarks 3.4 -- {kernel} Benchmark"
-    require_complete(text, title, r" npb@nas\.nasa\.gov\n\n\n")
-    _require_line(text, f"{kernel} Benchmark Completed")
+    require_complete(text, title, r" npb@nas\.nasa\.gov")
+    search_text(rf"^( {kernel} Benchmark Completed)\.?$", text, "the kernel's end")
     if (outcome := _value(text, "Verification")) != "SUCCESSFUL":
         raise Refused("verification-failed", f"{kernel}: {outcome[:40]}")
     for key, expected in (
@@ -73,18 +77,42 @@ def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
         ("Active procs", asked["ranks"]),
     ):
         require_equal(_value(text, key), expected, key)
-    rate = positive(_value(text, "Mop/s total"), "Mop/s total")
-    time = finite(_value(text, "Time in seconds"), "time")
-    return (RATE.measured(rate), TIME.measured(time))
+    rate, each = (printed(_value(text, key), key) for key in ("Mop/s total", "Mop/s/process"))
+    time = printed(_value(text, "Time in seconds"), "time")
+    require_agreement(each * Printed(asked["ranks"]), rate, "the rates of all and of each process")
+    require_agreement(rate * time, operations(kernel, text), "rate times time, and the operations")
+    return (RATE.measured(positive(str(rate.value), "rate")), TIME.measured(time.value))
 
 
-def _require_line(text: str, line: str) -> None:
-    if f"\n {line}" not in text:
-        raise Refused("unparsable", f"the output has no line {line!r}")
+def operations(kernel: str, text: str) -> Printed:
+    """Millions of operations of one kernel, from its size and iterations.
+
+    Source: the sources of NPB 3.4, where each kernel's main program works out its Mop/s.
+    Some of them do so in single precision.
+    """
+    edges = _value(text, "Size", r"[0-9]{1,15}(?: *x *[0-9]{1,5}){0,2}").split("x")
+    points, edge = math.prod(map(int, edges)), sum(map(int, edges)) / 3
+    times = int(_value(text, "Iterations", "[0-9]{1,9}"))
+    if kernel == "LU":
+        count = 1984.77 * points - 10923.3 * edge**2 + 27770.9 * edge - 144010.0
+        count *= times
+    elif kernel == "CG":
+        nonzero = r"^ Number of nonzeroes per row: +([0-9]{1,9})$"
+        row = int(search_text(nonzero, text, "nonzeroes per row"))
+        row *= row + 1
+        count = 2.0 * times * points * (3 + row + 25 * (5 + row) + 3)
+    elif kernel == "MG":
+        count = 58.0 * times * points
+    elif kernel == "FT":
+        log = math.log(max(points, 1))
+        count = points * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * times)
+    else:
+        count = float(points * (times if kernel == "IS" else 1))
+    return Printed(count / 1e6, 1e-6 * abs(count) / 1e6)
 
 
-def _value(text: str, key: str) -> str:
-    return search_text(rf"^ {key} += +(\S+) *$", text, key)
+def _value(text: str, key: str, value: str = r"\S+") -> str:
+    return search_text(rf"^ {key} += +({value}) *$", text, key)
 
 
 class Npb(Benchmark):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from parity.benchmarks.model import Outputs, Parsed
+
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -34,16 +39,24 @@ def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outp
 
 
 def require_complete(text: str, begin: str, end: str) -> None:
-    """Refuse a text that does not hold the line `begin`, or does not stop with `end`.
+    """Refuse a text that is not one whole run: one header, one end, and nothing after it.
+
+    Where two runs write into one file, or one of them is cut off, a reader that looks for
+    lines would mix their numbers. A missing final newline takes nothing away.
 
     Args:
-        begin: literal text that every output of the program holds.
-        end: regular expression of the very last thing it prints.
+        begin: literal text that every run of the program prints once.
+        end: regular expression of the very last thing it prints, without blanks at its end.
+
+    Raises:
+        Refused: `unparsable` without a header, `truncated` without an end, `several-runs`.
     """
     if begin not in text:
         raise Refused("unparsable", f"the output does not say {begin!r}")
-    if not re.search(rf"(?:{end})\Z", text):
+    if not re.search(rf"(?:{end})\s*\Z", text):
         raise Refused("truncated", "the output stops before its last line")
+    if text.count(begin) > 1 or len(re.findall(end, text)) > 1:
+        raise Refused("several-runs", "the output is that of more than one run")
 
 
 def collected(files: Mapping[str, str], pattern: str) -> str:
@@ -66,11 +79,31 @@ def finite(text: str, what: str) -> float:
 
 
 def search_text(pattern: str, text: str, what: str) -> str:
-    """The first group of `pattern`, whose ^ and $ are ends of lines, in `text`."""
-    match = re.search(pattern, text, re.MULTILINE)
-    if match is None:
-        raise Refused("unparsable", f"the output states no {what}")
-    return match.group(1)
+    """The first group of `pattern`, whose ^ and $ are ends of lines; it must match once.
+
+    Raises:
+        Refused: `unparsable` if it is stated nowhere, or more than once.
+    """
+    found = re.finditer(pattern, text, re.MULTILINE)
+    return stated(stated_once((what, str(match.group(1))) for match in found), what)
+
+
+def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """What is stated once, by its key; what comes twice is left out, as if it were not there."""
+    found = list(pairs)
+    times = Counter(key for key, _ in found)
+    return {key: value for key, value in found if times[key] == 1}
+
+
+def stated(values: Mapping[str, T], key: str) -> T:
+    """The value of a key, of those that are stated once.
+
+    Raises:
+        Refused: it is not among them (`unparsable`).
+    """
+    if key not in values:
+        raise Refused("unparsable", f"{key}: not stated once in the output")
+    return values[key]
 
 
 def positive(text: str, what: str) -> float:
@@ -85,3 +118,54 @@ def require_equal(seen: str, asked: object, what: str) -> None:
     """Refuse a program that did something else than it was asked for."""
     if seen != str(asked):
         raise Refused("wrong-size", f"{what}: asked for {asked}, the output says {seen[:40]}")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as a program printed it: rounded, so the truth lies up to `error` beside it.
+
+    Sums and products carry the error on, so what two numbers must have in common is held
+    against each other as closely as their digits allow, and no closer.
+    """
+
+    value: float
+    error: float = 0.0
+
+    def __add__(self, other: Printed) -> Printed:
+        """The sum, and how far both roundings together may have moved it."""
+        return Printed(self.value + other.value, self.error + other.error)
+
+    def __mul__(self, other: Printed) -> Printed:
+        """The product, and how far both roundings together may have moved it."""
+        errors = (self.value * other.error, other.value * self.error, self.error * other.error)
+        return Printed(self.value * other.value, sum(errors))
+
+
+def printed(text: str, what: str) -> Printed:
+    """A finite number not below zero, rounded to the last digit that is printed of it.
+
+    `%g` leaves zeros at the end out, so a number may be known better than it looks here.
+    """
+    value = finite(text, what)
+    return Printed(value, 0.5 * 10.0 ** min(int(Decimal(text).as_tuple().exponent), 300))
+
+
+def require_agreement(one: Printed, other: Printed, what: str) -> None:
+    """Refuse an output that tells the same thing in two ways that do not agree.
+
+    Args:
+        what: the two, for people: "rate times time, and the bytes moved".
+
+    Raises:
+        Refused: they are further apart than their digits allow (`contradictory`).
+    """
+    require_at_most(one, other, what)
+    require_at_most(other, one, what)
+
+
+def require_at_most(one: Printed, other: Printed, what: str) -> None:
+    """Refuse an output whose part is more than the whole, by more than its digits allow."""
+    slack = one.error + other.error + 1e-9 * max(one.value, other.value)
+    if not one.value - other.value <= slack < math.inf:
+        numbers = f"{one.value:.9g} and {other.value:.9g}"
+        raise Refused("contradictory", f"{what} contradict each other: {numbers}")

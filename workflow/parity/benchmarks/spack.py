@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN, toolchain_of, view_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def in_toolchain(benchmark: Benchmark, provider: str) -> Benchmark:
     return other
 
 
-def built(files: Sequence[str], packages: Sequence[SpackPackage]) -> Presence:
+def built(files: Sequence[str], packages: Sequence[SpackPackage]) -> Availability:
     """Whether all `files` are there, built by Spack.
 
     Returns:
@@ -80,9 +80,9 @@ def built(files: Sequence[str], packages: Sequence[SpackPackage]) -> Presence:
     if missing:
         others = f" and {len(missing) - 1} more" if missing[1:] else ""
         names = dict.fromkeys(f"{package.name}@{package.version}" for package in packages)
-        return Presence(
+        return Availability(
             available=False,
             reason=f"not built: {missing[0]}{others}",
             remedy=f"`snakemake native` with a study of it; Spack builds {', '.join(names)}",
         )
-    return Presence(available=True, version=Path(files[0]).resolve().parents[1].name)
+    return Availability(available=True, version=Path(files[0]).resolve().parents[1].name)

@@ -19,9 +19,13 @@ from parity.benchmarks.description import described
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
+    Printed,
     Refused,
     never_raises,
     positive,
+    printed,
+    require_agreement,
+    require_at_most,
     require_complete,
     require_equal,
     search_text,
@@ -43,7 +47,10 @@ CONFORMING = Quantity("conforming", "conforming", "1")
 DESCRIPTION = described(__file__, *KERNELS)
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
 BUILDS: tuple[int, ...] = tuple(DESCRIPTION.parameters["elements"]["enum"][1:])
-_LINE = "-" * 61
+# NTIMES, a constant of the compiler as well: 10 unless a build says otherwise.
+PASSES = 10
+_ARRAYS_MOVED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
+_END = r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n-{61}"
 _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
 
 
@@ -129,18 +136,17 @@ class Stream(Benchmark):
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
         text = outputs.stdout
-        validated = r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n"
-        require_complete(text, "STREAM version $Revision: 5.10 $", rf"{_LINE}\n")
         if "Failed Validation on array" in text:
             raise Refused("validation-failed", "STREAM's solution does not validate")
-        require_complete(text, _LINE, rf"{validated}{_LINE}\n")
+        require_complete(text, "STREAM version $Revision: 5.10 $", _END)
         elements = _elements(outputs)
         for pattern, asked, key in (
             (r"^Array size = ([0-9]+) \(elements\)", elements, "elements"),
             (r"^This system uses ([0-9]+) bytes per", ELEMENT_BYTES, "bytes of an element"),
-            (r"^Number of Threads counted = ([0-9]+)$", outputs.parameters["threads"], "threads"),
+            (r"^Each kernel will be executed ([0-9]+) times\.$", PASSES, "passes"),
         ):
             require_equal(search_text(pattern, text, key), asked, key)
+        require_equal(_threads(text), outputs.parameters["threads"], "threads")
         ticks = search_text(r"^   \(= ([0-9]{1,18}) clock ticks\)$", text, "clock ticks")
         if int(ticks) < FEWEST_TICKS:
             raise Refused("too-few-ticks", f"{ticks} ticks of the clock, needed {FEWEST_TICKS}")
@@ -152,7 +158,7 @@ class Stream(Benchmark):
             else "a variant of STREAM: arrays not known to be "
             f"{CACHE_MULTIPLE} times the last-level cache",
             metrics=(
-                *(kernel.measured(_rate(kernel.metric, text)) for kernel in KERNELS),
+                *(kernel.measured(_rate(kernel.metric, text, elements)) for kernel in KERNELS),
                 CONFORMING.measured(float(conforming)),
             ),
         )
@@ -172,9 +178,23 @@ def _builds(command: Sequence[str]) -> list[int]:
     return [int(match.group(1)) for match in named if match]
 
 
-def _rate(kernel: str, text: str) -> float:
-    pattern = rf"^{kernel.capitalize()}: +([0-9.]+)(?: +[0-9.]+){{3}}$"
-    return positive(search_text(pattern, text, kernel), kernel) / 1000
+def _threads(text: str) -> str:
+    """As the threads count each other; a build without OpenMP has one and says nothing of it."""
+    if "Number of Threads" not in text:
+        return "1"
+    return search_text(r"^Number of Threads counted = ([0-9]+)$", text, "threads")
+
+
+def _rate(kernel: str, text: str, elements: int) -> float:
+    """GB/s of one kernel, whose shortest time must be that of its bytes at this rate."""
+    pattern = rf"^{kernel.capitalize()}: +([0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+)$"
+    rate, mean, shortest, longest = search_text(pattern, text, kernel).split()
+    megabytes = _ARRAYS_MOVED[kernel] * ELEMENT_BYTES * elements / 1e6
+    moved = printed(rate, kernel) * printed(shortest, "time")
+    require_agreement(moved, Printed(megabytes), f"{kernel}: rate times time, and MB moved")
+    for less, more in ((shortest, mean), (mean, longest)):
+        require_at_most(printed(less, kernel), printed(more, kernel), f"{kernel}: the times")
+    return positive(rate, kernel) / 1000
 
 
 BENCHMARK = Stream()

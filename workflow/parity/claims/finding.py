@@ -221,7 +221,7 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
     if is_few and not (says_same and found.verdict == terms.SUPPORTED):
         return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
-    objection = objection_of(found.control.outcome, says_same, found.assay)
+    objection = objection_of(found.control.as_control, says_same, found.assay)
     if not objection:
         return found
     if objection == CONTROL_DIFFERS:

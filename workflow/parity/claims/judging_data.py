@@ -240,7 +240,7 @@ class JudgingData(Analysed):
         return frozenset(
             key[0]
             for key, compared in self.compared.items()
-            if compared.control and compared.decision.outcome == outcomes.DIFFERENT
+            if compared.control and compared.decision.as_control == outcomes.DIFFERENT
         )
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:

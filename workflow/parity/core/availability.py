@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Presence:
+class Availability:
     """The answer of a probe.
 
     Attributes:

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.code_identity import identity
 from parity.core.commands import output_of
 from parity.core.documents import as_document, write_document
@@ -61,7 +61,7 @@ class Session:
     allocation: Allocation
     states: Mapping[str, ArmState]
     namespaces: Mapping[str, Mapping[str, str]]
-    benchmarks: Mapping[str, Presence]
+    benchmarks: Mapping[str, Availability]
     block_gates: tuple[Gate, ...]
     system: System
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.apptainer_install import PREFIX, install
 from parity.runtimes.charliecloud import no_fuse
@@ -41,14 +41,14 @@ class Apptainer(Arm):
     def converter(self) -> tuple[str, ...]:  # type: ignore[override]
         return (program(), "--version")
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         answered, version = answer_of([program(), "--version"])
         if not answered:
-            return Presence(False, reason="not installed", remedy="as root: make setup")
+            return Availability(False, reason="not installed", remedy="as root: make setup")
         # Without it Apptainer unpacks the whole image at every start.
         if not is_installed("squashfuse"):
-            return Presence(False, reason="no squashfuse", remedy="apt-get install squashfuse")
-        return no_user_namespaces() or no_fuse() or Presence(True, version=version)
+            return Availability(False, reason="no squashfuse", remedy="apt-get install squashfuse")
+        return no_user_namespaces() or no_fuse() or Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

@@ -8,19 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
 
-def no_fuse() -> Presence | None:
+def no_fuse() -> Availability | None:
     """Why a user cannot mount a file system in user space here; None if it can."""
     if os.access("/dev/fuse", os.R_OK | os.W_OK):
         return None
     if not Path("/dev/fuse").exists():
-        return Presence(False, reason="no /dev/fuse", remedy="as root: modprobe fuse")
-    return Presence(False, reason="no access to /dev/fuse", remedy="as root: chmod 0666 /dev/fuse")
+        return Availability(False, reason="no /dev/fuse", remedy="as root: modprobe fuse")
+    return Availability(
+        False, reason="no access to /dev/fuse", remedy="as root: chmod 0666 /dev/fuse"
+    )
 
 
 def _mounts_squashfs() -> bool:
@@ -48,19 +50,19 @@ class Charliecloud(Arm):
     def _squashed(self) -> bool:
         return self.image_format == "squashfs"
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if not is_installed("ch-run"):
             remedy = "apt-get install charliecloud-runtime"
-            return Presence(False, reason="not installed", remedy=remedy)
+            return Availability(False, reason="not installed", remedy=remedy)
         if missing := no_user_namespaces():
             return missing
         if self._squashed and not _mounts_squashfs():
             remedy = "install a ch-run that is linked with libsquashfuse"
-            return Presence(False, reason="built without SquashFS", remedy=remedy)
+            return Availability(False, reason="built without SquashFS", remedy=remedy)
         if self._squashed and (missing := no_fuse()):
             return missing
         _, version = answer_of(["ch-run", "--version"])
-        return Presence(True, version=f"ch-run {version}")
+        return Availability(True, version=f"ch-run {version}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

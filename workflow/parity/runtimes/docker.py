@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.model import Arm, Launch, Look
@@ -42,16 +42,18 @@ class Docker(Arm):
     packages = ("docker.io", "skopeo")
     converter = ("skopeo", "--version")
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if not is_installed("docker"):
-            return Presence(False, reason="not installed", remedy="apt-get install docker.io")
+            return Availability(False, reason="not installed", remedy="apt-get install docker.io")
         answered, said = answer_of(["docker", "version", "--format={{.Server.Version}}"])
         if answered:
-            return Presence(True, version=f"Docker {said}")
+            return Availability(True, version=f"Docker {said}")
         if "permission denied" in said:
             remedy = "as root: usermod -aG docker <user>, then log in again"
-            return Presence(False, reason="no access to the daemon", remedy=remedy)
-        return Presence(False, reason="daemon not running", remedy=f"as root: {' '.join(DAEMON)}")
+            return Availability(False, reason="no access to the daemon", remedy=remedy)
+        return Availability(
+            False, reason="daemon not running", remedy=f"as root: {' '.join(DAEMON)}"
+        )
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

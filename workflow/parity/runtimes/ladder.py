@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
@@ -101,7 +101,7 @@ class Step(Arm):
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(name for each in self.mechanisms for name in MECHANISMS[each].packages)
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if missing := _missing(self.mechanisms):
             return missing
         # The image is the run's own; everything else is tried.
@@ -112,10 +112,10 @@ class Step(Arm):
             if not started:
                 self.cleanup(launch)
                 remedy = "as root on the node itself, or in a control group delegated to you"
-                return Presence(False, reason=f"cannot start: {said}", remedy=remedy)
+                return Availability(False, reason=f"cannot start: {said}", remedy=remedy)
         if "mount" in self.mechanisms:
-            return Presence(True, version=answer_of(["bwrap", "--version"])[1])
-        return Presence(True, version=f"{platform.system()} {platform.release()}")
+            return Availability(True, version=answer_of(["bwrap", "--version"])[1])
+        return Availability(True, version=f"{platform.system()} {platform.release()}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return [*_words(self.mechanisms, launch), *inner]
@@ -127,21 +127,21 @@ class Step(Arm):
                 _remove(Path(folder, launch.name))
 
 
-def _missing(mechanisms: Sequence[str]) -> Presence | None:
+def _missing(mechanisms: Sequence[str]) -> Availability | None:
     """What of the mechanisms' programs, files or rights is not here; None if nothing is."""
     if "mount" in mechanisms:
         if not is_installed("bwrap"):
-            return Presence(False, reason="not installed", remedy="apt-get install bubblewrap")
+            return Availability(False, reason="not installed", remedy="apt-get install bubblewrap")
         if os.getuid() and "user" not in mechanisms:
             remedy = "run the study as root: an ordinary user's needs a user namespace as well"
-            return Presence(False, reason="needs root", remedy=remedy)
+            return Availability(False, reason="needs root", remedy=remedy)
         if os.getuid() and (missing := no_user_namespaces()):
             return missing
     if "seccomp" in mechanisms and (missing := no_profile()):
         return missing
     if "squashfs" in mechanisms:
         if not is_installed("squashfuse_ll"):
-            return Presence(False, reason="no squashfuse", remedy="apt-get install squashfuse")
+            return Availability(False, reason="no squashfuse", remedy="apt-get install squashfuse")
         return no_fuse()
     return None
 

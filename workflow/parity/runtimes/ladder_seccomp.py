@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.errors import UserError
 
 PROFILE = Path("/usr/share/containers/seccomp.json")
@@ -106,15 +106,15 @@ def rules(profile: Mapping[str, Any], machine: str) -> Iterator[Rule]:
             yield Rule(call, action, comparisons)
 
 
-def no_profile() -> Presence | None:
+def no_profile() -> Availability | None:
     """Why a filter cannot be made here; None if it can."""
     if not PROFILE.exists():
         remedy = "apt-get install golang-github-containers-common"
-        return Presence(False, reason=f"no {PROFILE}", remedy=remedy)
+        return Availability(False, reason=f"no {PROFILE}", remedy=remedy)
     try:
         ctypes.CDLL(LIBRARY)
     except OSError:
-        return Presence(False, reason=f"no {LIBRARY}", remedy="apt-get install libseccomp2")
+        return Availability(False, reason=f"no {LIBRARY}", remedy="apt-get install libseccomp2")
     return None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.spack_paths import PREFIX
 from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch
 
@@ -40,8 +40,8 @@ def host_mpi() -> tuple[Path, ...]:
 
 _SHOWN = {SHARED: native_tree, HOST_MPI: host_mpi}
 _ABSENT = {
-    SHARED: Presence(False, reason="nothing was built natively", remedy="snakemake native"),
-    HOST_MPI: Presence(False, reason="no MPI", remedy="apt-get install openmpi-bin"),
+    SHARED: Availability(False, reason="nothing was built natively", remedy="snakemake native"),
+    HOST_MPI: Availability(False, reason="no MPI", remedy="apt-get install openmpi-bin"),
 }
 
 
@@ -58,7 +58,7 @@ class Linked(Arm):
     isolates: tuple[str, ...]
     link_set: str
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether the runtime is here, and what is to be shown."""
         presence = self.base.probe()
         return presence if not presence.available or self._shown() else _ABSENT[self.link_set]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 
@@ -49,13 +49,13 @@ class Lxc(Arm):
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
     packages = ("lxc", "umoci")
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if not is_installed("lxc-execute"):
-            return Presence(False, reason="not installed", remedy="apt-get install lxc")
+            return Availability(False, reason="not installed", remedy="apt-get install lxc")
         if os.getuid():
-            return Presence(False, reason="needs root", remedy="run the study as root")
+            return Availability(False, reason="needs root", remedy="run the study as root")
         _, version = answer_of(["lxc-execute", "--version"])
-        return Presence(True, version=f"LXC {version}")
+        return Availability(True, version=f"LXC {version}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         file = launch.state / "lxc.conf"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from parity.core import digests
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import output_of
 
 # Where a run works, outside and inside of every container: the working directory
@@ -118,7 +118,7 @@ class Arm(ABC):
     does_more: ClassVar[bool] = False
 
     @abstractmethod
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         """Whether this arm can run here, now, with these privileges; cheap (< 0.5 s)."""
 
     @abstractmethod

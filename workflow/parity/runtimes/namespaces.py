@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import Arm, Launch, Look
 
@@ -19,12 +19,12 @@ ENTER = Path(__file__).with_name("namespaces_enter.sh").read_text(encoding="utf-
 UNSHARE = ("unshare", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child")
 
 
-def no_user_namespaces() -> Presence | None:
+def no_user_namespaces() -> Availability | None:
     """Why an ordinary process cannot make user namespaces here; None if it can."""
     if answer_of(["unshare", "--user", "--map-root-user", "true"])[0]:
         return None
     remedy = "sysctl user.max_user_namespaces and kernel.unprivileged_userns_clone must allow them"
-    return Presence(False, reason="no user namespaces", remedy=remedy)
+    return Availability(False, reason="no user namespaces", remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,13 @@ class Namespaces(Arm):
     packages = ("util-linux", "umoci")
     converter = ("umoci", "--version")
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if not is_installed("unshare"):
-            return Presence(False, reason="not installed", remedy="apt-get install util-linux")
+            return Availability(False, reason="not installed", remedy="apt-get install util-linux")
         _, version = answer_of(["unshare", "--version"])
-        return no_user_namespaces() or Presence(True, version=version.removeprefix("unshare from "))
+        return no_user_namespaces() or Availability(
+            True, version=version.removeprefix("unshare from ")
+        )
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

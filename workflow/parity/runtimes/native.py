@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.runtimes.model import Arm, Launch, Look
 
 
@@ -24,8 +24,8 @@ class Native(Arm):
     look = Look("#3a3a3a", "o")
     is_native: ClassVar[bool] = True
 
-    def probe(self) -> Presence:
-        return Presence(True, version=f"{platform.system()} {platform.release()}")
+    def probe(self) -> Availability:
+        return Availability(True, version=f"{platform.system()} {platform.release()}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return list(inner)

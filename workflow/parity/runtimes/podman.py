@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
@@ -52,13 +52,13 @@ class Podman(Arm):
     def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(name for name in ("ipc", "mnt", "pid", "uts") if name not in self.shared)
 
-    def probe(self) -> Presence:
+    def probe(self) -> Availability:
         if not (is_installed("podman") and is_installed("runc")):
-            return Presence(False, reason="not installed", remedy="apt-get install podman runc")
+            return Availability(False, reason="not installed", remedy="apt-get install podman runc")
         if os.getuid() and (missing := no_user_namespaces()):
             return missing
         _, version = answer_of(["podman", "--version"])
-        return Presence(True, version=version)
+        return Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from parity.benchmarks import benchmarks
-from parity.core.availability import Presence
+from parity.core.availability import Availability
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import arms, every_arm
 
@@ -17,7 +17,7 @@ class Probe:
 
     kind: str
     name: str
-    presence: Presence
+    presence: Availability
 
 
 def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) -> list[Probe]:

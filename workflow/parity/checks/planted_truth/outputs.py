@@ -88,15 +88,15 @@ def _template(golden: Path, places: tuple[tuple[str, str], ...]) -> str:
 
 def _processor(parameters: Mapping[str, Any], log_cost: float) -> Values:
     seconds = PROCESSOR_SECONDS * parameters["events"] / EVENTS * math.exp(log_cost)
-    milliseconds = 1000 * seconds / parameters["events"]
+    busy = seconds - 0.0007
     return {
         "prime": parameters["prime"],
         "events": parameters["events"],
         "rate": parameters["events"] / seconds,
         "seconds": seconds,
-        "busy": seconds - 0.0007,
-        "mean": milliseconds,
-        "total": 1000 * (seconds - 0.0007),
+        "busy": busy,
+        "mean": 1000 * busy / parameters["events"],
+        "total": 1000 * busy,
     }
 
 

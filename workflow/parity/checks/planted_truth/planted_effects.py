@@ -9,8 +9,6 @@ import numpy as np
 
 from parity.plan.plan import Block
 
-NODES = 4
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -18,8 +16,9 @@ class Noise:
 
     Attributes:
         run: standard deviation from run to run.
-        block, node: standard deviations of what a whole block, and all blocks of one of
-            the four nodes, have in common; both cancel in a ratio within a block.
+        block, node: standard deviations of what a whole block, and all blocks of one node,
+            have in common; both cancel in a ratio within a block.
+        nodes: how many there are, of which each block has one at random.
         campaign: how much costs rise from the first block to the last.
         block_drift: how much they rise from one run of a block to the next.
         first: what the first run of a case costs more than those that follow it.
@@ -30,6 +29,7 @@ class Noise:
     run: float
     block: float = 0.03
     node: float = 0.05
+    nodes: int = 1
     campaign: float = 0.02
     block_drift: float = 0.0
     first: float = 0.0
@@ -86,11 +86,11 @@ def shared_costs(
     """The log cost of each planned run before chance, and the node of each block.
 
     Returns:
-        Run to log cost for each block, and a node from 0 to `NODES` - 1 for each block.
+        Run to log cost for each block, and the number of its node from 0.
     """
     noise = effects.noise
-    of_node = random.normal(0, noise.node, NODES)
-    nodes = [int(node) for node in random.integers(0, NODES, len(blocks))]
+    of_node = random.normal(0, noise.node, noise.nodes)
+    nodes = [int(node) for node in random.integers(0, noise.nodes, len(blocks))]
     costs = []
     for number, block in enumerate(blocks):
         level = of_node[nodes[number]] + random.normal(0, noise.block)

@@ -65,7 +65,10 @@ _LIMITS = """\
 - **A few slow runs lost.** Up to 5 % may be lost without an objection. If those are the slowest
   of one arm, they take some of its cost with them.
 - **Clusters that no record names.** Nodes and sessions are looked at; racks, users beside us or
-  the time of the day are not. Of two or three nodes, some that differ pass as alike.
+  the time of the day are not. Of two or three nodes, some that differ pass as alike. What is
+  found of fewer than six is a reason to refuse, and at the level of that test (25 %) a quarter of
+  all conclusions is refused on them for nothing, the A/A pair's among them: one that differs may
+  then gate nothing, in a few of a hundred studies.
 - **What falls on all arms alike**, on both natives as well: a clock that is wrong by a factor, a
   machine that is slower than its kind. Ratios do not see it.
 - **What a positive control does not stand for.** It shows that more computing would have been

@@ -32,6 +32,7 @@ MARGIN = 0.01
 # Of the first the planner asks for 20 blocks; of fewer, intervals are wider than its plain t
 # says, since neither skewness nor serial correlation can be told from chance.
 QUIET, USUAL = Noise(run=0.0095), Noise(run=0.006)
+FOUR_NODES = Noise(run=0.006, nodes=4)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
 EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
@@ -101,8 +102,8 @@ def quiet() -> Scenario:
     level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2, slack=0.03)
     return Scenario(
         "quiet",
-        f"a time; runs differ by {100 * QUIET.run:g} %, blocks by {100 * QUIET.block:g} %, nodes "
-        f"by {100 * QUIET.node:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
+        f"a time, on one node; runs differ by {100 * QUIET.run:g} %, blocks by "
+        f"{100 * QUIET.block:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
         campaign,
         750,
         [
@@ -145,12 +146,18 @@ def bandwidth() -> Scenario:
 def disturbed() -> Scenario:
     """Drift within blocks, an effect of the order, and outliers with a heavy tail."""
     noise = Noise(
-        run=USUAL.run, block_drift=0.0005, first=0.004, outlier_share=0.1, outlier_size=0.03
+        run=USUAL.run,
+        nodes=4,
+        block_drift=0.0005,
+        first=0.004,
+        outlier_share=0.1,
+        outlier_size=0.03,
     )
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
     return Scenario(
         "disturbed",
-        f"as quiet, but runs differ by {100 * USUAL.run:g} %; each run of a block costs "
+        f"as quiet, but on four nodes, which differ by {100 * USUAL.node:g} %; runs differ by "
+        f"{100 * USUAL.run:g} %; each run of a block costs "
         f"{100 * noise.block_drift:g} % more than the one before it, the first of a case "
         f"{100 * noise.first:g} % more, and {100 * noise.outlier_share:g} % of the runs are "
         f"disturbed by an exponential {100 * noise.outlier_size:g} %",
@@ -173,11 +180,11 @@ def failures() -> Scenario:
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
     return Scenario(
         "failures",
-        f"as quiet, but runs differ by {100 * USUAL.run:g} %; 10 % of the attempts fail, 3 % are "
-        "cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the runner "
-        "is killed and resumes, 5 % are never made; "
+        f"on four nodes, too; runs differ by {100 * USUAL.run:g} %; 10 % of the attempts fail, "
+        "3 % are cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the "
+        "runner is killed and resumes, 5 % are never made; "
         "what must not count is 35 % off, against the containers",
-        _campaign("failures", USUAL, 10, ratios, misfortune),
+        _campaign("failures", FOUR_NODES, 10, ratios, misfortune),
         1000,
         [
             measures.miscounted(),
@@ -195,7 +202,8 @@ def spoiled_pair() -> Scenario:
     campaign = _campaign("spoiled", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
     return Scenario(
         "spoiled pair",
-        f"the same, but the A/A pair differs from itself by {cost(ratios[DOUBLE])}",
+        f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
+        f"{cost(ratios[DOUBLE])}",
         campaign,
         550,
         [
@@ -214,7 +222,8 @@ def pair_at_margin() -> Scenario:
     limit = acceptance.at_most(LEVEL)
     return Scenario(
         "pair at margin",
-        "the same, but the A/A pair differs from itself by exactly the margin",
+        f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
+        "exactly the margin",
         _campaign("pair", USUAL, 20, {DOUBLE: AT_UPPER, EQUAL: 1.0}),
         550,
         [measures.judged("the same", SAME, (EQUAL,), SUPPORTED, limit)],
