@@ -19,7 +19,8 @@ from parity.plan.making import make_plan
 from parity.plan.plan import PositiveControl
 from parity.plan.study import load_study
 from parity.plan.system_kind import kind_of
-from parity.preview import chances, simulated
+from parity.preview import chances
+from parity.preview.noise import noise_of
 from parity.preview.simulated import Simulator
 
 ROOT = Path(__file__).parents[3]
@@ -61,7 +62,7 @@ def _simulator(blocks: int, own: float, arms: tuple[str, ...] = ARMS) -> Simulat
 def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     random = np.random.default_rng(1)
     logs = random.normal(0, 0.03, (400, 1)) + random.normal(0, 0.01, (400, 5)) + np.arange(5)
-    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    noise = noise_of(_numbers(logs), "native-a", "live/x")
     assert noise.own == pytest.approx(0.01, rel=0.06)
     assert noise.shared == pytest.approx(0.03, rel=0.1)
     assert noise.deviation == pytest.approx(0.01 * math.sqrt(2), rel=0.06)
@@ -74,7 +75,7 @@ def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
     logs = random.normal(0, 0.01, (20, 3)) + np.array([0, 0, math.log(1.3)])
     logs[:, 2] += random.normal(0, 0.03, 20)
     logs[::10, 1] += 0.5
-    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    noise = noise_of(_numbers(logs), "native-a", "live/x")
     drawn = noise.drawn(ARMS[:4], 20_000, np.random.default_rng(3))
     of_arm = {arm: np.log(values) for arm, values in drawn.items()}
     for column, arm in enumerate(ARMS[:3]):
@@ -87,9 +88,9 @@ def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
 
 def test_of_few_blocks_only_the_variance_is_known_and_of_none_it_is_assumed() -> None:
     logs = np.random.default_rng(4).normal(0, 0.01, (4, 3))
-    few = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    few = noise_of(_numbers(logs), "native-a", "live/x")
     assert few.arms == () and few.own > 0
-    assert simulated.noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
+    assert noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
     simulator = Simulator(synthetic.plan(3), [], VM)
     assumed = simulator.noises.of(simulator.plan.case("hpcc"), "hpl")
     assert (assumed.own, assumed.better, assumed.unit) == (0.01, "higher", "Gflop/s")
@@ -99,7 +100,7 @@ def test_numbers_that_are_not_all_above_zero_are_drawn_as_they_are() -> None:
     logs = np.random.default_rng(5).normal(0, 1, (12, 3))
     numbers = _numbers(logs)
     by_arm = {arm: {b: v - 2 for b, v in of.items()} for arm, of in numbers.by_arm.items()}
-    noise = simulated.noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
+    noise = noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
     assert not noise.is_log
     drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
     assert drawn["native-a"].min() < 0

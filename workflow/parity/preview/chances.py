@@ -26,8 +26,9 @@ from parity.claims.rules.magnitude import Magnitude
 from parity.claims.rules.model import CellRule
 from parity.claims.rules.rank import Rank
 from parity.claims.verdicts import judged
-from parity.preview.proof import ENOUGH_BLOCKS, NO_SPREAD, Takes, enough
-from parity.preview.simulated import ASSUMED, Key, Noise, Simulated, Simulator
+from parity.preview.noise import ASSUMED, ENOUGH_BLOCKS, Key, Noise
+from parity.preview.proof import NO_SPREAD, Takes, enough
+from parity.preview.simulated import Simulated, Simulator
 from parity.preview.terminal import aligned, percent
 
 HEAD = (
