@@ -5,7 +5,7 @@ rule plan:
     """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
     input:
         **REGISTER,
-        own=list(OWN.values()),
+        own=list(OWN_CLAIMS.values()),
         plan=f"{LIVE}/plan.json",
         exclusions=configured("config/exclusions.yaml"),
         designs=configured("config/published/designs.csv"),

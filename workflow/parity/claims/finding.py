@@ -34,6 +34,7 @@ from parity.analysis.estimate import (
     rank_interval,
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.analysis.sample import CLUSTERS
 from parity.claims import terms
 from parity.claims.judging_data import Absent, Cell
 from parity.claims.series import JOINED, Series
@@ -140,6 +141,8 @@ def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     named = ("case", "metric", "arm", "against", "identity", "objection")
     if facts.get("unit") == wording.RATIO and decision.margin:
         facts = {"assay": subject.assay(decision.margin)} | facts
+    if "control" in facts:
+        facts["control"] = facts["control"].without_claim(subject.pair_objection)
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
 
 
@@ -208,7 +211,10 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
         proves_sameness: whether the rule concludes that two things are the same. Then the
             A/A pair has to pass the same test; otherwise it must not differ from itself.
     """
-    if found.verdict in (terms.NOT_TESTED, terms.INCONCLUSIVE):
+    if found.verdict == terms.NOT_TESTED:
+        return found
+    # That few nodes or sessions are left says why the blocks were too few.
+    if found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS:
         return found
     if found.objection:
         return found.ended(terms.INCONCLUSIVE, f"{found.objection}; {found.reason}")

@@ -93,7 +93,8 @@ class Cell:
         natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
             empty for the reference alone.
         places: where and when each block ran; empty where that is not known.
-        losses: what the runs that do not count have against any conclusion.
+        losses, pair_losses: what the runs that do not count have against any conclusion, on
+            this comparison and on the A/A pair.
         positive: the arm of the positive control; empty if it is not run in this case.
         positive_losses: what the runs of that one that do not count have against it.
     """
@@ -112,13 +113,19 @@ class Cell:
     natives: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     losses: str = ""
+    pair_losses: str = ""
     positive: str = ""
     positive_losses: str = ""
 
     @cached_property
     def objection(self) -> str:
         """What losses, or nodes and sessions that differ, have against any conclusion."""
-        return self.losses or self._sample(True, self.arm, self.against).objection
+        return self.losses or self._sample(True, *self._sides(control=False)).objection
+
+    @cached_property
+    def pair_objection(self) -> str:
+        """What the same have against a conclusion on the A/A pair."""
+        return self.pair_losses or self._sample(True, *self._sides(control=True)).objection
 
     @property
     def unit(self) -> str:
@@ -265,6 +272,7 @@ class JudgingData(Analysed):
             natives=self.natives.get((case, metric), ()),
             places=self.dataset.places,
             losses=self._losses(case, metric, (arm, against)),
+            pair_losses=self._losses(case, metric, (self.plan.double, reference)),
             positive=positive,
             positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
         )

@@ -45,15 +45,10 @@ class Covered:
     there: tuple[Any, ...]
     instead: tuple[str, ...]
 
-    @property
-    def all(self) -> str:
-        """What is declared, in words, such as `10 node counts`."""
-        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
-        return f"{len(self.declared)} {called}"
-
     def __str__(self) -> str:
         """In words, such as `1 of 10 node counts`."""
-        said = f"{len(self.there)} of {self.all}"
+        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
+        said = f"{len(self.there)} of {len(self.declared)} {called}"
         if self.there or not self.instead:
             return said
         return f"{said}: {_levels(self.instead)} for {_levels(self.declared)}"
@@ -78,7 +73,7 @@ class Coverage:
     def __str__(self) -> str:
         """In words; empty if no level is declared."""
         if self.parameters and not self.decided:
-            return f"nothing decided of {', '.join(each.all for each in self.parameters)}"
+            return "nothing decided"
         return ", ".join(map(str, self.parameters))
 
     @property

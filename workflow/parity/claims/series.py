@@ -63,6 +63,11 @@ class Series:
         """The first objection of its cells to any conclusion."""
         return next(filter(None, (cell.objection for cell in self.cells)), "")
 
+    @property
+    def pair_objection(self) -> str:
+        """The first objection to any conclusion on the A/A pair of its cells."""
+        return next(filter(None, (cell.pair_objection for cell in self.cells)), "")
+
     def assay(self, margin: float) -> str:
         """The first outcome of its cells' positive controls that is not a difference."""
         there = [cell.assay(margin) for cell in self.cells]

@@ -1,0 +1,69 @@
+"""What lost runs, nodes and sessions have against a conclusion of any claim that compares."""
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import claims_data as data
+import numpy as np
+import pytest
+
+from parity.analysis.analysis import analyse
+from parity.analysis.dataset import Place
+from parity.analysis.ledger import LOSSES
+from parity.analysis.sample import CLUSTERS
+
+SAME = data.test_of("equivalence", margin_percent=2)
+MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)
+ONE = {"arms": ["box"]}
+
+
+def _judged(folder: Path, test, values, nodes: Iterable[str] = itertools.repeat("n")):
+    """The verdict, where the blocks ran on these nodes one after the other."""
+    made, _ = data.dataset(values)
+    places = {
+        block.name: Place(block.name, node, 0)
+        for block, node in zip(made.plan.blocks, nodes, strict=False)
+    }
+    placed = replace(made)
+    placed.__dict__["places"] = places
+    known = data.register(folder, data.claim(test))
+    return data.row(data.verdicts(known, (placed, analyse(placed))))
+
+
+def _without_slowest(values: list[float], count: int) -> list[float]:
+    limit = sorted(values)[-count]
+    return [value if value < limit else float("nan") for value in values]
+
+
+@pytest.mark.parametrize(("test", "ratio"), [(SAME, 1.0), (MORE, 1.1)])
+def test_lost_runs_refuse_what_would_hold(tmp_path: Path, test, ratio: float) -> None:
+    """With the slow runs of one arm lost, 18 of 42 equivalences were wrong."""
+    values = data.quiet(box=ratio, crate=ratio)
+    assert _judged(tmp_path, test, values).verdict == "supported"
+    values["spin", "box"] = _without_slowest(values["spin", "box"], 3)
+    found = _judged(tmp_path, test, values)
+    assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
+
+
+def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:
+    values = data.quiet()
+    values["spin", "native-b"] = _without_slowest(values["spin", "native-b"], 3)
+    found = _judged(tmp_path, SAME, values)
+    assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+
+
+@pytest.mark.parametrize(("test", "ratio"), [(SAME, 1.0), (MORE, 1.1)])
+def test_few_nodes_that_differ_refuse_and_many_are_the_units(
+    tmp_path: Path, test, ratio: float
+) -> None:
+    values = data.quiet(box=ratio, crate=ratio)
+    for count, expected in ((3, "inconclusive"), (10, "supported")):
+        number = np.arange(30) % count
+        # What the arm costs on a node: half a per cent more from one to the next of three.
+        on_node = np.exp(0.005 * (number % 3 - (number % 3).mean()))
+        planted = values | {("spin", "box"): list(values["spin", "box"] * on_node)}
+        found = _judged(tmp_path, test, planted, [f"n{each}" for each in number])
+        assert found.verdict == expected
+        assert (CLUSTERS in found.reason) == (count == 3)
