@@ -22,12 +22,12 @@ if __name__ == "__main__":
         excluded = exclusions.load(Path(snakemake.input.exclusions))
         folders = [*sorted(Path("results/live").glob("*")), *sorted(archive.parent.glob("*"))]
         known, unread = proof.pilots(folders, excluded)
-        needs = proof.needs(plan, proof.best_spreads(plan, known))
+        simulator = Simulator(plan, known, kind_of([system.scale_label]))
+        needs = proof.needs(plan, simulator.noises)
         lines = [*cost.plan_lines(plan, here), "", *probe_lines(here.probes), ""]
         takes = partial(cost.time_for, plan, here)
         lines += proof.need_lines(needs, takes)
         lines += [*(f"  {line}" for line in unread), ""]
-        simulator = Simulator(plan, known, kind_of([system.scale_label]))
         registers = [load_register(Path(snakemake.input.claims), Path(snakemake.input.published))]
         registers += [load_users_claims(Path(path)) for path in snakemake.input.own]
         claims = [claim for register in registers for claim in register.claims]

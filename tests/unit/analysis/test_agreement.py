@@ -65,8 +65,12 @@ def _measured(
     arms: tuple[str, ...] = ARMS,
     noise: float = 0.02,
     commands: dict[str, str] | None = None,
+    lost: int = 0,
 ) -> Analysed:
-    """A synthetic dataset with its own noise; `parameters` are those of sysbench."""
+    """A synthetic dataset with its own noise; `parameters` are those of sysbench.
+
+    Of Docker in sysbench the first blocks, as many as `lost`, gave no number that counts.
+    """
     plan = synthetic.plan(blocks, arms)
     first = msgspec.structs.replace(plan.cases[0], parameters=parameters or {})
     plan = msgspec.structs.replace(plan, cases=(first, *plan.cases[1:]))
@@ -75,7 +79,10 @@ def _measured(
     for run in rows["runs"]:
         run["started"] = f"2026-02-{seed:02d}T00:00:00Z"
         run["command"] = (commands or {}).get(run["case"], "[]")
+    gone = {block.name for block in plan.blocks[:lost]}
     for number in rows["metrics"]:
+        if (number["case"], number["arm"]) == ("sysbench", "docker") and number["block"] in gone:
+            number["valid"] = False
         if number["case"] != "memory":
             number["value"] *= float(np.exp(random.normal(0, noise)))
     return analysed(synthetic.write(folder, plan, rows))
@@ -196,6 +203,14 @@ def test_sameness_needs_both_a_a_pairs_to_be_the_same(tmp_path) -> None:
     assert _row(found, "sysbench", "docker").outcome == "inconclusive"
     same = _measured(tmp_path / "live/synthetic-same", 12, blocks=40, noise=0.001)
     assert _row(agreement.agree(quiet, same), "sysbench", "docker").outcome == "equivalent"
+
+
+def test_what_was_lost_in_one_dataset_is_held_against_both(tmp_path, archive) -> None:
+    effects = {("sysbench", "docker"): 1.5}
+    fresh = _measured(tmp_path / "live/synthetic-lossy", 16, 18, effects=effects, lost=8)
+    row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
+    assert (row.outcome, row.fresh_blocks) == ("inconclusive", 10)
+    assert row.reason == "runs were lost: 8 in docker, 0 in native-a of 18 here"
 
 
 def test_in_five_blocks_nothing_differs(tmp_path, archive) -> None:

@@ -12,13 +12,15 @@ import synthetic
 
 from parity.analysis.analysis import analysed
 from parity.analysis.pairing import Numbers
+from parity.analysis.statistics import power
 from parity.claims import terms
 from parity.claims.verdicts import judged
 from parity.plan.making import make_plan
 from parity.plan.plan import PositiveControl
 from parity.plan.study import load_study
 from parity.plan.system_kind import kind_of
-from parity.preview import chances, simulated
+from parity.preview import chances
+from parity.preview.noise import noise_of
 from parity.preview.simulated import Simulator
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +62,7 @@ def _simulator(blocks: int, own: float, arms: tuple[str, ...] = ARMS) -> Simulat
 def test_own_and_shared_scatter_are_those_of_a_block_design() -> None:
     random = np.random.default_rng(1)
     logs = random.normal(0, 0.03, (400, 1)) + random.normal(0, 0.01, (400, 5)) + np.arange(5)
-    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    noise = noise_of(_numbers(logs), "native-a", "live/x")
     assert noise.own == pytest.approx(0.01, rel=0.06)
     assert noise.shared == pytest.approx(0.03, rel=0.1)
     assert noise.deviation == pytest.approx(0.01 * math.sqrt(2), rel=0.06)
@@ -73,7 +75,7 @@ def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
     logs = random.normal(0, 0.01, (20, 3)) + np.array([0, 0, math.log(1.3)])
     logs[:, 2] += random.normal(0, 0.03, 20)
     logs[::10, 1] += 0.5
-    noise = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    noise = noise_of(_numbers(logs), "native-a", "live/x")
     drawn = noise.drawn(ARMS[:4], 20_000, np.random.default_rng(3))
     of_arm = {arm: np.log(values) for arm, values in drawn.items()}
     for column, arm in enumerate(ARMS[:3]):
@@ -86,9 +88,9 @@ def test_blocks_are_drawn_again_around_each_arm_s_own_mean() -> None:
 
 def test_of_few_blocks_only_the_variance_is_known_and_of_none_it_is_assumed() -> None:
     logs = np.random.default_rng(4).normal(0, 0.01, (4, 3))
-    few = simulated.noise_of(_numbers(logs), "native-a", "live/x")
+    few = noise_of(_numbers(logs), "native-a", "live/x")
     assert few.arms == () and few.own > 0
-    assert simulated.noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
+    assert noise_of(_numbers(logs[:1]), "native-a", "live/x") is None
     simulator = Simulator(synthetic.plan(3), [], VM)
     assumed = simulator.noises.of(simulator.plan.case("hpcc"), "hpl")
     assert (assumed.own, assumed.better, assumed.unit) == (0.01, "higher", "Gflop/s")
@@ -98,7 +100,7 @@ def test_numbers_that_are_not_all_above_zero_are_drawn_as_they_are() -> None:
     logs = np.random.default_rng(5).normal(0, 1, (12, 3))
     numbers = _numbers(logs)
     by_arm = {arm: {b: v - 2 for b, v in of.items()} for arm, of in numbers.by_arm.items()}
-    noise = simulated.noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
+    noise = noise_of(replace(numbers, by_arm=by_arm), "native-a", "live/x")
     assert not noise.is_log
     drawn = noise.drawn(ARMS[:3], 5000, np.random.default_rng(6))
     assert drawn["native-a"].min() < 0
@@ -145,6 +147,20 @@ def test_a_whole_claim_is_far_less_likely_than_one_of_its_comparisons(tmp_path) 
     assert of_one.reach.blocks == of_whole.reach.blocks
     assert of_one.interval95[0] > 0.4 and of_whole.interval95[1] < 0.3
     assert of_whole.share < of_one.share**2 + 0.1
+
+
+@pytest.mark.parametrize(
+    ("margin", "blocks", "share"), [(0.02, 7, 0.53), (0.01, 23, 0.68), (0.006, 60, 0.8)]
+)
+def test_the_guards_of_a_decision_take_power_from_the_closed_form(
+    tmp_path, monkeypatch, margin, blocks, share
+) -> None:
+    monkeypatch.setattr(chances, "ENOUGH_PASSES", 201)
+    monkeypatch.setattr(chances, "MOST_DRAWS", 200)
+    assert power.gated_blocks_needed(0.01 * math.sqrt(2), margin, 0.8) == blocks
+    claim = _claim(tmp_path, _test(arms=["docker"], margin_percent=100 * margin))
+    [found] = chances.chances([claim], _simulator(blocks, 0.01))
+    assert found.share == pytest.approx(share, abs=4 * math.sqrt(0.25 / 200))
 
 
 @pytest.mark.parametrize("rule", ["equivalence", "group-equivalence"])
@@ -203,7 +219,7 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     assert any("never measured, 1 % a run assumed" in line for line in lines)
     quiet = chances.chances([claim], _simulator(6, 0.001))
     lines = chances.chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
-    assert "2 min" in "\n".join(lines) and max(map(len, lines)) <= 130
+    assert "5 min" in "\n".join(lines) and max(map(len, lines)) <= 130
 
 
 def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> None:

@@ -11,14 +11,17 @@ import synthetic
 from scipy import integrate, stats
 
 from parity.analysis.analysis import analysed
+from parity.analysis.pairing import Numbers
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
+from parity.plan.system_kind import kind_of
 from parity.preview import proof, published_designs
-from parity.preview.proof import Spread
+from parity.preview.noise import Noise, Noises, noise_of
 
 ROOT = Path(__file__).parents[3]
 ARMS = ("native-a", "native-b", "docker", "lxc")
 KEY = ("sysbench", "time")
+VM = kind_of(["vm"])
 
 
 def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
@@ -29,46 +32,36 @@ def _pilot(folder: Path, blocks: int = 12, parameters: dict | None = None):
     return analysed(synthetic.write(folder, plan, synthetic.records(plan, block_spread=0.2)))
 
 
-def _spread(deviation: float = 0.02, **facts) -> Spread:
+def _noise(deviation: float = 0.02, **facts) -> Noise:
     known = {
         "widest": 2 * deviation,
-        "arms": 3,
+        "across": 4,
         "blocks": 12,
         "dataset": "archive/machine-2026-11-20",
         "same": True,
     }
-    return Spread(deviation, **(known | facts))
+    return Noise("s", "lower", own=deviation / math.sqrt(2), **(known | facts))
 
 
-def test_variances_are_pooled_around_each_arm_s_own_mean() -> None:
-    # Squares 2 and 8 over 1 + 1 degrees of freedom, whatever the means.
-    assert proof.pooled([[0.0, 2.0], [100.0, 104.0], [7.0]]) == pytest.approx(math.sqrt(5))
-    with pytest.raises(ValueError):
-        proof.pooled([[1.0]])
+def test_own_parameters_then_own_machine_then_more_blocks_decide(tmp_path) -> None:
+    plan = synthetic.plan(3, ARMS)
+    asked = plan.case("sysbench")
 
+    def best(*pilots) -> Noise:
+        return Noises([_pilot(tmp_path / name, *facts) for name, *facts in pilots], VM).of(
+            asked, "time"
+        )
 
-def test_the_spread_is_that_within_blocks(tmp_path) -> None:
-    found = proof.spreads(synthetic.plan(3, ARMS), _pilot(tmp_path / "live/synthetic-x", 60))
-    # Planted: 0.4 % in every run, and 20 % that a block has in common, which pairing removes.
-    assert found[KEY].deviation == pytest.approx(0.004 * math.sqrt(2), rel=0.15)
-    assert (found[KEY].arms, found[KEY].blocks, found[KEY].same) == (3, 60, True)
-    assert ("startup-cold", "start_seconds") not in found
-
-
-def test_own_parameters_then_own_machine_then_more_blocks_decide() -> None:
-    archive, pilot = _spread(blocks=30), _spread(dataset="live/torrez2019-smoke", blocks=3)
-    enough = _spread(dataset="live/torrez2019-machine", blocks=10)
-    other = _spread(blocks=100, same=False)
-    ranked = sorted([other, enough, pilot, archive], key=lambda each: each.rank, reverse=True)
-    assert ranked == [enough, archive, pilot, other]
-
-
-def test_the_best_pilot_is_taken_for_each_case(tmp_path) -> None:
-    few = _pilot(tmp_path / "live/synthetic-few", 3)
-    many = _pilot(tmp_path / "live/synthetic-many", 20, {"events": 5})
-    best = proof.best_spreads(synthetic.plan(3, ARMS), [few, many])
-    assert best[KEY].dataset == "live/synthetic-few"
-    assert best["hpcc", "hpl"].dataset == "live/synthetic-many"
+    other, archive, few, many = (
+        ("archive-x/more", 40, {"events": 5}),
+        ("archive-x/same", 30),
+        ("live/few", 3),
+        ("live/enough", 12),
+    )
+    assert best(other).dataset == "archive-x/more" and not best(other).same
+    assert best(other, few).dataset == "live/few"
+    assert best(other, few, archive).dataset == "archive-x/same"
+    assert best(other, few, archive, many).dataset == "live/enough"
 
 
 def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:
@@ -81,7 +74,7 @@ def test_a_pilot_that_cannot_be_read_is_named(tmp_path) -> None:
 
 
 def test_blocks_and_margins_keep_what_they_promise() -> None:
-    need = proof.need(*KEY, 0.01, 30, _spread(0.02))
+    need = proof.need(*KEY, 0.01, 30, _noise(0.02))
     for kind, powers in ((need.alone, power.tost_power), (need.gated, power.gated_power)):
         for wanted, blocks, margin in zip(proof.POWERS, kind.blocks, kind.margins, strict=True):
             assert powers(0.02, blocks, 0.01) >= wanted > powers(0.02, blocks - 1, 0.01)
@@ -91,16 +84,18 @@ def test_blocks_and_margins_keep_what_they_promise() -> None:
 
 @pytest.mark.parametrize(
     ("deviation", "planned", "blocks", "margins"),
-    [(0.0, 3, (2, 2), (0.0, 0.0)), (0.0, 1, (2, 2), ())],
+    [(0.0, 5, (5, 5), (0.0, 0.0)), (0.0, 4, (5, 5), ()), (0.001, 4, (5, 5), ())],
 )
-def test_without_spread_two_blocks_suffice(deviation, planned, blocks, margins) -> None:
-    need = proof.need(*KEY, 0.01, planned, _spread(deviation))
+def test_fewer_than_the_rank_test_needs_never_suffice(deviation, planned, blocks, margins) -> None:
+    need = proof.need(*KEY, 0.01, planned, _noise(deviation))
     assert (need.alone.blocks, need.alone.margins) == (blocks, margins)
 
 
 def test_every_margin_of_the_plan_has_a_row() -> None:
     plan = synthetic.plan(3, ARMS)
-    found = proof.needs(plan, {KEY: _spread(0.02)})
+    noises = Noises([], VM)
+    noises.known[KEY] = _noise(0.02)
+    found = proof.needs(plan, noises)
     assert [need.case for need in found][:2] == ["sysbench", "hpcc"]
     assert not any(need.case.startswith("startup") for need in found)
     lines = proof.need_lines(found, lambda case, blocks: f"{blocks} min")
@@ -111,9 +106,9 @@ def test_every_margin_of_the_plan_has_a_row() -> None:
 
 
 def test_a_spread_of_other_parameters_is_marked() -> None:
-    need = proof.need(*KEY, 0.01, 1, _spread(0.02, same=False))
+    need = proof.need(*KEY, 0.01, 1, _noise(0.02, same=False))
     lines = proof.need_lines([need], lambda case, blocks: "?")
-    assert "~2 (4) %" in lines[2] and "needs two" in lines[2]
+    assert "~2 (4) %" in lines[2] and "needs 5" in lines[2]
     assert "~ with other parameters" in lines[3]
 
 
@@ -188,7 +183,13 @@ def test_a_broken_file_is_one_message(tmp_path, text: str, what: str) -> None:
 
 def test_pooling_is_unbiased_though_arms_share_the_reference() -> None:
     random, squares = np.random.default_rng(5), []
-    for _ in range(2000):
-        runs = random.normal(0, 0.01, (4, 5))
-        squares.append(proof.pooled(runs[1:] - runs[0]) ** 2)
+    for _ in range(1000):
+        runs = np.exp(random.normal(0, 0.01, (5, 4)) + random.normal(0, 0.1, (5, 1)))
+        by_arm = {
+            arm: dict(zip("abcde", column, strict=True))
+            for arm, column in zip(ARMS, runs.T, strict=True)
+        }
+        noise = noise_of(Numbers("s", "lower", by_arm), "native-a", "x")
+        squares.append(noise.deviation**2)
     assert math.sqrt(np.mean(squares)) == pytest.approx(0.01 * math.sqrt(2), rel=0.03)
+    assert (noise.across, noise.blocks) == (4, 5) and noise.widest > 0

@@ -26,8 +26,9 @@ from parity.claims.rules.magnitude import Magnitude
 from parity.claims.rules.model import CellRule
 from parity.claims.rules.rank import Rank
 from parity.claims.verdicts import judged
-from parity.preview.proof import ENOUGH_BLOCKS, NO_SPREAD, Takes
-from parity.preview.simulated import ASSUMED, Key, Noise, Simulated, Simulator
+from parity.preview.noise import ASSUMED, ENOUGH_BLOCKS, Key, Noise
+from parity.preview.proof import NO_SPREAD, Takes, enough
+from parity.preview.simulated import Simulated, Simulator
 from parity.preview.terminal import aligned, percent
 
 HEAD = (
@@ -238,9 +239,11 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
         return None
     _, key, margin, noise = max(found, key=lambda each: each[:2])
     if noise.deviation < NO_SPREAD:
-        return Reach(key, margin, noise, 2, 0.0)
+        return Reach(key, margin, noise, enough(0), 0.0)
     provable = power.provable_margin(noise.deviation, FEASIBLE_BLOCKS, POWER)
-    blocks = power.blocks_needed(noise.deviation, margin, POWER) if provable <= margin else None
+    if provable > margin:
+        return Reach(key, margin, noise, None, provable)
+    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER))
     return Reach(key, margin, noise, blocks, provable)
 
 
