@@ -171,7 +171,7 @@ def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> 
     for analysed, where in ((archive, "in the archive"), (fresh, "here")):
         control = (*key[:2], analysed.dataset.plan.double)
         effects = analysed.effects.get(control, np.empty(0))
-        outcome = decide(effects, decision.margin).outcome if len(effects) else NONE
+        outcome = decide(effects, decision.margin).as_control if len(effects) else NONE
         own = analysed.compared[key].decision.reason
         objected = own if own.startswith((LOSSES, CLUSTERS)) else ""
         gated = decision.without_claim(objected).gated(outcome)

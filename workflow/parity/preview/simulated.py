@@ -101,7 +101,7 @@ class Simulated(JudgingData):
     @cached_property
     def unsteady(self) -> frozenset[str]:
         """Cases in which the A/A pair differs from itself by the plan's own comparisons."""
-        differing = (key for key, one in self._controls.items() if one.outcome == DIFFERENT)
+        differing = (key for key, one in self._controls.items() if one.as_control == DIFFERENT)
         return frozenset(case for case, _ in differing)
 
     @cached_property
