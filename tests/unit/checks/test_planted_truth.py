@@ -15,13 +15,12 @@ from parity.analysis.decision import Decision
 from parity.benchmarks import sysbench
 from parity.checks.planted_truth import acceptance, report, trials
 from parity.checks.planted_truth.campaign import claims_of
-from parity.checks.planted_truth.hazard_scenarios import hazard_scenarios
 from parity.checks.planted_truth.outputs import PRINTERS
 from parity.checks.planted_truth.planted_effects import Misfortune
 from parity.checks.planted_truth.raw_logs import plant
-from parity.checks.planted_truth.rule_scenarios import rule_scenarios
 from parity.checks.planted_truth.runner_simulation import FAILING
 from parity.checks.planted_truth.scenarios import failures, quiet, scenarios, spoiled_pair
+from parity.checks.planted_truth.sketches import sketches
 from parity.claims import finding, judging_data, verdicts
 from parity.claims.rules import rules
 from parity.records import parse, schema
@@ -116,13 +115,13 @@ def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None
 
 
 def test_every_rule_has_a_scenario() -> None:
-    tried = {sketch.test["rule"] for sketch in [*rule_scenarios(), *hazard_scenarios()]}
+    tried = {sketch.test["rule"] for sketch in sketches()}
     # An anchor never concludes anything.
     assert tried == rules().keys() - {"anchor"}
 
 
 def _sketch(name: str):
-    return next(each for each in hazard_scenarios() if each.name == name)
+    return next(each for each in sketches() if each.name == name)
 
 
 def test_a_missing_positive_control_is_found_out(monkeypatch) -> None:

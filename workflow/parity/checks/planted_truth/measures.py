@@ -132,7 +132,7 @@ def covered(arm: str, ratio: float) -> Measure:
         rows = trials.compared(arm).dropna(subset=["low95"])
         return rows["planted"].between(rows["low95"], rows["high95"])
 
-    promise = acceptance.between(0.93, 1.0)
+    promise = acceptance.between(0.93, 1.0, slack=0.015)
     return _frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
 
 

@@ -6,18 +6,19 @@ truth is the mean of an arm's log cost, spikes included, before any run is lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
+import msgspec
 import numpy as np
+
+from parity.core.documents import Document
 
 NORMAL = "normal"
 # Student's t of so many degrees of freedom, brought to the standard deviation of the others.
 _FREEDOM = {"t3": 3, "t5": 5}
 
 
-@dataclass(frozen=True)
-class Chance:
+class Chance(Document, frozen=True):
     """What makes runs deviate.
 
     Attributes:
@@ -35,11 +36,11 @@ class Chance:
     run: float = 0.006
     block: float = 0.03
     law: str = NORMAL
-    times: Mapping[str, float] = field(default_factory=dict)
-    spikes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    times: dict[str, float] = msgspec.field(default_factory=dict)
+    spikes: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     by_node: float = 0.0
     serial: float = 0.0
-    lost: Mapping[str, float] = field(default_factory=dict)
+    lost: dict[str, float] = msgspec.field(default_factory=dict)
 
     def draw(
         self,

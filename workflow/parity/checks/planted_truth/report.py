@@ -24,7 +24,7 @@ Can the conclusions be trusted? Here the truth is known, because it was planted.
 (Clopper and Pearson's exact one for shares). A promise **holds** if the whole interval lies in
 the promised range: that too few replicates were made to refute it is not enough. A rate that
 may truly lie at its limit is given two or three points of slack for its interval's width,
-coverage half a point, and "none" up to one and a half; an interval that lies wholly beyond the
+and coverage and "none" up to one and a half; an interval that lies wholly beyond the
 limit never holds. What is *not controlled* is shown without a promise.
 
 *Formerly* is what the method concluded before of the same planted numbers: plain Student's t,

@@ -18,12 +18,11 @@ from parity.checks.planted_truth.campaign import (
     Campaign,
     Claimed,
 )
-from parity.checks.planted_truth.hazard_scenarios import hazard_scenarios
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
 from parity.checks.planted_truth.order_scenario import DriftOverPositions
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
-from parity.checks.planted_truth.rule_scenarios import rule_scenarios
+from parity.checks.planted_truth.sketches import sketches
 from parity.checks.planted_truth.trials import Planting, pipeline_trial
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
@@ -265,7 +264,7 @@ def blind_control() -> Scenario:
 
 def scenarios() -> list[Planting]:
     """All of them, in the order of the report."""
-    return [*log_scenarios(), *rule_scenarios(), *hazard_scenarios(), DriftOverPositions()]
+    return [*log_scenarios(), *sketches(), DriftOverPositions()]
 
 
 def log_scenarios() -> list[Scenario]:
