@@ -197,7 +197,7 @@ def _verdict(axes: Axes, number: int, row: Any, grid: Grid) -> None:
 def _small_print(figure: Figure, found: Agreement, plan: Plan, note: str) -> None:
     """What is held against what, on top; what every mark means, at the foot."""
     page_layout.head(figure, f"{found.fresh} beside {found.archive}", 0.08, held(found.count))
-    reference = formatting.arm_title(plan, plan.reference)
+    reference = formatting.reference_title(plan)
     lines = [
         f"axis: cost ratio to {reference}, above 1 costs more; grey band: margin; "
         "n: blocks, fresh/archived",

@@ -218,7 +218,7 @@ def of_columns(shown: Sequence[Column]) -> Figure:
     """
     arms = max(len(column.arms) for column in shown)
     grid = WIDE if WIDE.height(len(shown), arms) <= PAGE else DENSE
-    reference = formatting.arm_title(shown[0].view.plan, shown[0].view.plan.reference)
+    reference = formatting.reference_title(shown[0].view.plan)
     key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
     return in_grid(shown, _titles(shown, grid), grid, [key, page_layout.KEY])
 
@@ -273,7 +273,7 @@ def _crossed(view: View, spec: FigureSpec) -> Figure:
     first = next(iter(effects[LEVEL].values()))
     cases, shown = first.cases.split(), spec.quantities[0]
     arms, styles = view.arms_of(cases), style.arm_styles(view.plan)
-    reference = formatting.arm_title(view.plan, view.plan.reference)
+    reference = formatting.reference_title(view.plan)
 
     def column(case: str, effect: str | None, published: tuple[float, ...] = ()) -> Column:
         rows = view.comparisons(case, shown.metric) if effect is None else effects[effect]

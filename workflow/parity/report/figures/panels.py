@@ -62,8 +62,8 @@ class Column:
 
     @property
     def reference(self) -> str:
-        """What each arm is compared with, in words."""
-        return self.against or formatting.arm_title(self.view.plan, self.view.plan.reference)
+        """What the ratio of each arm compares with, in words."""
+        return self.against or formatting.reference_title(self.view.plan)
 
     @property
     def labels(self) -> list[str]:
@@ -403,9 +403,10 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
 
 
 def _comparison_label(column: Column, scale: Scale, short: bool) -> str:
-    reference = column.reference
     if scale.margin is None:
-        return f"{column.quantity.label}: difference to\n{reference} ({column.quantity.unit})"
+        native = formatting.arm_title(column.view.plan, column.view.plan.reference)
+        return f"{column.quantity.label}: difference to\n{native} ({column.quantity.unit})"
+    reference = column.reference
     if short:
         return f"ratio to {reference}\n(band: {formatting.margin(scale.margin)})"
     return f"cost relative to {reference}\n(ratio; band: margin {formatting.margin(scale.margin)})"

@@ -48,7 +48,8 @@ def of_overview(view: View) -> str:
     """The caption of the overview."""
     reference = formatting.arm_title(view.plan, view.plan.reference)
     control = formatting.arm_title(view.plan, view.plan.double)
+    compared = formatting.reference_title(view.plan)
     return (
-        f"Every cost ratio to {reference} with its margin (band). The first row of each panel is "
+        f"Every cost ratio to {compared} with its margin (band). The first row of each panel is "
         f"{control}, which is {reference} once more: the A/A pair. {CAPTIONS['deciding']}"
     )

@@ -68,7 +68,7 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
         full = [row for arm, row in steps.items() if arm not in (*rungs, view.plan.double)]
         compared = view.comparisons(case, metric).values()
         margin = next(row.margin for row in steps.values())
-        reference = formatting.arm_title(view.plan, view.plan.reference)
+        reference = formatting.reference_title(view.plan)
         said += [
             f"{formatting.subject(view.plan, case, spec.quantities[0].label)} "
             f"(margin {formatting.margin(margin)}).",
@@ -117,7 +117,7 @@ def _objection(control: Any, rows: Rows) -> str:
 
 def _within(view: View, row: Any) -> list[tuple[list[Any], str]]:
     """The comparisons with the reference at each level, and how they are called."""
-    reference = formatting.arm_title(view.plan, view.plan.reference)
+    reference = formatting.reference_title(view.plan)
     return [
         (
             _measured(list(view.comparisons(case, row.metric).values())),
@@ -166,7 +166,7 @@ def _published(view: View, case: str, spec: FigureSpec) -> str:
         most = max(rows, key=lambda row: row.high95)
         return (
             f"No arm reaches the {span}: the highest end of a 95\u2009% interval over "
-            f"{formatting.arm_title(view.plan, view.plan.reference)} is "
+            f"{formatting.reference_title(view.plan)} is "
             f"{formatting.number(most.high95)}, of {formatting.arm_title(view.plan, most.arm)}."
         )
     names = ", ".join(formatting.arm_title(view.plan, row.arm) for row in reached)

@@ -71,6 +71,16 @@ def arm_title(plan: Plan, arm: str) -> str:
     return plan.arm_titles.get(arm, arm.capitalize())
 
 
+def reference_title(plan: Plan) -> str:
+    """What the ratios of other arms compare with: one native, or both where they are the same.
+
+    What the titles of both have in common, such as `Native` of `Native A` and `Native B`.
+    """
+    own, double = (arm_title(plan, arm).split() for arm in plan.aa_pair)
+    common = [word for word, other in zip(own, double, strict=False) if word == other]
+    return " ".join(common or own)
+
+
 def benchmark_title(plan: Plan, benchmark: str) -> str:
     """How figures and tables call a benchmark; one that the plan only declares, by its name."""
     return plan.benchmark_titles.get(benchmark, benchmark.upper())

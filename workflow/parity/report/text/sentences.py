@@ -129,7 +129,8 @@ def _differences(view: View, rows: Rows) -> list[str]:
     ]
     verb = "is" if len(said) == 1 else "ranges from"
     between = " to ".join(said)
-    return [f"The mean difference to {_reference(view)} {verb} {between}, over {_blocks(several)}."]
+    native = formatting.arm_title(view.plan, view.plan.reference)
+    return [f"The mean difference to {native} {verb} {between}, over {_blocks(several)}."]
 
 
 def _too_few(view: View, rows: Rows) -> list[str]:
@@ -313,7 +314,7 @@ def declared(view: View) -> str:
 
 
 def _reference(view: View) -> str:
-    return formatting.arm_title(view.plan, view.plan.reference)
+    return formatting.reference_title(view.plan)
 
 
 def harness(audit: NoiseAudit | None) -> str:
