@@ -20,7 +20,7 @@ figures: environment  ## Draw the archived data, offline
 # what is left on the whole machine run after them. Both run whatever fails. One worker more than
 # processors, because the disturbed studies mostly wait for Slurm.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
-SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 test: setup lint  ## Every test, real runtimes included
 	@status=0; \

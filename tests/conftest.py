@@ -12,11 +12,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from virtual_cluster import install
+from xdist.scheduler import LoadScopeScheduling
 
 from parity.software.images import ImageRecord, read_images
 
@@ -32,22 +35,37 @@ LONGEST = "test_faults.py"
 MACHINE = "machine"
 
 
-@pytest.hookimpl(tryfirst=True)
+class Groups(LoadScopeScheduling):
+    """Which tests stay in one worker: those of a module, or of all modules of the machine.
+
+    xdist's own `loadgroup` reads a private field that pytest 9.2 no longer has, and then
+    spreads all tests in silence.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return MACHINE if _is_of_machine(ROOT / module) else module
+
+
+@cache
+def _is_of_machine(module: Path) -> bool:
+    """Whether it has system tests, and not the mark to run beside those of the machine."""
+    text = module.read_text(encoding="utf-8")
+    return "mark.system" in text and "mark.beside" not in text
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    """Distribute by these groups, however xdist was told to distribute."""
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests stay in one worker (`--dist loadgroup`); the longest groups begin first."""
-    for item in items:
-        system = item.get_closest_marker("system") is not None
-        if "images" in getattr(item, "fixturenames", ()) and not system:
-            raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
-        of_machine = system and not item.get_closest_marker("beside")
-        item.add_marker(pytest.mark.xdist_group(MACHINE if of_machine else item.path.stem))
-    items.sort(key=_turn)
-
-
-def _turn(item: pytest.Item) -> tuple[bool, bool]:
     """The longest module first, then those of the machine: no worker waits for one at the end."""
-    group = item.get_closest_marker("xdist_group").args[0]
-    return item.path.name != LONGEST, group != MACHINE
+    for item in items:
+        names = set(getattr(item, "fixturenames", ()))
+        if "images" in names and not item.get_closest_marker("system"):
+            raise pytest.UsageError(f"{item.nodeid} uses images without the mark `system`")
+    items.sort(key=lambda item: (item.path.name != LONGEST, not _is_of_machine(item.path)))
 
 
 @pytest.fixture(scope="session")
