@@ -61,6 +61,20 @@ def test_share_of_node(tmp_path: Path, added: float, verdict: str) -> None:
     assert judged(tmp_path, test, values, unit="s").verdict == "not-tested"
 
 
+def test_a_share_needs_a_pair_that_is_that_close_to_itself(tmp_path: Path) -> None:
+    """Natives 2 % of the node apart, give or take, let a bound of 2 % pass."""
+    test = data.test_of("share-of-node", bound_percent=2)
+    values = {
+        ("spin", arm): list(2000 + 4000 * data.noise(seed)) for seed, arm in enumerate(data.ARMS)
+    }
+    assert judged(tmp_path, test, values, unit="MiB").verdict == "supported"
+    values["spin", "native-b"] = list(2000 - 330 + 20000 * data.noise(5))
+    found = judged(tmp_path, test, values, unit="MiB")
+    assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+    del values["spin", "native-b"]
+    assert judged(tmp_path, test, values, unit="MiB").verdict == "inconclusive"
+
+
 @pytest.mark.parametrize(
     "ratio, verdict",
     [
