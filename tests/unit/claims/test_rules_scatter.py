@@ -84,3 +84,11 @@ def test_one_spike_is_no_scatter(tmp_path: Path) -> None:
     assert judged(tmp_path, test, values, kind="dispersion").verdict != "contradicted"
     test = data.test_of("less-variable", than="native-a")
     assert judged(tmp_path, test, values, kind="dispersion").verdict == "inconclusive"
+
+
+def test_arms_that_scatter_just_alike_are_open(tmp_path: Path) -> None:
+    """Identical values have p = 1 for less scatter, and so had p = 0 for more."""
+    values = data.quiet()
+    values["spin", "box"] = values["spin", "native-a"]
+    test = data.test_of("less-variable", than="native-a")
+    assert judged(tmp_path, test, values, kind="dispersion").verdict == "inconclusive"

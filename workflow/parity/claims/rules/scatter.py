@@ -169,7 +169,7 @@ class SpreadRatio(CellRule):
             control=_within_both_ways(cell, factor),
             unit=UNIT,
             p_value=p,
-            p_against=min(1.0, 2 * (1 - p)),
+            p_against=min(1.0, 2 * spread.p_scatters_less(logs[1], logs[0], 1 / factor)),
             strain=high / factor,
         )
         said = f"ratio of deviations {interval(low, high)}"
@@ -216,7 +216,7 @@ class LessVariable(CellRule):
         if isinstance(logs, str):
             finding = about(cell, Decision(cell.blocks), unit=UNIT)
             return finding.ended(terms.INCONCLUSIVE, logs)
-        p = spread.p_scatters_less(logs[0], logs[1])
+        p, against = (spread.p_scatters_less(*pair) for pair in (logs, logs[::-1]))
         finding = about(
             cell,
             _decision(logs, SAME),
@@ -224,13 +224,13 @@ class LessVariable(CellRule):
             control=_of_pair(cell, SAME),
             unit=UNIT,
             p_value=p,
-            p_against=1 - p,
+            p_against=against,
             strain=p / ALPHA,
         )
         said = f"ratio of deviations {interval(*finding.decision.interval95)}"
         if p < ALPHA:
             return finding.ended(terms.SUPPORTED, f"{said}: scatters less")
-        if 1 - p < ALPHA:
+        if against < ALPHA:
             return finding.ended(terms.CONTRADICTED, f"{said}: scatters more")
         return finding.ended(terms.INCONCLUSIVE, f"{said} leaves it open")
 
