@@ -130,6 +130,8 @@ class CoefficientOfVariation(CellRule):
 def _values(cell: Cell, arm: str) -> list[float] | str:
     """Independent values of an arm; a text says why there is no bound of their scatter."""
     of_arm = cell.numbers.of(arm)
+    if min(of_arm.values(), default=1.0) <= 0:
+        return "a value of zero or less has no relative scatter"
     blocks, objection = units(cell.numbers.costs(arm), cell.places)
     if len(blocks) < FEWEST_FOR_A_DIFFERENCE:
         return objection or f"too few blocks: {len(blocks)} of at least {FEWEST_FOR_A_DIFFERENCE}"
