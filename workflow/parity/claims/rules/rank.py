@@ -95,6 +95,8 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
         control=_control(ranked.cells, places, minimum),
+        # No resampling gives a p of zero.
+        p_against=max(reached, 1 / (RESAMPLES + 1)),
         strain=(1 - reached) / 0.05,
     )
     reasons = {
