@@ -64,3 +64,13 @@ def test_ratio_of_quantiles_is_conservative() -> None:
     assert np.mean([interval.low <= 1.2 <= interval.high for interval in found]) >= 0.95
     short = quantiles.quantile_ratio_interval([1.0, 2.0], [1.0, 2.0], 0.9)
     assert (short.low, short.high) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize(("ratio", "quantile"), [(1.5, 0.5), (0.6, 0.5), (1.6, 0.8), (1.0, 0.5)])
+def test_the_p_of_quantiles_belongs_to_their_interval(ratio: float, quantile: float) -> None:
+    random = np.random.default_rng(6)
+    for _ in range(60):
+        one, other = ratio * random.lognormal(0, 0.5, 50), random.lognormal(0, 0.5, 60)
+        found = quantiles.quantile_ratio_interval(one, other, quantile, 0.95)
+        is_apart = found.low > 1.1 or found.high < 1 / 1.1
+        assert (quantiles.p_quantiles_apart(one, other, quantile, 0.1) <= 0.05) == is_apart

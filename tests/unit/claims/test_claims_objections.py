@@ -67,3 +67,20 @@ def test_few_nodes_that_differ_refuse_and_many_are_the_units(
         found = _judged(tmp_path, test, planted, [f"n{each}" for each in number])
         assert found.verdict == expected
         assert (CLUSTERS in found.reason) == (count == 3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [("less-variable", {"than": "crate"}), ("coefficient-of-variation", {"bound_percent": 1.1})],
+)
+def test_nodes_are_the_units_of_scatter_too(tmp_path: Path, rule: str, options) -> None:
+    """As if blocks were independent, 23 and 35 % of studies supported these wrongly, not 5."""
+    test, on_six = data.test_of(rule, **options), np.arange(30) % 6
+    values = data.quiet(spread=0.001)
+    for arm, between in (("box", 0.006), ("crate", 0.012)):
+        shared = data.noise(ord(arm[0]), 6, between)[on_six]
+        values["spin", arm] = list(values["spin", arm] * np.exp(shared))
+    for count, expected in ((30, "supported"), (6, "inconclusive"), (3, "inconclusive")):
+        found = _judged(tmp_path, test, values, [f"n{each % count}" for each in range(30)])
+        assert found.verdict == expected
+        assert found.reason.count(CLUSTERS) == (count == 3)

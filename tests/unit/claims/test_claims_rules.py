@@ -61,6 +61,20 @@ def test_share_of_node(tmp_path: Path, added: float, verdict: str) -> None:
     assert judged(tmp_path, test, values, unit="s").verdict == "not-tested"
 
 
+def test_a_share_needs_a_pair_that_is_that_close_to_itself(tmp_path: Path) -> None:
+    """Natives 2 % of the node apart, give or take, let a bound of 2 % pass."""
+    test = data.test_of("share-of-node", bound_percent=2)
+    values = {
+        ("spin", arm): list(2000 + 4000 * data.noise(seed)) for seed, arm in enumerate(data.ARMS)
+    }
+    assert judged(tmp_path, test, values, unit="MiB").verdict == "supported"
+    values["spin", "native-b"] = list(2000 - 330 + 20000 * data.noise(5))
+    found = judged(tmp_path, test, values, unit="MiB")
+    assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+    del values["spin", "native-b"]
+    assert judged(tmp_path, test, values, unit="MiB").verdict == "inconclusive"
+
+
 @pytest.mark.parametrize(
     "ratio, verdict",
     [
@@ -183,6 +197,9 @@ def test_what_only_one_of_two_methods_says_hangs_on_the_method(tmp_path: Path) -
         ((0.30, 0.14, -0.10, 0.40), "inconclusive", "inconclusive"),
         ((0.30, 0.90, 0.40, 1.40), "inconclusive", "inconclusive"),
         ((-0.30, -0.28, -0.31, -0.25), "order-ok", "supported"),
+        # The wider interval was supported for being wide.
+        ((0.15, 0.20, 0.005, 0.395), "order-ok", "order-ok"),
+        ((0.15, 0.14, 0.13, 0.149), "order-ok", "order-ok"),
     ],
 )
 def test_a_published_effect_beside_ours(numbers, on_machine: str, on_cluster: str) -> None:
@@ -217,6 +234,28 @@ def test_quantiles_need_enough_blocks(tmp_path: Path) -> None:
     assert judged(tmp_path, test, data.quiet(box=1.3, blocks=100)).verdict == "contradicted"
     few = judged(tmp_path, test, data.quiet(blocks=10))
     assert few.verdict == "inconclusive" and "are there" in few.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "ratio", "blocks"),
+    [
+        ("magnitude", {"published": "overhead/box", "scale": "ratio"}, 1.146, 30),
+        ("quantile-ratio", {"quantiles": [0.5], "margin_percent": 10}, 1.1037, 100),
+        ("rank", {"along": "nodes", "order": [1, 2], "minimum_tau": 1}, 1.0034, 30),
+    ],
+)
+def test_one_of_two_cells_may_be_against_by_chance(tmp_path, rule, options, ratio, blocks) -> None:
+    """P just below 0.05 in one cell contradicted however many there are."""
+    values, cases = data.levels(1.0, ratio, blocks=blocks)
+    case = {} if rule == "rank" else {"parameters": {"nodes": 2}}
+    if rule == "magnitude":
+        values["spin-2", "crate"] = [1.3 * value for value in values["spin-2", "crate"]]
+    lines = "one,s,b,box,1,overhead,30,percent,p\n"
+    for arms, is_chance in ((["box"], False), (["box", "crate"], True)):
+        test = data.test_of(rule, {"arms": arms, **case}, **options)
+        found = judged(tmp_path, test, values, lines=lines, cases=cases, kind="magnitude")
+        assert ("to be expected of one among 2" in found.reason) == is_chance
+        assert (found.verdict == "inconclusive") == is_chance
 
 
 def test_an_anchor_is_shown_and_never_compared(tmp_path: Path) -> None:

@@ -72,6 +72,23 @@ def test_rank(tmp_path: Path, order: list, verdict: str) -> None:
     assert judged(tmp_path, test, values, cases=cases, kind="direction").verdict == "not-tested"
 
 
+def test_each_class_has_an_order_of_its_own(tmp_path: Path) -> None:
+    """Of several classes the last case of each level was looked at, whichever that was."""
+    values, cases = {}, []
+    for size, ratios in {"B": (1.3, 1.2, 1.0), "C": (1.0, 1.2, 1.3)}.items():
+        for kernel, ratio in zip(("mg", "cg", "ep"), ratios, strict=True):
+            parameters = {"kernel": kernel, "class": size}
+            cases.append({"case": kernel + size, "benchmark": "spin", "parameters": parameters})
+            values |= data.quiet(kernel + size, box=ratio)
+    test = data.test_of("rank", along="kernel", order=["mg", "cg", "ep"], minimum_tau=0.9)
+    for order in (cases, cases[::-1]):
+        found = judged(tmp_path, test, values, cases=order, kind="direction")
+        assert (found.verdict, found.cells) == ("contradicted", 2)
+    twice = [*cases[:3], {**cases[0], "case": "again"}]
+    found = judged(tmp_path, test, values, cases=twice, kind="direction")
+    assert (found.verdict, found.reason) == ("not-tested", "several cases for one level of kernel")
+
+
 def test_tau_of_the_published_order_is_one() -> None:
     places = np.arange(3)
     assert tau(np.array([3.0, 2.0, 1.0]), places) == 1

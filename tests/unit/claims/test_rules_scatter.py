@@ -84,3 +84,21 @@ def test_one_spike_is_no_scatter(tmp_path: Path) -> None:
     assert judged(tmp_path, test, values, kind="dispersion").verdict != "contradicted"
     test = data.test_of("less-variable", than="native-a")
     assert judged(tmp_path, test, values, kind="dispersion").verdict == "inconclusive"
+
+
+def test_arms_that_scatter_just_alike_are_open(tmp_path: Path) -> None:
+    """Identical values have p = 1 for less scatter, and so had p = 0 for more."""
+    values = data.quiet()
+    values["spin", "box"] = values["spin", "native-a"]
+    test = data.test_of("less-variable", than="native-a")
+    assert judged(tmp_path, test, values, kind="dispersion").verdict == "inconclusive"
+
+
+def test_zeros_leave_a_coefficient_of_variation_open(tmp_path: Path) -> None:
+    """One zero among thirty values, of the arm or of native, ended in a traceback."""
+    test = data.test_of("coefficient-of-variation", bound_percent=5)
+    for arm, reason in (("box", "a value of zero"), ("native-a", "no A/A pair")):
+        values = data.quiet()
+        values["spin", arm] = [0.0, *values["spin", arm][1:]]
+        found = judged(tmp_path, test, values, kind="dispersion")
+        assert found.verdict == "inconclusive" and reason in found.reason

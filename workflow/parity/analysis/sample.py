@@ -8,6 +8,7 @@ clusters (Donner & Klar, Design and Analysis of Cluster Randomization Trials, 20
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,32 @@ class Sample(NamedTuple):
     objection: str
 
 
+class Units(NamedTuple):
+    """Which blocks stand for themselves, and which only together.
+
+    Attributes:
+        blocks: those of each unit, in the order of time.
+        objection: `CLUSTERS`, or empty.
+    """
+
+    blocks: list[list[str]]
+    objection: str
+
+
 def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample:
-    """The independent effects of a comparison.
+    """The independent effects of a comparison: the mean of each unit.
+
+    Args:
+        by_block: the effect of each block.
+        places: where and when each block ran; where one is not known, nothing is shared.
+    """
+    found = units(by_block, places)
+    means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
+    return Sample(np.array(means, dtype=float), found.objection)
+
+
+def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
+    """The blocks that are independent, or the nodes or sessions that are.
 
     Nodes, or sessions, of which there are at least six are the units wherever one of them holds
     two blocks: Student's t of their means is exact whatever they share. Fewer are too few to say
@@ -43,25 +68,22 @@ def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample
     concluded. Of both groupings that of fewer units counts.
 
     Args:
-        by_block: the effect of each block.
-        places: where and when each block ran; where one is not known, nothing is shared.
+        by_block, places: as of `sample`.
     """
     blocks = sorted(by_block, key=lambda block: (places[block].started if places else "", block))
-    alone = np.array([by_block[block] for block in blocks], dtype=float)
-    found = [Sample(alone, "")]
-    where = [places[block] for block in blocks] if places else []
+    found = [Units([[block] for block in blocks], "")]
     for shared in ("nodes", "session"):
-        groups: dict[object, list[float]] = {}
-        for place, effect in zip(where, alone, strict=False):
-            groups.setdefault(getattr(place, shared), []).append(float(effect))
+        groups: dict[object, list[str]] = {}
+        for block in blocks if places else []:
+            groups.setdefault(getattr(places[block], shared), []).append(block)
         if "" in groups or not 1 < len(groups) < len(blocks):
             continue
-        means = np.array([np.mean(group) for group in groups.values()])
+        together = list(groups.values())
         if len(groups) >= FEWEST_FOR_A_DIFFERENCE:
-            found.append(Sample(means, ""))
-        elif _differ(list(groups.values())):
-            found.append(Sample(means, CLUSTERS))
-    return min(found, key=lambda each: len(each.effects))
+            found.append(Units(together, ""))
+        elif _differ([[by_block[block] for block in group] for group in together]):
+            found.append(Units(together, CLUSTERS))
+    return min(found, key=lambda each: len(each.blocks))
 
 
 def _differ(groups: list[list[float]]) -> bool:

@@ -110,7 +110,7 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     grouped: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in scope.cells:
         if along in cell.parameters:
-            grouped.setdefault((cell.arm, *_others(cell.parameters, along)), []).append(cell)
+            grouped.setdefault((cell.arm, *others(cell.parameters, along)), []).append(cell)
     if scope.cells and not grouped:
         first = scope.cells[0]
         reason = f"no case of {first.benchmark} has a parameter {along}"
@@ -131,7 +131,8 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     return whole, list(dict.fromkeys(missing))
 
 
-def _others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
+def others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
+    """What cases of one series have in common: all other parameters."""
     rest = {name: value for name, value in parameters.items() if name != along}
     if along == NODES and RANKS in rest:
         rest[RANKS] = parameters[RANKS] / parameters[NODES]

@@ -83,3 +83,27 @@ def quantile_ratio_interval(
         low=max(above.low, 0.0) / under.high,
         high=above.high / under.low if under.low > 0 else math.inf,
     )
+
+
+def p_quantiles_apart(
+    first: Iterable[float], second: Iterable[float], quantile: float, margin: float
+) -> float:
+    """P of the test that `quantile_ratio_interval` inverts: the ratio lies outside of a margin.
+
+    Args:
+        margin: the ratio may lie between 1 / (1 + margin) and this.
+    """
+    one, other = (np.sort(checks.positive(each, 1)) for each in (first, second))
+    return min(
+        1.0,
+        _p_above(one, (1 + margin) * other, quantile),
+        _p_above(other, (1 + margin) * one, quantile),
+    )
+
+
+def _p_above(high: np.ndarray, low: np.ndarray, quantile: float) -> float:
+    """Four times the larger error of the best two bounds that are apart: two sides, two samples."""
+    below = np.searchsorted(low, high)
+    of_high = stats.binom.cdf(np.arange(len(high)), len(high), quantile)
+    of_low = stats.binom.sf(below - 1, len(low), quantile)
+    return 4 * float(np.maximum(of_high, of_low).min())

@@ -45,9 +45,7 @@ def without_block(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
     return np.asarray(logs - slope * others)
 
 
-def scatter_ratio(
-    logs_a: Iterable[float], logs_b: Iterable[float], confidence: float = 0.95
-) -> ScatterRatio:
+def scatter_ratio(deviations: np.ndarray, confidence: float = 0.95) -> ScatterRatio:
     """Ratio of the mean absolute deviations from the median of two arms, and its interval.
 
     The paired form of Brown & Forsythe's test (JASA 1974): Student's t of the deviations'
@@ -57,11 +55,11 @@ def scatter_ratio(
     the variances. Without an upper end, `high` is infinite.
 
     Args:
-        logs_a, logs_b: log values of the same blocks, at least 3; both vary.
+        deviations: of both arms, shape (2, units): of blocks, or means of several.
         confidence: between 0 and 1.
     """
     checks.share(confidence=confidence)
-    a, b = _deviations(logs_a, logs_b)
+    a, b = deviations
     quantile = stats.t.ppf((1 + confidence) / 2, len(a) - 1)
     error = quantile**2 / len(a) * np.cov(a, b)
     # The ratios r for which (mean(a) - r mean(b))^2 is at most t^2 times its variance.
@@ -76,9 +74,9 @@ def scatter_ratio(
     return ScatterRatio(ratio, max(float(low), 0.0), float(high))
 
 
-def p_scatters_less(logs_a: Iterable[float], logs_b: Iterable[float], factor: float = 1.0) -> float:
+def p_scatters_less(deviations: np.ndarray, factor: float = 1.0) -> float:
     """One-sided p of the same test that the first scatters `factor` times the second or more."""
-    a, b = _deviations(logs_a, logs_b)
+    a, b = deviations
     differences = a - factor * b
     if np.ptp(differences) == 0:
         return 0.0 if differences[0] < 0 else 1.0
@@ -86,8 +84,12 @@ def p_scatters_less(logs_a: Iterable[float], logs_b: Iterable[float], factor: fl
     return float(stats.t.cdf(differences.mean() / error, len(differences) - 1))
 
 
-def _deviations(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
-    """Absolute deviations of both from their medians, shape (2, blocks)."""
+def deviations_of(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarray:
+    """Absolute deviations of both from their medians, shape (2, blocks).
+
+    Args:
+        logs_a, logs_b: log values of the same blocks, at least 3; both vary.
+    """
     rows = checks.paired(logs_a, logs_b, 3)
     if (np.ptp(rows, axis=1) == 0).any():
         raise ValueError("logs that do not vary have no ratio of scatter")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
 from parity.analysis.decision import Decision, decide
+from parity.analysis.estimate import Effects, p_above, p_below
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, control
@@ -29,8 +31,9 @@ class Magnitude(CellRule):
 
     What counts is what is added: a difference, or a ratio less one. With the sign of the
     published number shown (the interval leaves out nothing) and an estimate within a factor
-    of two, the order is right; on a cluster, a published number inside of the interval is
-    then supported. It differs if the interval has nothing within a factor of two.
+    of two, the order is right; on a cluster, a published number inside of an interval that
+    lies within a factor of two of it is then supported. It differs if the interval has
+    nothing within a factor of two.
     """
 
     name = "magnitude"
@@ -48,7 +51,8 @@ class Magnitude(CellRule):
         if target is None or (not ratio and published.unit != cell.unit):
             reason = f"published in {published.unit}, measured as {unit}"
             return absent(Absent(cell.metric, cell.arm, cell.against, reason))
-        decision = decide(cell.effects(ratio), None, ratio)
+        effects = cell.effects(ratio)
+        decision = decide(effects, None, ratio)
         of_pair = control(cell.effects(ratio, control=True), abs(target) / 2, ratio)
         shift = 1.0 if ratio else 0.0
         low, high = decision.interval95
@@ -64,7 +68,26 @@ class Magnitude(CellRule):
         theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
         interval = wording.interval(low, high, unit)
         reason = f"published {theirs}, here {ours} {interval}: {said}"
-        return about(cell, decision, control=of_pair, unit=unit).agreed(verdict, by_ranks, reason)
+        finding = about(
+            cell,
+            decision,
+            control=of_pair,
+            unit=unit,
+            p_against=_p_differs(effects, target, ratio),
+        )
+        return finding.agreed(verdict, by_ranks, reason)
+
+
+def _p_differs(effects: Effects, target: float, ratio: bool) -> float:
+    """Two-sided p that an effect lies beyond half a published one, or beyond twice of it."""
+    low, high = sorted((target / 2, 2 * target))
+    if ratio:
+        low, high = (math.log1p(end) if end > -1 else -math.inf for end in (low, high))
+    beyond = [p_above(effects, high)]
+    # No ratio lies below nothing.
+    if low > -math.inf:
+        beyond.append(p_below(effects, low))
+    return min(1.0, 2 * min(beyond))
 
 
 def compare(
@@ -84,7 +107,7 @@ def compare(
         return terms.INCONCLUSIVE, "the interval does not leave out nothing"
     if not target / 2 <= estimate <= 2 * target:
         return terms.INCONCLUSIVE, "same sign, but not within a factor of two"
-    if cluster and low <= target <= high:
+    if cluster and target / 2 <= low <= target <= high <= 2 * target:
         return terms.SUPPORTED, "inside of the interval"
     return terms.ORDER_OK, "same sign and within a factor of two"
 

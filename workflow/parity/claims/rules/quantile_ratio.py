@@ -9,7 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parity.analysis.decision import Decision, outcome_of
-from parity.analysis.statistics.quantiles import quantile_ratio_interval, values_needed
+from parity.analysis.statistics.quantiles import (
+    p_quantiles_apart,
+    quantile_ratio_interval,
+    values_needed,
+)
 from parity.claims.finding import Finding, about, control, too_few
 from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import PERCENT, Options, Rule
@@ -74,6 +78,7 @@ def _look(cell: Cell, quantile: float, margin: float) -> Finding:
         unit=wording.RATIO,
         # The A/A pair is asked about its mean, which needs no thousands of blocks.
         control=control(cell.effects(control=True), margin),
+        p_against=p_quantiles_apart(ours, theirs, quantile, margin),
         strain=smallest / margin,
     )
     limit, of_quantile = wording.margin(margin), f"of quantile {quantile:g}"

@@ -15,7 +15,7 @@ from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few
 from parity.claims.judging_data import Absent, Cell, Scope
 from parity.claims.rules.model import NAME, Options, Rule
-from parity.claims.series import Series
+from parity.claims.series import Series, others
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
@@ -58,21 +58,27 @@ class Rank(Rule):
     }
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each arm."""
-        by_arm: dict[str, dict[str, Cell]] = {}
-        for cell in scope.cells:
-            level = str(cell.parameters.get(options["along"]))
-            by_arm.setdefault(cell.arm, {})[level] = cell
-        return [_look(cells, options) for cells in by_arm.values()]
+        """One finding for each arm and what its cases have in common beside the level."""
+        groups = [each if isinstance(each, list) else [each] for each in options["order"]]
+        place = {str(level): number for number, group in enumerate(groups) for level in group}
+        along = options["along"]
+        there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
+        grouped: dict[tuple[Any, ...], list[Cell]] = {}
+        for cell in there or scope.cells:
+            grouped.setdefault((cell.arm, *others(cell.parameters, along)), []).append(cell)
+        return [_look(cells, place, options) for cells in grouped.values()]
 
 
-def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
-    groups = [each if isinstance(each, list) else [each] for each in options["order"]]
-    place = {str(level): number for number, group in enumerate(groups) for level in group}
-    first, minimum = next(iter(cells.values())), options["minimum_tau"]
+def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[str, Any]) -> Finding:
+    first, minimum = several[0], options["minimum_tau"]
+    cells = {str(cell.parameters.get(options["along"])): cell for cell in several}
+    reason = ""
     if missing := [level for level in place if level not in cells]:
         levels = f"{options['along']} {listed(missing)}"
         reason = f"the dataset holds no case of {first.benchmark} with {levels}"
+    elif len(cells) < len(several):
+        reason = f"several cases for one level of {options['along']}"
+    if reason:
         return absent(Absent(first.metric, first.arm, first.against, reason))
     ranked = Series(options["along"], tuple(cells[level] for level in place))
     places = np.array(list(place.values()))
@@ -89,6 +95,8 @@ def _look(cells: Mapping[str, Cell], options: Mapping[str, Any]) -> Finding:
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
         control=_control(ranked.cells, places, minimum),
+        # No resampling gives a p of zero.
+        p_against=max(reached, 1 / (RESAMPLES + 1)),
         strain=(1 - reached) / 0.05,
     )
     reasons = {

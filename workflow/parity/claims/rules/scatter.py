@@ -18,9 +18,10 @@ from parity.analysis.decision import (
     outcome_of,
 )
 from parity.analysis.estimate import ALPHA, Interval
+from parity.analysis.sample import units
 from parity.analysis.statistics import spread
 from parity.claims import terms
-from parity.claims.finding import Finding, about
+from parity.claims.finding import Finding, about, too_few
 from parity.claims.judging_data import Cell, Scope
 from parity.claims.rules.model import NAME, OF_CELLS, PERCENT, CellRule, Options
 from parity.core.wording import interval, number
@@ -30,12 +31,12 @@ PERCENT_UNIT, UNIT = "%", "ratio of deviations"
 SAME = (1.0, 1.0)
 
 
-def _logs(cell: Cell, arm: str, against: str) -> np.ndarray | str:
-    """Logs of the costs of both arms, shape (2, blocks), less what slowed whole blocks.
+def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
+    """Deviations of both arms' log costs, shape (2, units), less what slowed whole blocks.
 
-    A text says why there is no ratio of their scatter.
+    Where blocks share nodes or sessions, means of those. A text says why there is no ratio.
     """
-    table = pd.DataFrame({side: cell.costs(side) for side in cell.numbers.by_arm})
+    table = pd.DataFrame({side: cell.numbers.costs(side) for side in cell.numbers.by_arm})
     table = table.dropna(subset=[arm, against])
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return f"too few blocks: {len(table)} of at least {FEWEST_FOR_A_DIFFERENCE}"
@@ -44,15 +45,20 @@ def _logs(cell: Cell, arm: str, against: str) -> np.ndarray | str:
         return "one side does not vary at all, so there is no ratio of scatter"
     others = table.drop(columns=[arm, against])
     shared = (others - others.median()).median(axis=1).fillna(0.0)
-    return spread.without_block(logs, shared.to_numpy())
+    deviations = spread.deviations_of(*spread.without_block(logs, shared.to_numpy()))
+    of_block = dict(zip(table.index, deviations.T, strict=True))
+    differences = {block: float(ours - theirs) for block, (ours, theirs) in of_block.items()}
+    independent, objection = units(differences, cell.places)
+    means = [np.mean([of_block[block] for block in unit], axis=0) for unit in independent]
+    return objection or np.array(means).T
 
 
-def _decision(logs: np.ndarray, within: Interval, margin: float | None = None) -> Decision:
+def _decision(deviations: np.ndarray, within: Interval, margin: float | None = None) -> Decision:
     """Ratio of two arms' scatter, and whether its 95 % interval lies within these ends."""
-    wide, narrow = (spread.scatter_ratio(logs[0], logs[1], share) for share in (0.95, 0.90))
+    wide, narrow = (spread.scatter_ratio(deviations, share) for share in (0.95, 0.90))
     interval95 = (wide.low, wide.high)
     return Decision(
-        blocks=logs.shape[1],
+        blocks=deviations.shape[1],
         estimate=wide.ratio,
         interval95=interval95,
         interval90=(narrow.low, narrow.high),
@@ -66,12 +72,14 @@ def _of_pair(cell: Cell, within: Interval, margin: float | None = None) -> Decis
     reference, double = cell.pair
     if not (cell.numbers.of(reference) and cell.numbers.of(double)):
         return WITHOUT_CONTROL
-    logs = _logs(cell, double, reference)
-    return WITHOUT_CONTROL if isinstance(logs, str) else _decision(logs, within, margin)
+    found = _deviations(cell, double, reference)
+    return WITHOUT_CONTROL if isinstance(found, str) else _decision(found, within, margin)
 
 
 class CoefficientOfVariation(CellRule):
     """One-sided 95 % bounds of the coefficient of variation of each arm's own values (Bonett).
+
+    Of blocks that share a node or a session the first counts alone, as they are not independent.
 
     The reference stands in for the A/A pair: a machine that scatters more than the bound
     without any container cannot tell what a container adds.
@@ -87,13 +95,17 @@ class CoefficientOfVariation(CellRule):
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The bounds of one arm."""
-        bound, values = options["bound_percent"], cell.values(cell.arm)
+        bound, values = options["bound_percent"], _values(cell, cell.arm)
+        if isinstance(values, str):
+            facts = {"against": "", "unit": PERCENT_UNIT, "objection": ""}
+            return too_few(cell, cell.blocks, values, **facts)
         decision = _coefficient(values, bound)
         below = spread.p_cv_below(values, bound / 100)
         lower, upper = decision.interval90
-        reference = cell.values(cell.pair[0])
-        enough = len(reference) >= self.fewest
-        of_reference = _coefficient(reference, bound) if enough else WITHOUT_CONTROL
+        reference = _values(cell, cell.pair[0])
+        of_reference = WITHOUT_CONTROL
+        if not isinstance(reference, str):
+            of_reference = _coefficient(reference, bound)
         finding = about(
             cell,
             decision,
@@ -113,6 +125,17 @@ class CoefficientOfVariation(CellRule):
             different=f"lower 95 % bound {number(lower)} %, above {bound:g} %",
             neither=f"90 % interval {interval(lower, upper, PERCENT_UNIT)} holds {bound:g} %",
         )
+
+
+def _values(cell: Cell, arm: str) -> list[float] | str:
+    """Independent values of an arm; a text says why there is no bound of their scatter."""
+    of_arm = cell.numbers.of(arm)
+    if min(of_arm.values(), default=1.0) <= 0:
+        return "a value of zero or less has no relative scatter"
+    blocks, objection = units(cell.numbers.costs(arm), cell.places)
+    if len(blocks) < FEWEST_FOR_A_DIFFERENCE:
+        return objection or f"too few blocks: {len(blocks)} of at least {FEWEST_FOR_A_DIFFERENCE}"
+    return [of_arm[unit[0]] for unit in blocks]
 
 
 def _coefficient(values: Sequence[float], bound: float) -> Decision:
@@ -156,20 +179,19 @@ class SpreadRatio(CellRule):
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The ratio of one cell."""
         factor = options["factor"]
-        logs = _logs(cell, cell.arm, cell.against)
-        if isinstance(logs, str):
-            finding = about(cell, Decision(cell.blocks, margin=factor), unit=UNIT)
-            return finding.ended(terms.INCONCLUSIVE, logs)
-        decision = _decision(logs, (-math.inf, factor), factor)
+        deviations = _deviations(cell, cell.arm, cell.against)
+        if isinstance(deviations, str):
+            return too_few(cell, cell.blocks, deviations, unit=UNIT, objection="")
+        decision = _decision(deviations, (-math.inf, factor), factor)
         low, high = decision.interval95
-        p = spread.p_scatters_less(logs[0], logs[1], factor)
+        p = spread.p_scatters_less(deviations, factor)
         finding = about(
             cell,
             replace(decision, smallest_margin=high),
             control=_within_both_ways(cell, factor),
             unit=UNIT,
             p_value=p,
-            p_against=min(1.0, 2 * (1 - p)),
+            p_against=min(1.0, 2 * spread.p_scatters_less(deviations[::-1], 1 / factor)),
             strain=high / factor,
         )
         said = f"ratio of deviations {interval(low, high)}"
@@ -212,25 +234,24 @@ class LessVariable(CellRule):
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
-        logs = _logs(cell, cell.arm, cell.against)
-        if isinstance(logs, str):
-            finding = about(cell, Decision(cell.blocks), unit=UNIT)
-            return finding.ended(terms.INCONCLUSIVE, logs)
-        p = spread.p_scatters_less(logs[0], logs[1])
+        deviations = _deviations(cell, cell.arm, cell.against)
+        if isinstance(deviations, str):
+            return too_few(cell, cell.blocks, deviations, unit=UNIT, objection="")
+        p, against = map(spread.p_scatters_less, (deviations, deviations[::-1]))
         finding = about(
             cell,
-            _decision(logs, SAME),
+            _decision(deviations, SAME),
             # Whether the two arms of the A/A pair scatter differently (95 % interval).
             control=_of_pair(cell, SAME),
             unit=UNIT,
             p_value=p,
-            p_against=1 - p,
+            p_against=against,
             strain=p / ALPHA,
         )
         said = f"ratio of deviations {interval(*finding.decision.interval95)}"
         if p < ALPHA:
             return finding.ended(terms.SUPPORTED, f"{said}: scatters less")
-        if 1 - p < ALPHA:
+        if against < ALPHA:
             return finding.ended(terms.CONTRADICTED, f"{said}: scatters more")
         return finding.ended(terms.INCONCLUSIVE, f"{said} leaves it open")
 

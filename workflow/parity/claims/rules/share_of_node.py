@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.analysis import outcomes
 from parity.analysis.decision import decide
 from parity.analysis.estimate import p_above, p_below
 from parity.claims.finding import Finding, about, absent, at_most, control
@@ -29,6 +28,7 @@ class ShareOfNode(CellRule):
     options: ClassVar[Options] = {
         "bound_percent": {"description": "Bound, in % of the node's memory.", **PERCENT}
     }
+    proves_sameness = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
@@ -52,10 +52,8 @@ class ShareOfNode(CellRule):
             strain=upper / bound,
         )
         said = f"upper 95 % bound {number(upper)} % of the node's {memory / 1024:.1f} GiB"
-        unsure = finding.control.outcome == outcomes.INCONCLUSIVE
         return finding.concluded(
-            same=f"{said}, below {bound:g} %"
-            + ("; the A/A pair is not that close to itself" if unsure else ""),
+            same=f"{said}, below {bound:g} %",
             different=f"lower 95 % bound {number(lower)} % is above {bound:g} %",
             neither=f"{said}, above {bound:g} %",
         )
