@@ -335,6 +335,16 @@ def test_no_support_beyond_the_levels_that_were_tested(tmp_path, levels, verdict
     assert (row.verdict, row.coverage, row.cells) == (verdict, said, 2)
 
 
+def test_a_level_counts_only_at_declared_levels_of_the_others(tmp_path: Path) -> None:
+    """Four node counts with 24^3 and one node with 104^3 were all of 104^3 on four node counts."""
+    cases = [hpcg(24, nodes) for nodes in (1, 2, 4, 512)] + [hpcg(104)]
+    row = covering(tmp_path, {"nodes": [1, 2, 4, 512], "n": [104]}, cases)
+    assert (row.verdict, row.coverage) == ("holds-in-part", "1 of 4 node counts, 1 of 1 sizes")
+    apart = [hpcg(24, 512), hpcg(104)]
+    row = covering(tmp_path, {"nodes": [512], "n": [104]}, apart)
+    assert row.verdict == "order-ok" and row.coverage.startswith("0 of 1 node counts: 1 for 512")
+
+
 def test_coverage_does_not_soften_what_is_against_a_claim(tmp_path: Path) -> None:
     row = covering(tmp_path, {"nodes": NODES, "n": [104]}, [hpcg(24)], box=1.3)
     assert row.verdict == "contradicted" and row.coverage.startswith("1 of 10 node counts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -186,12 +186,10 @@ def _steady(found: Finding, data: JudgingData) -> Finding:
     return found.ended(terms.INCONCLUSIVE, f"{CONTROL_DIFFERS} in this case; {found.reason}")
 
 
-def _decided(
-    found: Sequence[Finding], datasets: Sequence[JudgingData]
-) -> list[tuple[tuple[str, str], Mapping[str, Any]]]:
+def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[limits.DecidedCell]:
     """Arms and parameters of every cell that a finding decided."""
     plans = {data.dataset.name: data.plan for data in datasets}
-    decided: list[tuple[tuple[str, str], Mapping[str, Any]]] = []
+    decided: list[limits.DecidedCell] = []
     for each in found:
         if each.verdict not in limits.UNDECIDED:
             for case in map(plans[each.dataset].case, each.cases):
