@@ -61,10 +61,13 @@ def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) 
     assert verdict(tmp_path, [EQUIVALENCE], values).verdict == "contradicted"
 
 
-def test_without_a_control_nothing_is_the_same(tmp_path: Path) -> None:
-    values = {key: v for key, v in data.quiet().items() if key[1] != "native-b"}
-    found = verdict(tmp_path, [EQUIVALENCE], values)
+@pytest.mark.parametrize("test, box", [(EQUIVALENCE, 1.0), (EQUIVALENCE, 1.2), (DEARER, 1.2)])
+def test_without_a_control_nothing_is_said(tmp_path: Path, test, box: float) -> None:
+    """An arm was said to cost more, or not to cost the same, beside a single native."""
+    values = {key: v for key, v in data.quiet(box=box).items() if key[1] != "native-b"}
+    found = verdict(tmp_path, [test], values)
     assert (found.verdict, found.control) == ("inconclusive", "none")
+    assert found.reason.startswith("no A/A pair")
 
 
 @pytest.mark.parametrize("box", [1.0, 1.2])

@@ -209,7 +209,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
 
     Args:
         proves_sameness: whether the rule concludes that two things are the same. Then the
-            A/A pair has to pass the same test; otherwise it must not differ from itself.
+            A/A pair has to pass the same test; otherwise there must be one that does not
+            differ from itself.
     """
     if found.verdict == terms.NOT_TESTED:
         return found
