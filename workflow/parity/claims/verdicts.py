@@ -16,7 +16,7 @@ from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, limits, registration, terms
-from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated, most_hold
+from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated
 from parity.claims.judging_data import (
     CASE_IS_THERE,
     Absent,
@@ -25,10 +25,11 @@ from parity.claims.judging_data import (
     nearest,
     resolve,
 )
+from parity.claims.most import most_hold, tests_of_most
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
-from parity.claims.rules.model import MOST, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.series import NODES
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
@@ -138,8 +139,8 @@ def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
 
 def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
     """The findings, saying which of them the claim rests on where it speaks of most cells."""
-    of_most = {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
-    pool = iter(most_hold([finding for number, finding in found if number in of_most]))
+    of_most = tests_of_most(claim)
+    pool = iter(most_hold([each for each in found if each[0] in of_most]))
     return [(number, next(pool) if number in of_most else f) for number, f in found]
 
 
