@@ -106,3 +106,11 @@ def test_an_absent_test_of_the_pool_is_not_one_cell_that_fails() -> None:
     gone = replace(HOLDS, case="", verdict="not-tested", p_value=None)
     verdicts, counts = ended(*[HOLDS] * 6, gone, AGAINST)
     assert verdicts[-2:] == ["not-tested", "inconclusive"] and all(counts)
+
+
+def test_a_large_effect_the_other_way_is_not_set_aside() -> None:
+    """A direction has no margin that would pass, and 50 % the other way was only shown."""
+    for ratio, counts in ((0.985, False), (0.5, True)):
+        size = ratio, ratio
+        said = Decision(20, ratio, size, size, 0.01, robust_interval90=size)
+        assert ended(*[HOLDS] * 5, replace(AGAINST, decision=said))[1][-1] == counts

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
 from parity.claims.finding import AGAINST, PASSED, Finding
@@ -94,4 +96,9 @@ def _goodness(found: Finding) -> tuple[int, float]:
 def _near(found: Finding) -> bool:
     """Whether it is against a claim by no more than twice the margin, or there is no margin."""
     margin = found.decision.margin
-    return margin is None or math.isnan(found.needed) or found.needed <= 2 * margin
+    if margin is None or not math.isnan(found.needed):
+        return margin is None or found.needed <= 2 * margin
+    # A rule whose margin is a smallest effect has no margin that would pass: its intervals tell.
+    decision = found.decision
+    ends = np.log([*decision.interval90, *decision.robust_interval90])
+    return bool(np.abs(ends).max() <= math.log1p(2 * margin))
