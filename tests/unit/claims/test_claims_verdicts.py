@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.claims import conjunction, terms
+from parity.claims import conjunction, terms, verdicts
 from parity.claims.finding import Finding
 from parity.claims.judging_data import JudgingData
 from parity.claims.tables import TABLES
@@ -241,6 +241,45 @@ def test_equivalence_is_not_corrected(tmp_path: Path) -> None:
     frame = data.verdicts(data.register(tmp_path, *claims), data.dataset(data.quiet())).verdicts
     assert set(frame["verdict"]) == {"supported"}
     assert frame["p_adjusted"].isna().all()
+
+
+def test_an_absent_arm_does_not_leave_the_family(tmp_path: Path) -> None:
+    """With one arm absent a claim was contradicted at a p that its family does not let pass."""
+    values = data.quiet(box=1.0032)
+    test = data.test_of("direction", expect="costs-less", smallest_effect_percent=0.05)
+    more = data.test_of("direction", {"arms": ["box", "kvm"]}, expect="costs-less",
+                        smallest_effect_percent=0.05)  # fmt: skip
+    claims = [data.claim(test, name=f"c{n}", kind="direction") for n in range(8)]
+    for size, expected in ((1, "contradicted"), (9, "inconclusive")):
+        lacking = [*claims[: size - 1], data.claim(more, name="lacking", kind="direction")]
+        made = data.verdicts(data.register(tmp_path, *lacking), data.dataset(values))
+        assert data.row(made, "lacking").verdict == expected
+        assert size == 1 or data.row(made, "c0").p_adjusted == pytest.approx(1)
+
+
+def test_a_claim_on_most_cells_has_the_p_of_most(tmp_path: Path) -> None:
+    """Five of eight that pass at 0.01 are most at 0.04, and this is what a family corrects."""
+    test = data.test_of("direction", expect="costs-more", smallest_effect_percent=1,
+                        of_cells="most")  # fmt: skip
+    known = data.register(tmp_path, data.claim(test)).claims[0]
+    passed, others = found("supported", p_value=0.01, p_against=0.99), found("inconclusive")
+    cells = [passed] * 5 + [others] * 3
+    pool = tuple((1, replace(each, case=f"c{place}")) for place, each in enumerate(cells))
+    one = verdicts.Verdict(known, "full", "supported", "", pool)
+    assert one.p_values == pytest.approx((0.04, 1.0))
+
+
+def test_an_interaction_is_of_a_family_too(tmp_path: Path) -> None:
+    """It says which of two levels costs more, and was never corrected."""
+    cases = [{**data.CASE, "case": f"spin-{n}", "parameters": {"n": n}} for n in (1, 2)]
+    values = data.quiet("spin-1") | {
+        (case, arm): [1.1 * value for value in numbers]
+        for (case, arm), numbers in data.quiet("spin-2").items()
+    }
+    test = data.test_of("interaction", factor="n", levels=[1, 2], expect="second-costs-more",
+                        smallest_effect_percent=5, margin_percent=1)  # fmt: skip
+    row = verdict(tmp_path, [test], values, cases=cases, kind="direction")
+    assert row.verdict == "supported" and row.p_adjusted < 0.05
 
 
 # --------------------------------------------------------------------- kinds of systems

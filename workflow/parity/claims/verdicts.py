@@ -25,7 +25,7 @@ from parity.claims.judging_data import (
     nearest,
     resolve,
 )
-from parity.claims.most import most_hold, tests_of_most
+from parity.claims.most import most_hold, p_against_most, p_of_most, tests_of_most
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
@@ -80,6 +80,20 @@ class Verdict:
     def all(self) -> tuple[Finding, ...]:
         """The findings that the verdict rests on."""
         return tuple(finding for _, finding in self.findings if finding.counts)
+
+    @property
+    def p_values(self) -> tuple[float | None, float | None]:
+        """P of what is for the claim and of what is against it; None without any."""
+        of_most = tests_of_most(self.claim)
+        rest = [f for number, f in self.findings if number not in of_most]
+        p, against = conjunction.p_value(rest), conjunction.p_against(rest)
+        if not (pool := [each for each in self.findings if each[0] in of_most]):
+            return p, against
+        both = 1 if against is None else 2
+        return (
+            max(p or 0.0, p_of_most(pool)),
+            min(1.0, both * min(1.0 if against is None else against, p_against_most(pool))),
+        )
 
 
 def judge(
@@ -202,27 +216,24 @@ def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[
 def _adjusted(judged: Sequence[Verdict]) -> list[Verdict]:
     """The claims after Holm's correction within each family: study and kind.
 
-    Members of a family are its claims with a one-sided rule that this dataset can decide.
-    A verdict that does not survive is inconclusive.
+    Members of a family are its claims with a one-sided rule of which this dataset decided a
+    cell. One that lacks a cell has p of 1. A verdict that does not survive is inconclusive.
     """
     families: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     for place, one in enumerate(judged):
-        p, against = conjunction.p_value(one.all), conjunction.p_against(one.all)
-        if _is_member(one) and p is not None and against is not None:
+        one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
+        rests_on = [f for number, f in one.findings if f.counts and number in one_sided]
+        p, against = one.p_values
+        if any(f.p_against is not None for f in rests_on) and p is not None and against is not None:
+            lacks = any(f.p_value is None for f in rests_on)
             family = families.setdefault((one.claim.study, one.claim.kind), [])
-            family.append((place, p, against))
+            family.append((place, 1.0 if lacks else p, against))
     after = list(judged)
     for members in families.values():
         places, for_it, against_it = zip(*members, strict=True)
         for place, *adjusted in zip(places, holm(for_it), holm(against_it), strict=True):
             after[place] = _after(judged[place], len(places), *adjusted)
     return after
-
-
-def _is_member(one: Verdict) -> bool:
-    one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
-    decided = [f.p_against is not None for number, f in one.findings if number in one_sided]
-    return bool(decided) and all(decided) and one.verdict != terms.NOT_TESTED
 
 
 def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
@@ -257,8 +268,8 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         "unit": most.unit,
         **conjunction.counts(one.all),
         "control": conjunction.control(one.all),
-        "p_value": conjunction.p_value(one.all) if tested else None,
-        "p_adjusted": one.p_adjusted,
+        "p_value": one.p_values[0] if tested else None,
+        "p_adjusted": one.p_adjusted if tested else None,
         "proxy": "; ".join(dict.fromkeys(t.instead_of for t in claim.tests if t.instead_of)),
         "dataset": most.dataset,
         "datasets": "; ".join(one.datasets),
