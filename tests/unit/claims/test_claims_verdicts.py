@@ -517,6 +517,29 @@ def test_an_arm_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     assert data.row(data.verdicts(known, one, other)).verdict == "supported"
 
 
+def test_every_two_arms_of_a_group_must_be_in_one_dataset(tmp_path: Path) -> None:
+    """Box 1.000 and crate 1.016, each within 1.5 % of the drum, were one group."""
+
+    def holding(name: str, **ratios: float):
+        arms = ARMS | {"drum": "drums"}
+        arms = {arm: arms[arm] for arm in ("native-a", "native-b", *ratios)}
+        values = {
+            ("spin", arm): data.around(ratios.get(arm, 1.0), seed, spread=0.003)
+            for seed, arm in enumerate(arms)
+        }
+        return data.dataset(values, arms=arms, name=f"archive/{name}")
+
+    test = data.test_of("group-equivalence", {"arms": ["box", "crate", "drum"]}, margin_percent=1.5)
+    known = data.register(tmp_path, data.claim(test))
+    apart = holding("m-a", box=1.0, drum=1.008), holding("m-b", crate=1.016, drum=1.008)
+    row = data.row(data.verdicts(known, *apart))
+    assert (row.verdict, row.cells) == ("not-tested", 2)
+    assert row.reason.startswith("no dataset compares box and crate")
+    # The drum, which only ever stands on the other side, is there where one dataset lacks it.
+    whole = holding("m-a", box=1.0, crate=1.004, drum=1.004), holding("m-b", box=1.0, crate=1.004)
+    assert data.row(data.verdicts(known, *whole)).verdict == "supported"
+
+
 def test_of_several_datasets_without_a_cell_the_nearest_says_why(tmp_path: Path) -> None:
     test = data.test_of("equivalence", {"benchmark": "turn", "parameters": {"n": 7}},
                         margin_percent=1)  # fmt: skip

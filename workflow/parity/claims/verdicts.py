@@ -167,7 +167,8 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     scopes = [
         resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
     ]
-    found = conjunction.of_datasets([_of_dataset(rule, test, scope) for scope in scopes])
+    of_each = [_of_dataset(rule, test, scope) for scope in scopes]
+    found = conjunction.of_datasets(of_each, rule.every_pair)
     if not found and not any(scope.cells for scope in scopes):
         found = [absent(missing) for missing in nearest(scopes)]
     if not found:
