@@ -78,6 +78,16 @@ def test_other_libraries_neither_support_nor_contradict(tmp_path: Path, box: flo
     assert found.evidence["identity"].iloc[0] == "libraries differ"
 
 
+def test_nothing_is_the_same_whose_binary_nobody_recorded(tmp_path: Path) -> None:
+    """A claim on binaries that are identical by hash passed without any hash."""
+    unknown = {"box": ""}
+    found = judged(tmp_path, [EQUIVALENCE], data.quiet(), libraries=unknown)
+    assert found.evidence["identity"].iloc[0] == "not recorded"
+    assert data.row(found).verdict == "inconclusive"
+    more = verdict(tmp_path, [DEARER], data.quiet(box=1.2), kind="direction", libraries=unknown)
+    assert more.verdict == "supported"
+
+
 @pytest.mark.parametrize("counted", [0, 1])
 def test_too_few_blocks_are_inconclusive(tmp_path: Path, counted: int) -> None:
     values = data.quiet(blocks=4)

@@ -38,6 +38,7 @@ from parity.claims.judging_data import Absent, Cell
 from parity.claims.series import JOINED, Series
 from parity.core import wording
 
+UNKNOWN = "nobody recorded whether both sides ran the same binary and libraries"
 PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 # What an equivalence that a claim states becomes.
@@ -223,6 +224,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     says_same = found.says_same
     if says_same is None:
         says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    if says_same and found.identity == NOT_RECORDED:
+        return found.ended(terms.INCONCLUSIVE, f"{UNKNOWN}; {found.reason}")
     is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
     if is_few and not (says_same and found.verdict == terms.SUPPORTED):
         return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
