@@ -148,7 +148,7 @@ def test_a_bound_on_one_side() -> None:
         (outcomes.DIFFERENT, True, decision.CONTROL_DIFFERS),
         (outcomes.DIFFERENT, False, decision.CONTROL_DIFFERS),
         (decision.NONE, True, decision.NO_CONTROL),
-        (decision.NONE, False, ""),
+        (decision.NONE, False, decision.NO_CONTROL),
     ],
 )
 def test_what_the_pair_lets_be_said(control: str, says_same: bool, objection: str) -> None:

@@ -228,6 +228,27 @@ def test_magnitude_of_a_difference_needs_the_same_unit(tmp_path: Path) -> None:
         assert found.verdict == verdict
 
 
+@pytest.mark.parametrize("rule, size", [
+    ("direction", "smallest_effect_percent"), ("minimum-effect", "minimum_percent")
+])  # fmt: skip
+@pytest.mark.parametrize("expect, sign", [("costs-more", 1), ("costs-less", -1)])
+def test_no_direction_where_native_has_it_too(tmp_path, rule, size, expect, sign) -> None:
+    """Native B cost 1.1 % more, as the box did, and `costs more` was supported."""
+    test = data.test_of(rule, expect=expect, **{size: 0.8})
+    for native, verdict in (
+        (1.0, "supported"),
+        (1.011, "inconclusive"),
+        (1 / 1.011, "inconclusive"),
+    ):
+        values = data.quiet()
+        base = np.array(values["spin", "native-a"])
+        values["spin", "native-b"] = list(base * data.around(native, 51, spread=0.0085))
+        values["spin", "box"] = list(base * data.around(1.011**sign, 52, spread=0.004))
+        found = judged(tmp_path, test, values, kind="direction")
+        assert found.verdict == verdict
+        assert ("the A/A pair differs from itself likewise" in found.reason) == (native != 1)
+
+
 def test_quantiles_need_enough_blocks(tmp_path: Path) -> None:
     test = data.test_of("quantile-ratio", quantiles=[0.5, 0.9], margin_percent=10)
     assert judged(tmp_path, test, data.quiet(blocks=100)).verdict == "supported"

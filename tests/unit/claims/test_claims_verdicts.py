@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.claims import conjunction, terms
+from parity.claims import conjunction, terms, verdicts
 from parity.claims.finding import Finding
 from parity.claims.judging_data import JudgingData
 from parity.claims.tables import TABLES
@@ -61,10 +61,13 @@ def test_an_open_control_stops_equivalence_and_not_a_difference(tmp_path: Path) 
     assert verdict(tmp_path, [EQUIVALENCE], values).verdict == "contradicted"
 
 
-def test_without_a_control_nothing_is_the_same(tmp_path: Path) -> None:
-    values = {key: v for key, v in data.quiet().items() if key[1] != "native-b"}
-    found = verdict(tmp_path, [EQUIVALENCE], values)
+@pytest.mark.parametrize("test, box", [(EQUIVALENCE, 1.0), (EQUIVALENCE, 1.2), (DEARER, 1.2)])
+def test_without_a_control_nothing_is_said(tmp_path: Path, test, box: float) -> None:
+    """An arm was said to cost more, or not to cost the same, beside a single native."""
+    values = {key: v for key, v in data.quiet(box=box).items() if key[1] != "native-b"}
+    found = verdict(tmp_path, [test], values)
     assert (found.verdict, found.control) == ("inconclusive", "none")
+    assert found.reason.startswith("no A/A pair")
 
 
 @pytest.mark.parametrize("box", [1.0, 1.2])
@@ -73,6 +76,16 @@ def test_other_libraries_neither_support_nor_contradict(tmp_path: Path, box: flo
     assert data.row(found).verdict == "inconclusive"
     assert data.row(found).reason.startswith("confounded: libraries differ")
     assert found.evidence["identity"].iloc[0] == "libraries differ"
+
+
+def test_nothing_is_the_same_whose_binary_nobody_recorded(tmp_path: Path) -> None:
+    """A claim on binaries that are identical by hash passed without any hash."""
+    unknown = {"box": ""}
+    found = judged(tmp_path, [EQUIVALENCE], data.quiet(), libraries=unknown)
+    assert found.evidence["identity"].iloc[0] == "not recorded"
+    assert data.row(found).verdict == "inconclusive"
+    more = verdict(tmp_path, [DEARER], data.quiet(box=1.2), kind="direction", libraries=unknown)
+    assert more.verdict == "supported"
 
 
 @pytest.mark.parametrize("counted", [0, 1])
@@ -240,6 +253,45 @@ def test_equivalence_is_not_corrected(tmp_path: Path) -> None:
     assert frame["p_adjusted"].isna().all()
 
 
+def test_an_absent_arm_does_not_leave_the_family(tmp_path: Path) -> None:
+    """With one arm absent a claim was contradicted at a p that its family does not let pass."""
+    values = data.quiet(box=1.0032)
+    test = data.test_of("direction", expect="costs-less", smallest_effect_percent=0.05)
+    more = data.test_of("direction", {"arms": ["box", "kvm"]}, expect="costs-less",
+                        smallest_effect_percent=0.05)  # fmt: skip
+    claims = [data.claim(test, name=f"c{n}", kind="direction") for n in range(8)]
+    for size, expected in ((1, "contradicted"), (9, "inconclusive")):
+        lacking = [*claims[: size - 1], data.claim(more, name="lacking", kind="direction")]
+        made = data.verdicts(data.register(tmp_path, *lacking), data.dataset(values))
+        assert data.row(made, "lacking").verdict == expected
+        assert size == 1 or data.row(made, "c0").p_adjusted == pytest.approx(1)
+
+
+def test_a_claim_on_most_cells_has_the_p_of_most(tmp_path: Path) -> None:
+    """Five of eight that pass at 0.01 are most at 0.04, and this is what a family corrects."""
+    test = data.test_of("direction", expect="costs-more", smallest_effect_percent=1,
+                        of_cells="most")  # fmt: skip
+    known = data.register(tmp_path, data.claim(test)).claims[0]
+    passed, others = found("supported", p_value=0.01, p_against=0.99), found("inconclusive")
+    cells = [passed] * 5 + [others] * 3
+    pool = tuple((1, replace(each, case=f"c{place}")) for place, each in enumerate(cells))
+    one = verdicts.Verdict(known, "full", "supported", "", pool)
+    assert one.p_values == pytest.approx((0.04, 1.0))
+
+
+def test_an_interaction_is_of_a_family_too(tmp_path: Path) -> None:
+    """It says which of two levels costs more, and was never corrected."""
+    cases = [{**data.CASE, "case": f"spin-{n}", "parameters": {"n": n}} for n in (1, 2)]
+    values = data.quiet("spin-1") | {
+        (case, arm): [1.1 * value for value in numbers]
+        for (case, arm), numbers in data.quiet("spin-2").items()
+    }
+    test = data.test_of("interaction", factor="n", levels=[1, 2], expect="second-costs-more",
+                        smallest_effect_percent=5, margin_percent=1)  # fmt: skip
+    row = verdict(tmp_path, [test], values, cases=cases, kind="direction")
+    assert row.verdict == "supported" and row.p_adjusted < 0.05
+
+
 # --------------------------------------------------------------------- kinds of systems
 
 
@@ -333,6 +385,16 @@ def test_no_support_beyond_the_levels_that_were_tested(tmp_path, levels, verdict
     ]  # fmt: skip
     row = covering(tmp_path, levels, cases)
     assert (row.verdict, row.coverage, row.cells) == (verdict, said, 2)
+
+
+def test_a_level_counts_only_at_declared_levels_of_the_others(tmp_path: Path) -> None:
+    """Four node counts with 24^3 and one node with 104^3 were all of 104^3 on four node counts."""
+    cases = [hpcg(24, nodes) for nodes in (1, 2, 4, 512)] + [hpcg(104)]
+    row = covering(tmp_path, {"nodes": [1, 2, 4, 512], "n": [104]}, cases)
+    assert (row.verdict, row.coverage) == ("holds-in-part", "1 of 4 node counts, 1 of 1 sizes")
+    apart = [hpcg(24, 512), hpcg(104)]
+    row = covering(tmp_path, {"nodes": [512], "n": [104]}, apart)
+    assert row.verdict == "order-ok" and row.coverage.startswith("0 of 1 node counts: 1 for 512")
 
 
 def test_coverage_does_not_soften_what_is_against_a_claim(tmp_path: Path) -> None:
@@ -463,6 +525,29 @@ def test_an_arm_of_another_archive_is_not_missing(tmp_path: Path) -> None:
     )  # fmt: skip
     other = data.dataset(data.quiet(), name="archive/m-b")
     assert data.row(data.verdicts(known, one, other)).verdict == "supported"
+
+
+def test_every_two_arms_of_a_group_must_be_in_one_dataset(tmp_path: Path) -> None:
+    """Box 1.000 and crate 1.016, each within 1.5 % of the drum, were one group."""
+
+    def holding(name: str, **ratios: float):
+        arms = ARMS | {"drum": "drums"}
+        arms = {arm: arms[arm] for arm in ("native-a", "native-b", *ratios)}
+        values = {
+            ("spin", arm): data.around(ratios.get(arm, 1.0), seed, spread=0.003)
+            for seed, arm in enumerate(arms)
+        }
+        return data.dataset(values, arms=arms, name=f"archive/{name}")
+
+    test = data.test_of("group-equivalence", {"arms": ["box", "crate", "drum"]}, margin_percent=1.5)
+    known = data.register(tmp_path, data.claim(test))
+    apart = holding("m-a", box=1.0, drum=1.008), holding("m-b", crate=1.016, drum=1.008)
+    row = data.row(data.verdicts(known, *apart))
+    assert (row.verdict, row.cells) == ("not-tested", 2)
+    assert row.reason.startswith("no dataset compares box and crate")
+    # The drum, which only ever stands on the other side, is there where one dataset lacks it.
+    whole = holding("m-a", box=1.0, crate=1.004, drum=1.004), holding("m-b", box=1.0, crate=1.004)
+    assert data.row(data.verdicts(known, *whole)).verdict == "supported"
 
 
 def test_of_several_datasets_without_a_cell_the_nearest_says_why(tmp_path: Path) -> None:

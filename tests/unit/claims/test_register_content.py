@@ -157,6 +157,13 @@ def test_a_claim_says_which_levels_of_its_program_s_size_it_speaks_of() -> None:
                 assert said <= cells.get("levels", {}).keys(), claim["id"]
 
 
+def test_a_claim_that_names_no_levels_is_not_supported_on_a_cluster() -> None:
+    """Two claims had no levels, so that any size on any cluster supported all of them."""
+    for name in ("ruiz15-cpu-zero", "torrez19-mem-total"):
+        assert CLAIMS[name]["scales"]["cluster"] == "proxy"
+        assert not any("levels" in test["cells"] for test in CLAIMS[name]["tests"])
+
+
 def test_published_numbers_are_complete_and_say_where_they_stand() -> None:
     rows = rows_of("claims.csv")
     keys = [(row["claim"], row["metric"], row["runtime"]) for row in rows]

@@ -9,7 +9,8 @@ import pytest
 from claims_data import judged, levels
 
 from parity.analysis.decision import Decision
-from parity.claims.finding import Finding, most_hold
+from parity.claims.finding import Finding
+from parity.claims.most import most_hold, p_of_most
 
 HOLDS = Finding("c", "m", "a", "b", "supported", p_value=0.001)
 OPEN = replace(HOLDS, verdict="inconclusive", p_value=0.4)
@@ -18,7 +19,7 @@ MARGIN = Decision(30, margin=0.01, smallest_margin=0.015)
 
 
 def ended(*pool: Finding) -> tuple[list[str], list[bool]]:
-    after = most_hold(pool)
+    after = most_hold(list(enumerate(pool)))
     return [found.verdict for found in after], [found.counts for found in after]
 
 
@@ -78,7 +79,9 @@ def test_most_by_chance_is_not_most() -> None:
         p = np.concatenate([np.zeros(3), random.uniform(size=3)])
         pool = [replace(HOLDS if each < 0.05 else OPEN, p_value=float(each)) for each in p]
         wrong["each"] += sum(each < 0.05 for each in p) >= 4
-        wrong["together"] += all(f.counts == (f.verdict == "supported") for f in most_hold(pool))
+        wrong["together"] += all(
+            f.counts == (f.verdict == "supported") for f in most_hold(list(enumerate(pool)))
+        )
     # 1 - 0.95^3 = 14 %; at most 5 %, with three standard errors of 2000 draws.
     assert wrong["each"] / 2000 > 0.11
     assert wrong["together"] / 2000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
@@ -87,3 +90,27 @@ def test_most_by_chance_is_not_most() -> None:
 def test_all_that_pass_are_most() -> None:
     just = replace(HOLDS, p_value=0.049)
     assert ended(*[just] * 6) == (["supported"] * 6, [True] * 6)
+
+
+def test_a_cell_of_several_datasets_is_one_by_its_worst() -> None:
+    """One case in three datasets was three of five cells."""
+    again = [(0, replace(HOLDS, dataset=name)) for name in "abc"]
+    two_open = [(1, OPEN), (2, OPEN)]
+    assert all(found.counts for found in most_hold(again + two_open))
+    assert p_of_most(again + two_open) == 1
+    # Of one that two datasets disagree on, neither is shown to hold.
+    assert p_of_most([(0, HOLDS), (0, OPEN), (1, HOLDS)]) == 1
+
+
+def test_an_absent_test_of_the_pool_is_not_one_cell_that_fails() -> None:
+    gone = replace(HOLDS, case="", verdict="not-tested", p_value=None)
+    verdicts, counts = ended(*[HOLDS] * 6, gone, AGAINST)
+    assert verdicts[-2:] == ["not-tested", "inconclusive"] and all(counts)
+
+
+def test_a_large_effect_the_other_way_is_not_set_aside() -> None:
+    """A direction has no margin that would pass, and 50 % the other way was only shown."""
+    for ratio, counts in ((0.985, False), (0.5, True)):
+        size = ratio, ratio
+        said = Decision(20, ratio, size, size, 0.01, robust_interval90=size)
+        assert ended(*[HOLDS] * 5, replace(AGAINST, decision=said))[1][-1] == counts

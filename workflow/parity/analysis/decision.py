@@ -251,15 +251,17 @@ def objection_of(control: str, says_same: bool, assay: str = NONE) -> str:
     The same thing measured twice must come out the same before "the same" can be
     said of two things (A/A test: Kohavi et al., Trustworthy Online Controlled
     Experiments, 2020, ch. 19). If the pair itself differs, no difference is claimed
-    either, because the harness alone produces one.
+    either, because the harness alone produces one; without a pair nobody knows whether it does.
 
     And where a known difference did not come out beyond the margin, that none came out is no
     finding: the measurement lacks assay sensitivity (ICH E10, 2000, section 1.5).
     """
     if control == outcomes.DIFFERENT:
         return CONTROL_DIFFERS
+    if control == NONE:
+        return NO_CONTROL
     if not says_same:
         return ""
     if control != outcomes.EQUIVALENT:
-        return NO_CONTROL if control == NONE else CONTROL_FAILED
+        return CONTROL_FAILED
     return "" if assay in (NONE, outcomes.DIFFERENT) else ASSAY

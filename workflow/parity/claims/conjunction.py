@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from parity.analysis import outcomes
 from parity.analysis.decision import NONE
@@ -31,13 +32,15 @@ def verdict(findings: Sequence[Finding]) -> str:
     return next(name for name in terms.VERDICTS if any(f.verdict == name for f in findings))
 
 
-def of_datasets(found: Sequence[Sequence[Finding]]) -> list[Finding]:
+def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) -> list[Finding]:
     """The findings of one test in several datasets, less what only one of them cannot test.
 
     Args:
         found: those in each dataset; a cell that is absent in one may be there in another.
+        every_pair: whether the arms are compared with each other. Then each two of them have
+            to be in one dataset.
     """
-    tested = [{f.arm for f in each if f.verdict != terms.NOT_TESTED} for each in found]
+    tested = [_arms(each) for each in found]
     everywhere = set().union(*tested)
     kept = [
         finding
@@ -45,7 +48,25 @@ def of_datasets(found: Sequence[Sequence[Finding]]) -> list[Finding]:
         for finding in each
         if finding.verdict != terms.NOT_TESTED or finding.arm not in everywhere - arms
     ]
-    return list(dict.fromkeys(kept))
+    return list(dict.fromkeys(kept + _never_together(kept) if every_pair else kept))
+
+
+def _arms(findings: Sequence[Finding]) -> set[str]:
+    """The arms of either side that were compared."""
+    there = [finding for finding in findings if finding.verdict != terms.NOT_TESTED]
+    return {side for finding in there for side in (finding.arm, finding.against)}
+
+
+def _never_together(findings: Sequence[Finding]) -> list[Finding]:
+    """That no dataset compares two of the arms, for each such two."""
+    compared = {frozenset((finding.arm, finding.against)) for finding in findings}
+    return [
+        Finding("", findings[0].metric, *pair).ended(
+            terms.NOT_TESTED, f"no dataset compares {listed(pair)}"
+        )
+        for pair in combinations(sorted(_arms(findings)), 2)
+        if frozenset(pair) not in compared
+    ]
 
 
 def decisive(findings: Sequence[Finding]) -> Finding:

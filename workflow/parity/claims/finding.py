@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,7 +25,6 @@ from parity.analysis.decision import (
     outcome_of,
 )
 from parity.analysis.estimate import (
-    ALPHA,
     Effects,
     mean_of,
     p_outside,
@@ -40,6 +38,7 @@ from parity.claims.judging_data import Absent, Cell
 from parity.claims.series import JOINED, Series
 from parity.core import wording
 
+UNKNOWN = "nobody recorded whether both sides ran the same binary and libraries"
 PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
 # What an equivalence that a claim states becomes.
@@ -209,7 +208,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
 
     Args:
         proves_sameness: whether the rule concludes that two things are the same. Then the
-            A/A pair has to pass the same test; otherwise it must not differ from itself.
+            A/A pair has to pass the same test; otherwise there must be one that does not
+            differ from itself.
     """
     if found.verdict == terms.NOT_TESTED:
         return found
@@ -224,6 +224,8 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     says_same = found.says_same
     if says_same is None:
         says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    if says_same and found.identity == NOT_RECORDED:
+        return found.ended(terms.INCONCLUSIVE, f"{UNKNOWN}; {found.reason}")
     is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
     if is_few and not (says_same and found.verdict == terms.SUPPORTED):
         return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
@@ -247,36 +249,6 @@ def at_most(decision: Decision, limit: float) -> Decision:
     )
     made = replace(decision, outcome=own, robust_outcome=by_ranks, reason="")
     return made.without_claim("" if own == by_ranks else f"{METHOD} {by_ranks}")
-
-
-def most_hold(pool: Sequence[Finding]) -> list[Finding]:
-    """The findings of a claim that speaks of most cells, saying which of them it rests on.
-
-    It holds if more than half of them pass, and if that is no chance: so many true ones are
-    shown at 5 % (partial conjunction: Benjamini & Heller, Biometrics 2008, with Hochberg's
-    steps). Cells that do not pass are then shown only, but for one that is against it by more
-    than twice the margin. It is contradicted if half of the cells or more are against it.
-    """
-    passed = [found for found in pool if found.verdict in PASSED]
-    against = [found for found in pool if found.verdict in AGAINST]
-    most, p = len(pool) // 2 + 1, sorted(1.0 if f.p_value is None else f.p_value for f in passed)
-    holds = any((len(pool) - k + 1) * p[k - 1] < ALPHA for k in range(most, len(passed) + 1))
-    if not holds and 2 * len(against) >= len(pool):
-        return [replace(found, counts=found.verdict in AGAINST) for found in pool]
-    after = []
-    for found in pool:
-        if found.verdict in AGAINST and not (holds and _near(found)):
-            reason = f"against it, but {len(passed)} of {len(pool)} pass; {found.reason}"
-            after.append(found.ended(terms.INCONCLUSIVE, reason))
-        else:
-            after.append(replace(found, counts=not holds or found.verdict in PASSED))
-    return after
-
-
-def _near(found: Finding) -> bool:
-    """Whether it is against a claim by no more than twice the margin, or there is no margin."""
-    margin = found.decision.margin
-    return margin is None or math.isnan(found.needed) or found.needed <= 2 * margin
 
 
 def _would(found: Finding) -> str:

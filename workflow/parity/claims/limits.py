@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,8 @@ SHORT_OF_FULL = {
 # Verdicts that cannot say more than the levels that they rest on.
 POSITIVE = (terms.SUPPORTED, terms.HOLDS_IN_PART)
 UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
+# Arm with that which it is compared with, and the parameters of the case.
+DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -85,31 +87,42 @@ class Coverage:
         return terms.SUPPORTED if whole else terms.HOLDS_IN_PART
 
 
-def coverage(
-    chosen: Selection, decided: Iterable[tuple[tuple[str, str], Mapping[str, Any]]]
-) -> Coverage:
+def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> Coverage:
     """The coverage of a selection by its decided cells.
 
-    A level counts if it was decided for every arm: what one arm shows at 512 nodes says
-    nothing of another that ran on one. Each parameter is counted by itself.
-
-    Args:
-        decided: of each decided cell its arm with that which it is compared with, and the
-            parameters of its case.
+    A level counts if it was decided for every arm, what one arm shows at 512 nodes says nothing
+    of another that ran on one, and at declared levels of the other parameters. One of these
+    that was decided at none of its levels says so itself and takes nothing from the rest.
     """
     several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
-    cells = list(decided)
-    arms = dict.fromkeys(arm for arm, _ in cells)
+    wanted, cells = several | dict(chosen.levels), list(decided)
+    arms = {arm for arm, _ in cells}
+    reached = {name: levels for name, levels in wanted.items() if _there(name, levels, cells, arms)}
     covered = []
-    for name, declared in (several | dict(chosen.levels)).items():
-        of_arm = {arm: {str(p[name]) for a, p in cells if a == arm and name in p} for arm in arms}
-        common = set.intersection(*of_arm.values()) if of_arm else set()
-        there = tuple(level for level in declared if str(level) in common)
-        known = {str(level) for level in declared}
+    for name, declared in wanted.items():
+        others = [each for each in reached.items() if each[0] != name]
+        fitting = [cell for cell in cells if all(_has(cell[1], *other) for other in others)]
+        there = _there(name, declared, fitting, arms)
         instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
-        others = tuple(level for level in instead if level not in known)
-        covered.append(Covered(name, declared, there, others))
+        unknown = tuple(level for level in instead if level not in map(str, declared))
+        covered.append(Covered(name, declared, there, unknown))
     return Coverage(tuple(covered), bool(cells))
+
+
+def _there(
+    name: str, declared: Sequence[Any], cells: Sequence[DecidedCell], arms: Set[tuple[str, str]]
+) -> tuple[Any, ...]:
+    """The declared levels of a parameter that the cells have of each of the arms."""
+    return tuple(
+        level
+        for level in declared
+        if arms and arms == {arm for arm, parameters in cells if _has(parameters, name, [level])}
+    )
+
+
+def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> bool:
+    """Whether a case has one of the levels of a parameter."""
+    return name in parameters and str(parameters[name]) in map(str, levels)
 
 
 def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:

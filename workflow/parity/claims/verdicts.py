@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, limits, registration, terms
-from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated, most_hold
+from parity.claims.finding import AGAINST, PASSED, Finding, absent, gated
 from parity.claims.judging_data import (
     CASE_IS_THERE,
     Absent,
@@ -25,10 +25,11 @@ from parity.claims.judging_data import (
     nearest,
     resolve,
 )
+from parity.claims.most import most_hold, p_against_most, p_of_most, tests_of_most
 from parity.claims.register import Claim, Register, Test
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
-from parity.claims.rules.model import MOST, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.series import NODES
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import digest_of
@@ -79,6 +80,20 @@ class Verdict:
     def all(self) -> tuple[Finding, ...]:
         """The findings that the verdict rests on."""
         return tuple(finding for _, finding in self.findings if finding.counts)
+
+    @property
+    def p_values(self) -> tuple[float | None, float | None]:
+        """P of what is for the claim and of what is against it; None without any."""
+        of_most = tests_of_most(self.claim)
+        rest = [f for number, f in self.findings if number not in of_most]
+        p, against = conjunction.p_value(rest), conjunction.p_against(rest)
+        if not (pool := [each for each in self.findings if each[0] in of_most]):
+            return p, against
+        both = 1 if against is None else 2
+        return (
+            max(p or 0.0, p_of_most(pool)),
+            min(1.0, both * min(1.0 if against is None else against, p_against_most(pool))),
+        )
 
 
 def judge(
@@ -138,8 +153,8 @@ def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
 
 def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
     """The findings, saying which of them the claim rests on where it speaks of most cells."""
-    of_most = {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
-    pool = iter(most_hold([finding for number, finding in found if number in of_most]))
+    of_most = tests_of_most(claim)
+    pool = iter(most_hold([each for each in found if each[0] in of_most]))
     return [(number, next(pool) if number in of_most else f) for number, f in found]
 
 
@@ -152,7 +167,8 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     scopes = [
         resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
     ]
-    found = conjunction.of_datasets([_of_dataset(rule, test, scope) for scope in scopes])
+    of_each = [_of_dataset(rule, test, scope) for scope in scopes]
+    found = conjunction.of_datasets(of_each, rule.every_pair)
     if not found and not any(scope.cells for scope in scopes):
         found = [absent(missing) for missing in nearest(scopes)]
     if not found:
@@ -186,12 +202,10 @@ def _steady(found: Finding, data: JudgingData) -> Finding:
     return found.ended(terms.INCONCLUSIVE, f"{CONTROL_DIFFERS} in this case; {found.reason}")
 
 
-def _decided(
-    found: Sequence[Finding], datasets: Sequence[JudgingData]
-) -> list[tuple[tuple[str, str], Mapping[str, Any]]]:
+def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[limits.DecidedCell]:
     """Arms and parameters of every cell that a finding decided."""
     plans = {data.dataset.name: data.plan for data in datasets}
-    decided: list[tuple[tuple[str, str], Mapping[str, Any]]] = []
+    decided: list[limits.DecidedCell] = []
     for each in found:
         if each.verdict not in limits.UNDECIDED:
             for case in map(plans[each.dataset].case, each.cases):
@@ -203,27 +217,24 @@ def _decided(
 def _adjusted(judged: Sequence[Verdict]) -> list[Verdict]:
     """The claims after Holm's correction within each family: study and kind.
 
-    Members of a family are its claims with a one-sided rule that this dataset can decide.
-    A verdict that does not survive is inconclusive.
+    Members of a family are its claims with a one-sided rule of which this dataset decided a
+    cell. One that lacks a cell has p of 1. A verdict that does not survive is inconclusive.
     """
     families: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     for place, one in enumerate(judged):
-        p, against = conjunction.p_value(one.all), conjunction.p_against(one.all)
-        if _is_member(one) and p is not None and against is not None:
+        one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
+        rests_on = [f for number, f in one.findings if f.counts and number in one_sided]
+        p, against = one.p_values
+        if any(f.p_against is not None for f in rests_on) and p is not None and against is not None:
+            lacks = any(f.p_value is None for f in rests_on)
             family = families.setdefault((one.claim.study, one.claim.kind), [])
-            family.append((place, p, against))
+            family.append((place, 1.0 if lacks else p, against))
     after = list(judged)
     for members in families.values():
         places, for_it, against_it = zip(*members, strict=True)
         for place, *adjusted in zip(places, holm(for_it), holm(against_it), strict=True):
             after[place] = _after(judged[place], len(places), *adjusted)
     return after
-
-
-def _is_member(one: Verdict) -> bool:
-    one_sided = {test.number for test in one.claim.tests if rules()[test.rule].one_sided}
-    decided = [f.p_against is not None for number, f in one.findings if number in one_sided]
-    return bool(decided) and all(decided) and one.verdict != terms.NOT_TESTED
 
 
 def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
@@ -258,8 +269,8 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         "unit": most.unit,
         **conjunction.counts(one.all),
         "control": conjunction.control(one.all),
-        "p_value": conjunction.p_value(one.all) if tested else None,
-        "p_adjusted": one.p_adjusted,
+        "p_value": one.p_values[0] if tested else None,
+        "p_adjusted": one.p_adjusted if tested else None,
         "proxy": "; ".join(dict.fromkeys(t.instead_of for t in claim.tests if t.instead_of)),
         "dataset": most.dataset,
         "datasets": "; ".join(one.datasets),

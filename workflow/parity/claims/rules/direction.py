@@ -20,6 +20,7 @@ from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
 NOTHING = "is equivalent to no effect within"
+NATIVE_TOO = "the A/A pair differs from itself likewise"
 EXPECT = {"description": "What the arm does beside the other.", "enum": [MORE, LESS]}
 
 
@@ -29,7 +30,8 @@ class Direction(CellRule):
     Supported if the effect has the expected sign (p < 0.05) and its estimate is beyond the
     smallest effect; contradicted if it goes the other way likewise, or is equivalent to
     nothing within the smallest effect (Lakens, Soc. Psychol. Personal. Sci. 2017). An effect
-    that goes the expected way, but by less than what counts, is open.
+    that goes the expected way, but by less than what counts, is open. So is one that the A/A
+    pair shows likewise, whichever of its two arms is taken for the other.
     """
 
     name = "direction"
@@ -52,6 +54,7 @@ class MinimumEffect(CellRule):
 
     Supported if the one-sided 95 % bound nearer to nothing lies beyond that amount,
     contradicted if the other one does not reach it (Murphy & Myors, J. Appl. Psychol. 1999).
+    Open if the A/A pair shows as much.
     """
 
     name = "minimum-effect"
@@ -84,6 +87,10 @@ class MinimumEffect(CellRule):
             terms.INCONCLUSIVE: f"{said} holds {wording.margin(least)}",
         }
         finding = replace(finding, says_same=verdict == terms.CONTRADICTED)
+        if verdict == terms.SUPPORTED:
+            of_pair = cell.effects(control=True)
+            if any(verdict == _beyond(each, bound) for each in _both_ways(of_pair)):
+                return finding.ended(terms.INCONCLUSIVE, f"{NATIVE_TOO}; {reasons[verdict]}")
         return finding.agreed(verdict, by_ranks, reasons[verdict])
 
 
@@ -93,7 +100,7 @@ def directed(
     """Whether logs of ratios have the expected sign and a size that counts.
 
     Args:
-        of_pair: the same of the A/A pair.
+        of_pair: the same of the A/A pair, which must not show such an effect itself.
         more: whether a ratio above one is expected.
         smallest: the smallest effect that counts, as a fraction.
     """
@@ -112,8 +119,18 @@ def directed(
     )
     (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected))
     said = f"ratio {wording.interval(*decision.interval95)}"
+    reason = f"{said} {words} {wording.margin(smallest)}"
     finding = replace(finding, says_same=words == NOTHING)
-    return finding.agreed(verdict, by_ranks, f"{said} {words} {wording.margin(smallest)}")
+    if words != NOTHING and any((verdict, words) == _way(e, bound) for e in _both_ways(of_pair)):
+        return finding.ended(terms.INCONCLUSIVE, f"{NATIVE_TOO}; {reason}")
+    return finding.agreed(verdict, by_ranks, reason)
+
+
+def _both_ways(of_pair: np.ndarray) -> list[Bounds]:
+    """The bounds of the A/A pair, by t and by ranks, whichever of the two is called the double."""
+    if len(of_pair) < 2:
+        return []
+    return [each for logs in (of_pair, -of_pair) for each in bounds(logs)]
 
 
 def _way(expected: Bounds, bound: float) -> tuple[str, str]:

@@ -100,6 +100,7 @@ class GroupEquivalence(Rule):
         "of_cells": OF_CELLS,
     }
     proves_sameness = True
+    every_pair = True
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
         """One finding for each pair of arms and case."""

@@ -50,6 +50,7 @@ class Interaction(Rule):
             **PERCENT,
         },
     }
+    one_sided = True
     proves_sameness = True
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:

@@ -35,6 +35,7 @@ class Rule(ABC):
             A/A pair has to pass the same test.
         compares: whether it is about an arm beside another. If not, neither the A/A pair
             nor a differing binary stands in its way.
+        every_pair: whether it compares its arms with each other.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Rule(ABC):
     one_sided: ClassVar[bool] = False
     proves_sameness: ClassVar[bool] = False
     compares: ClassVar[bool] = True
+    every_pair: ClassVar[bool] = False
 
     def against(self, options: Mapping[str, Any]) -> str:
         """The arm to compare with where the cells name none; empty for the reference."""
