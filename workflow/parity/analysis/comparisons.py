@@ -141,10 +141,15 @@ def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:
     """The arms whose mean an arm is compared with: both of the A/A pair if all of this passed.
 
     Where it did, reference and double are one thing measured twice; both together scatter
-    less than one. Where it did not, the reference stands alone.
+    less than one. Where it did not, or the pair is shown to differ by less than the margin, the
+    reference stands alone: half of that difference would move what every arm is held against.
     """
     plan = dataset.plan
-    passed = all(control.outcome == outcomes.EQUIVALENT for control in controls)
+    passed = all(
+        control.outcome == outcomes.EQUIVALENT
+        and control.interval95[0] <= 1 <= control.interval95[1]
+        for control in controls
+    )
     return (plan.reference, plan.double) if passed else (plan.reference,)
 
 
