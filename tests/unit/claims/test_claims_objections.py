@@ -47,6 +47,15 @@ def test_lost_runs_refuse_what_would_hold(tmp_path: Path, test, ratio: float) ->
     assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
 
 
+def test_what_has_no_ratio_is_lost_to_ratios(tmp_path: Path) -> None:
+    """With 12 of 30 numbers zero in one arm alone, it was equivalent by the other 18."""
+    values = data.quiet()
+    values["spin", "box"] = [0.0] * 12 + values["spin", "box"][12:]
+    for test in (SAME, data.test_of("direction", expect="costs-less", smallest_effect_percent=1)):
+        found = _judged(tmp_path, test, values)
+        assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
+
+
 def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:
     values = data.quiet()
     values["spin", "native-b"] = _without_slowest(values["spin", "native-b"], 3)

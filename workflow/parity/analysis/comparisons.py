@@ -160,8 +160,9 @@ def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Num
         of_case: all numbers of its case and metric.
     """
     by_block = {pair.block: pair.effect for pair in paired}
-    objection = objection_to_losses(dataset, of_case, asked.case, (asked.arm, asked.reference))
-    decision = rested(dataset, by_block, asked.margin, objection, ratio=asked.kind == RATIO)
+    arms, ratio = (asked.arm, asked.reference), asked.kind == RATIO
+    objection = objection_to_losses(dataset, of_case, asked.case, arms, ratio)
+    decision = rested(dataset, by_block, asked.margin, objection, ratio)
     if decision.blocks >= 2:
         return decision
     reason = _reason(dataset, asked)

@@ -216,6 +216,11 @@ class JudgingData(Analysed):
         }
 
     @cached_property
+    def by_difference(self) -> frozenset[tuple[str, str]]:
+        """Case and metric of what the plan compares by differences; the rest are ratios."""
+        return frozenset((c.case, c.metric) for c in self.plan.comparisons if c.margin is None)
+
+    @cached_property
     def hashes(self) -> dict[tuple[str, str, str], Digests]:
         """What each run ran."""
         return hashes(self.dataset.final_runs)
@@ -279,7 +284,8 @@ class JudgingData(Analysed):
 
     def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
         of_case = self.numbers.get((case, metric), Numbers())
-        return objection_to_losses(self.dataset, of_case, case, arms)
+        ratio = (case, metric) not in self.by_difference
+        return objection_to_losses(self.dataset, of_case, case, arms, ratio)
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
