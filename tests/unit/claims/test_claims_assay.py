@@ -6,6 +6,7 @@ import pytest
 
 from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY, CONTROL_DIFFERS, Decision, decide
+from parity.claims.judging_data import JudgingData
 
 PLUS = "native-plus"
 ARMS = {**data.ARMS, PLUS: "native"}
@@ -54,6 +55,10 @@ def test_a_pair_whose_difference_is_only_withheld_still_gates(pair) -> None:
     assert control.as_control == outcomes.DIFFERENT
     found = Decision(blocks=10, outcome=outcomes.DIFFERENT).gated(control.as_control)
     assert (found.outcome, found.reason) == (outcomes.INCONCLUSIVE, CONTROL_DIFFERS)
+    # So it does when it is read from the table of comparisons.
+    values = data.quiet(blocks=len(pair))
+    values["spin", "native-b"] = list(np.multiply(values["spin", "native-a"], np.exp(pair)))
+    assert JudgingData(*data.dataset(values, margin=0.01)).unsteady == {"spin"}
 
 
 def test_it_is_no_container(tmp_path) -> None:
