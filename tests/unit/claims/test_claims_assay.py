@@ -66,6 +66,25 @@ def test_it_is_no_container(tmp_path) -> None:
     assert _judged(tmp_path, test, 1.04).cells == 2
 
 
+@pytest.mark.parametrize("plus", [1.04, 1.0])
+def test_steps_and_crossings_need_it_as_well(plus) -> None:
+    """They said `equivalent` whatever the positive control had shown."""
+    cases = [
+        {"case": f"spin-{level}", "benchmark": "spin", "parameters": {"library": level}}
+        for level in ("absent", "linked")
+    ]
+    values = {}
+    for case, ratio in zip(cases, (1.04, plus), strict=True):
+        values |= data.quiet(case["case"], spread=0.003)
+        values[case["case"], PLUS] = data.around(ratio, 77)
+    arms = {**ARMS, "box": "ladder"}
+    found = data.dataset(values, cases, arms=arms, positive=PLUS, margin=0.01)[1]
+    expected = {""} if plus > 1 else {ASSAY}
+    crossed, steps = found.factorial, found.steps[found.steps["case"] == "spin-linked"]
+    for rows in (crossed[crossed["arm"] == "crate"], steps[steps["arm"] == "crate"]):
+        assert len(rows) and set(rows["reason"]) == expected
+
+
 def test_a_series_needs_it_at_every_level(tmp_path) -> None:
     cases = [
         {"case": f"spin-{n}", "benchmark": "spin", "parameters": {"nodes": n}} for n in (1, 2, 4)

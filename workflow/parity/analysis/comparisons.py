@@ -153,6 +153,19 @@ def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:
     return (plan.reference, plan.double) if passed else (plan.reference,)
 
 
+def assay(dataset: Dataset, case: str, metric: str, margin: float | None, of_case: Numbers) -> str:
+    """The outcome of the positive control of a case at a margin; `none` where there is none.
+
+    Args:
+        of_case: its numbers, with the reference that others are compared with.
+    """
+    plan = dataset.plan
+    if plan.positive_arm not in plan.arms_of(case):
+        return NONE
+    control = Asked(case, metric, plan.positive_arm, plan.reference, margin)
+    return assay_of(decided(dataset, control, pairs(of_case, control), of_case))
+
+
 def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Numbers) -> Decision:
     """The decision on a comparison before the A/A gate, with the reason why blocks are few.
 
