@@ -195,13 +195,15 @@ def rested(
     """The decision on the effects of blocks, on as much of them as is independent.
 
     Args:
-        objection: what the losses have against it.
+        objection: what the losses have against it. It stands beside what is inconclusive
+            anyway, too: others build on it.
     """
     independent = sample(by_block, dataset.places)
     decision = replace(decide(independent.effects, margin, ratio), blocks=len(by_block))
-    if independent.objection and decision.outcome != outcomes.REPORTED:
-        return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=independent.objection)
-    return decision.without_claim(objection)
+    objection = independent.objection or objection
+    if not objection or decision.outcome in (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS):
+        return decision
+    return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=objection)
 
 
 def _planned(dataset: Dataset, asked: Asked) -> list[set[str]]:
