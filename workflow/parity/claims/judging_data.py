@@ -97,6 +97,7 @@ class Cell:
             this comparison and on the A/A pair.
         positive: the arm of the positive control; empty if it is not run in this case.
         positive_losses: what the runs of that one that do not count have against it.
+        ratio: whether its values are compared by ratios.
     """
 
     benchmark: str
@@ -116,6 +117,7 @@ class Cell:
     pair_losses: str = ""
     positive: str = ""
     positive_losses: str = ""
+    ratio: bool = True
 
     @cached_property
     def objection(self) -> str:
@@ -134,8 +136,9 @@ class Cell:
 
     @cached_property
     def blocks(self) -> int:
-        """Blocks that hold a value of both arms."""
-        return len(self.numbers.of(self.arm).keys() & self.numbers.of(self.against).keys())
+        """Blocks that hold a value of both arms, and for a ratio one above zero."""
+        usable = self.numbers.costs if self.ratio else self.numbers.of
+        return len(usable(self.arm).keys() & usable(self.against).keys())
 
     def values(self, arm: str) -> list[float]:
         """The values of an arm that count."""
@@ -280,6 +283,7 @@ class JudgingData(Analysed):
             pair_losses=self._losses(case, metric, (self.plan.double, reference)),
             positive=positive,
             positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
+            ratio=(case, metric) not in self.by_difference,
         )
 
     def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
