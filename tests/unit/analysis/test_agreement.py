@@ -13,6 +13,8 @@ from scipy import stats
 
 from parity.analysis import agreement, prediction
 from parity.analysis.analysis import Analysed, analysed
+from parity.analysis.dataset import Place
+from parity.analysis.ledger import LOSSES
 from parity.analysis.statistics.kappa import kappa_of
 from parity.core.errors import UserError
 from parity.records import schema
@@ -211,6 +213,29 @@ def test_what_was_lost_in_one_dataset_is_held_against_both(tmp_path, archive) ->
     row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
     assert (row.outcome, row.fresh_blocks) == ("inconclusive", 10)
     assert row.reason == "runs were lost: 8 in docker, 0 in native-a of 18 here"
+
+
+def test_it_is_held_against_both_where_one_was_inconclusive_by_itself(tmp_path) -> None:
+    """Nothing of its losses was left beside such an outcome, so both together differed."""
+    effects = {("sysbench", "docker"): 1.02}
+    fresh = _measured(tmp_path / "live/synthetic-lossy", 16, 18, effects=effects, lost=8)
+    # An archive that costs as much less: the ratio of both is shown, that of one is not.
+    less = {("sysbench", "docker"): 0.7}
+    there = _measured(tmp_path / "live/synthetic-less", 17, effects=less)
+    found = fresh.compared["sysbench", "time", "docker"].decision
+    assert found.by_t == "inconclusive" and found.reason.startswith(LOSSES)
+    row = _row(agreement.agree(fresh, there), "sysbench", "docker")
+    assert (row.outcome, row.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
+    assert row.low95 > 1.3
+
+
+def test_blocks_of_a_node_are_one_number_as_they_are_in_the_analysis(tmp_path) -> None:
+    fresh = _measured(tmp_path / "live/synthetic-nodes", 18, 18)
+    fresh.dataset.__dict__["places"] = {
+        block.name: Place(block.name, f"n{block.number % 6}", 0)
+        for block in fresh.dataset.plan.blocks
+    }
+    assert len(fresh.effects["sysbench", "time", "docker"]) == 6
 
 
 def test_in_five_blocks_nothing_differs(tmp_path, archive) -> None:

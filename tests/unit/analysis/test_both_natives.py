@@ -2,13 +2,17 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import synthetic
+from claims_data import noise
 from scipy import stats
 
 from parity.analysis import analysis, dataset
+from parity.analysis.comparisons import references
+from parity.analysis.decision import decide
 from parity.analysis.estimate import rank_interval
 from parity.analysis.pairing import Numbers
 from parity.claims.judging_data import JudgingData
@@ -54,6 +58,15 @@ def test_a_pair_that_fails_leaves_the_reference_alone(tmp_path: Path) -> None:
     docker = _row(data, "sysbench", "docker")
     assert docker.references == "native-a"
     assert docker.estimate == pytest.approx(1.0, abs=0.005)
+
+
+@pytest.mark.parametrize(("shift", "pooled"), [(0.0, True), (0.007, False)])
+def test_a_pair_that_differs_by_less_than_the_margin_is_not_pooled(shift, pooled) -> None:
+    """Half of 0.7 % made 1.25 % over the reference pass at 1 %."""
+    control = decide(shift + noise(1), 0.01)
+    made = SimpleNamespace(plan=SimpleNamespace(reference="native-a", double="native-b"))
+    assert control.outcome == "equivalent"
+    assert references(made, control) == (("native-a", "native-b") if pooled else ("native-a",))
 
 
 @pytest.mark.parametrize("pair", [1.0, 1.05])

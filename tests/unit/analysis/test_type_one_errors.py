@@ -8,7 +8,7 @@ error of 1.1 % at 5 %, and of 2 % at 20 %.
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -181,15 +181,21 @@ def test_slow_runs_that_are_lost(blocks: int, lost_below: float) -> None:
     assert before / REPEATED > 2 * lost_below and now / REPEATED < 0.13
 
 
-def _objection(blocks: int, kept: set[str], slow: set[str] = frozenset()) -> str:
+def _objection(
+    blocks: int,
+    kept: set[str],
+    slow: set[str] = frozenset(),
+    zeros=MappingProxyType({}),
+    ratio=True,
+) -> str:
     begun = {f"b{n}" for n in range(blocks)}
     dataset = SimpleNamespace(
         planned_in={("spin", "box"): begun | {"later"}, ("spin", "bare"): begun | {"later"}},
         begun={"spin": begun},
         too_slow={(block, "spin", "box") for block in slow},
     )
-    by_arm = {"box": dict.fromkeys(kept, 1.0), "bare": dict.fromkeys(begun, 1.0)}
-    return objection_to_losses(dataset, Numbers(by_arm=by_arm), "spin", ("box", "bare"))
+    by_arm = {"box": {**dict.fromkeys(kept, 1.0), **zeros}, "bare": dict.fromkeys(begun, 1.0)}
+    return objection_to_losses(dataset, Numbers(by_arm=by_arm), "spin", ("box", "bare"), ratio)
 
 
 def test_what_counts_as_lost() -> None:
@@ -198,6 +204,10 @@ def test_what_counts_as_lost() -> None:
     assert _objection(30, all_but[0]) == _objection(30, all_but[1]) == ""
     assert _objection(30, all_but[2]) == "runs were lost: 2 in box, 0 in bare of 30"
     assert _objection(16, {f"b{n}" for n in range(15)}).startswith(LOSSES)
+    # A ratio has no zero; a difference has.
+    zeros = dict.fromkeys(("b1", "b2"), 0.0)
+    assert _objection(30, all_but[0], zeros=zeros) == "runs were lost: 2 in box, 0 in bare of 30"
+    assert _objection(30, all_but[0], zeros=zeros, ratio=False) == ""
     # Repeated until it was fast enough: the run was slow all the same.
     assert _objection(30, all_but[0], slow={"b1", "b2"}).startswith(LOSSES)
     # 3 of 60 are few, but none of the other arm's is missing.

@@ -6,6 +6,7 @@ import pytest
 
 from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY, CONTROL_DIFFERS, Decision, decide
+from parity.claims.judging_data import JudgingData
 
 PLUS = "native-plus"
 ARMS = {**data.ARMS, PLUS: "native"}
@@ -54,11 +55,34 @@ def test_a_pair_whose_difference_is_only_withheld_still_gates(pair) -> None:
     assert control.as_control == outcomes.DIFFERENT
     found = Decision(blocks=10, outcome=outcomes.DIFFERENT).gated(control.as_control)
     assert (found.outcome, found.reason) == (outcomes.INCONCLUSIVE, CONTROL_DIFFERS)
+    # So it does when it is read from the table of comparisons.
+    values = data.quiet(blocks=len(pair))
+    values["spin", "native-b"] = list(np.multiply(values["spin", "native-a"], np.exp(pair)))
+    assert JudgingData(*data.dataset(values, margin=0.01)).unsteady == {"spin"}
 
 
 def test_it_is_no_container(tmp_path) -> None:
     test = data.test_of("equivalence", {"arms": "containers"}, margin_percent=1)
     assert _judged(tmp_path, test, 1.04).cells == 2
+
+
+@pytest.mark.parametrize("plus", [1.04, 1.0])
+def test_steps_and_crossings_need_it_as_well(plus) -> None:
+    """They said `equivalent` whatever the positive control had shown."""
+    cases = [
+        {"case": f"spin-{level}", "benchmark": "spin", "parameters": {"library": level}}
+        for level in ("absent", "linked")
+    ]
+    values = {}
+    for case, ratio in zip(cases, (1.04, plus), strict=True):
+        values |= data.quiet(case["case"], spread=0.003)
+        values[case["case"], PLUS] = data.around(ratio, 77)
+    arms = {**ARMS, "box": "ladder"}
+    found = data.dataset(values, cases, arms=arms, positive=PLUS, margin=0.01)[1]
+    expected = {""} if plus > 1 else {ASSAY}
+    crossed, steps = found.factorial, found.steps[found.steps["case"] == "spin-linked"]
+    for rows in (crossed[crossed["arm"] == "crate"], steps[steps["arm"] == "crate"]):
+        assert len(rows) and set(rows["reason"]) == expected
 
 
 def test_a_series_needs_it_at_every_level(tmp_path) -> None:

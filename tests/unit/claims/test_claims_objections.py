@@ -8,6 +8,7 @@ from pathlib import Path
 import claims_data as data
 import numpy as np
 import pytest
+from msgspec import structs
 
 from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Place
@@ -45,6 +46,40 @@ def test_lost_runs_refuse_what_would_hold(tmp_path: Path, test, ratio: float) ->
     values["spin", "box"] = _without_slowest(values["spin", "box"], 3)
     found = _judged(tmp_path, test, values)
     assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
+
+
+def test_what_has_no_ratio_is_lost_to_ratios(tmp_path: Path) -> None:
+    """With 12 of 30 numbers zero in one arm alone, it was equivalent by the other 18."""
+    values = data.quiet()
+    values["spin", "box"] = [0.0] * 12 + values["spin", "box"][12:]
+    for test in (SAME, data.test_of("direction", expect="costs-less", smallest_effect_percent=1)):
+        found = _judged(tmp_path, test, values)
+        assert (found.verdict, found.reason[: len(LOSSES)]) == ("inconclusive", LOSSES)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        SAME,
+        MORE,
+        data.test_of("minimum-effect", expect="costs-more", minimum_percent=1),
+        data.test_of("non-inferiority", margin_percent=1),
+        data.test_of("group-equivalence", {"arms": "containers"}, margin_percent=1),
+    ],
+)
+def test_where_nothing_has_a_ratio_there_are_no_blocks(tmp_path: Path, test) -> None:
+    """They were counted before their logs were taken, and the rules failed on none."""
+    found = _judged(tmp_path, test, dict.fromkeys(data.quiet(), [0.0] * 30))
+    assert (found.verdict, found.blocks) == ("inconclusive", 0)
+    assert found.reason.startswith("too few blocks: 0 of at least 2")
+
+
+def test_what_the_plan_compares_by_differences_may_be_zero(tmp_path: Path) -> None:
+    made, _ = data.dataset(dict.fromkeys(data.quiet(), [0.0] * 30), unit="MiB", margin=0.01)
+    compared = tuple(structs.replace(each, margin=None) for each in made.plan.comparisons)
+    made = replace(made, plan=structs.replace(made.plan, comparisons=compared))
+    known = data.register(tmp_path, data.claim(data.test_of("share-of-node", bound_percent=1)))
+    assert data.row(data.verdicts(known, (made, analyse(made)))).verdict == "supported"
 
 
 def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.decision import (
     FEW,
     FEWEST_FOR_A_DIFFERENCE,
-    NONE,
+    WITHOUT_CONTROL,
     Decision,
     decide,
     outcome_of,
@@ -165,19 +165,24 @@ def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> 
 def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
     """The decision as far as both datasets allow.
 
-    Each A/A pair is asked at the same margin. What a dataset has against its own comparison,
-    runs that were lost or nodes that differ, is held against this one, too.
+    Each A/A pair is asked at the same margin. What a dataset has against its own comparison, or
+    its A/A pair, runs that were lost or nodes that differ, is held against this one, too.
     """
     for analysed, where in ((archive, "in the archive"), (fresh, "here")):
         control = (*key[:2], analysed.dataset.plan.double)
         effects = analysed.effects.get(control, np.empty(0))
-        outcome = decide(effects, decision.margin).as_control if len(effects) else NONE
-        own = analysed.compared[key].decision.reason
-        objected = own if own.startswith((LOSSES, CLUSTERS)) else ""
-        gated = decision.without_claim(objected).gated(outcome)
+        of_pair = decide(effects, decision.margin) if len(effects) else WITHOUT_CONTROL
+        of_pair = of_pair.without_claim(_objected(analysed, control))
+        gated = decision.without_claim(_objected(analysed, key)).gated(of_pair.as_control)
         if gated.reason != decision.reason:
             return replace(gated, reason=f"{gated.reason} {where}")
     return decision
+
+
+def _objected(analysed: Analysed, key: Key) -> str:
+    """What lost runs, or nodes that differ, have against a comparison; empty for nothing."""
+    reason = analysed.compared[key].decision.reason if key in analysed.compared else ""
+    return reason if reason.startswith((LOSSES, CLUSTERS)) else ""
 
 
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:

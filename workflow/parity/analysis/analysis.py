@@ -24,6 +24,7 @@ from parity.analysis import (
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
+from parity.analysis.sample import sample
 from parity.records import schema
 
 # Case, metric and arm: what names a comparison within a dataset.
@@ -62,12 +63,12 @@ class Analysed:
 
     @cached_property
     def effects(self) -> dict[Key, np.ndarray]:
-        """Effects per block by case, metric and arm."""
-        lists: dict[Key, list[float]] = {}
-        columns = self.analysis.pairs[["case", "metric", "arm", "effect"]]
-        for case, metric, arm, effect in columns.itertuples(index=False, name=None):
-            lists.setdefault((case, metric, arm), []).append(effect)
-        return {key: np.array(effects) for key, effects in lists.items()}
+        """The effects that decisions rest on, by case, metric and arm: of blocks, or of nodes."""
+        found: dict[Key, dict[str, float]] = {}
+        columns = self.analysis.pairs[["case", "metric", "arm", "block", "effect"]]
+        for case, metric, arm, block, effect in columns.itertuples(index=False, name=None):
+            found.setdefault((case, metric, arm), {})[block] = effect
+        return {key: sample(effects, self.dataset.places).effects for key, effects in found.items()}
 
 
 def analyse(

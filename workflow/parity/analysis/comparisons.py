@@ -141,11 +141,29 @@ def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:
     """The arms whose mean an arm is compared with: both of the A/A pair if all of this passed.
 
     Where it did, reference and double are one thing measured twice; both together scatter
-    less than one. Where it did not, the reference stands alone.
+    less than one. Where it did not, or the pair is shown to differ by less than the margin, the
+    reference stands alone: half of that difference would move what every arm is held against.
     """
     plan = dataset.plan
-    passed = all(control.outcome == outcomes.EQUIVALENT for control in controls)
+    passed = all(
+        control.outcome == outcomes.EQUIVALENT
+        and control.interval95[0] <= 1 <= control.interval95[1]
+        for control in controls
+    )
     return (plan.reference, plan.double) if passed else (plan.reference,)
+
+
+def assay(dataset: Dataset, case: str, metric: str, margin: float | None, of_case: Numbers) -> str:
+    """The outcome of the positive control of a case at a margin; `none` where there is none.
+
+    Args:
+        of_case: its numbers, with the reference that others are compared with.
+    """
+    plan = dataset.plan
+    if plan.positive_arm not in plan.arms_of(case):
+        return NONE
+    control = Asked(case, metric, plan.positive_arm, plan.reference, margin)
+    return assay_of(decided(dataset, control, pairs(of_case, control), of_case))
 
 
 def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Numbers) -> Decision:
@@ -155,8 +173,9 @@ def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Num
         of_case: all numbers of its case and metric.
     """
     by_block = {pair.block: pair.effect for pair in paired}
-    objection = objection_to_losses(dataset, of_case, asked.case, (asked.arm, asked.reference))
-    decision = rested(dataset, by_block, asked.margin, objection, ratio=asked.kind == RATIO)
+    arms, ratio = (asked.arm, asked.reference), asked.kind == RATIO
+    objection = objection_to_losses(dataset, of_case, asked.case, arms, ratio)
+    decision = rested(dataset, by_block, asked.margin, objection, ratio)
     if decision.blocks >= 2:
         return decision
     reason = _reason(dataset, asked)
@@ -176,13 +195,15 @@ def rested(
     """The decision on the effects of blocks, on as much of them as is independent.
 
     Args:
-        objection: what the losses have against it.
+        objection: what the losses have against it. It stands beside what is inconclusive
+            anyway, too: others build on it.
     """
     independent = sample(by_block, dataset.places)
     decision = replace(decide(independent.effects, margin, ratio), blocks=len(by_block))
-    if independent.objection and decision.outcome != outcomes.REPORTED:
-        return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=independent.objection)
-    return decision.without_claim(objection)
+    objection = independent.objection or objection
+    if not objection or decision.outcome in (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS):
+        return decision
+    return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=objection)
 
 
 def _planned(dataset: Dataset, asked: Asked) -> list[set[str]]:

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parity.analysis import outcomes, tables
-from parity.analysis.comparisons import NEEDS_TWO, references, rested
+from parity.analysis.comparisons import NEEDS_TWO, assay, references, rested
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import WITHOUT_CONTROL, Decision
+from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision
 from parity.analysis.identity import Hashes, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Numbers, numbers
@@ -139,7 +139,7 @@ def _of_crossing(
     by_case: Mapping[tuple[str, str], Numbers],
     recorded: Hashes,
 ) -> list[Effect]:
-    """The effects of one factor, after the A/A gate.
+    """The effects of one factor, after the gates.
 
     What the A/A pair must show is that the factor has the same effect in both of its arms,
     and for a container's own effect, that the pair has none itself.
@@ -154,6 +154,7 @@ def _of_crossing(
     gates = {name: control.get(name, WITHOUT_CONTROL) for name in (ARM_OVERALL, INTERACTION)}
     natives = references(dataset, *gates.values())
     with_natives = [each.with_reference(natives) for each in of_cases]
+    assayed = _assay(dataset, crossing, with_natives)
     found = []
     for arm in arms:
         found.append(_level(dataset, crossing, of_cases, arm))
@@ -166,11 +167,21 @@ def _of_crossing(
         if each.arm == plan.double and each.effect in gates
         else each._replace(
             decision=each.decision.gated(
-                gates[ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION].as_control
+                gates[ARM_OVERALL if each.effect == ARM_OVERALL else INTERACTION].as_control,
+                assayed,
             )
         )
         for each in found
     ]
+
+
+def _assay(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers]) -> str:
+    """The outcome of the first positive control of both cases that shows no difference."""
+    there = [
+        assay(dataset, case, crossing.metric, crossing.margin, of_case)
+        for case, of_case in zip(crossing.cases, of_cases, strict=True)
+    ]
+    return next((each for each in there if each not in (NONE, outcomes.DIFFERENT)), there[0])
 
 
 def _level(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], arm: str) -> Effect:

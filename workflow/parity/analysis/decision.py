@@ -111,7 +111,7 @@ class Decision:
     def of(cls, row: Mapping[str, Any]) -> Decision:
         """The decision in a row of a table, as `columns` gave it."""
         same = ("blocks", "units", "estimate", "p_equivalence", "smallest_margin", "outcome")
-        words = ("reason", "robust_estimate", "robust_outcome")
+        words = ("reason", "by_t", "robust_estimate", "robust_outcome")
         return cls(
             **{name: row[name] for name in (*same, *words)},
             interval95=(row["low95"], row["high95"]),
@@ -138,6 +138,7 @@ class Decision:
             "p_equivalence": self.p_equivalence,
             "smallest_margin": self.smallest_margin,
             "outcome": self.outcome,
+            "by_t": self.by_t,
             "robust_estimate": self.robust_estimate,
             "robust_low95": self.robust_interval95[0],
             "robust_high95": self.robust_interval95[1],
@@ -187,6 +188,7 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
         interval90=shown90,
         margin=margin,
         outcome=outcomes.REPORTED,
+        by_t=outcomes.REPORTED,
         robust_estimate=shown(estimate.rank_estimate(values)),
         robust_interval95=robust95,
         robust_interval90=robust90,

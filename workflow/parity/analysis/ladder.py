@@ -56,6 +56,8 @@ def _of_case(
     of_pair = comparisons.decided(dataset, control, pairs(of_case, control), of_case)
     gate = of_pair if of_pair.blocks else decision.WITHOUT_CONTROL
     with_natives = of_case.with_reference(comparisons.references(dataset, gate))
+    assay = comparisons.assay(dataset, *control[:2], control.margin, with_natives)
+    gates = gate.as_control, assay
     rows = []
     for arm in (arm for arm in arms if arm != plan.reference):
         stands_on = [plan.reference, *_below(dataset, ladder, arm)]
@@ -73,7 +75,7 @@ def _of_case(
                 "arm": arm,
                 "before": asked.reference,
                 "identity": identity(both),
-                **(decided if arm == plan.double else decided.gated(gate.as_control)).columns(),
+                **(decided if arm == plan.double else decided.gated(*gates)).columns(),
             }
         )
     return rows

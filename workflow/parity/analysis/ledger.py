@@ -104,7 +104,7 @@ def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
 
 
 def objection_to_losses(
-    dataset: Dataset, of_case: Numbers, case: str, arms: tuple[str, str]
+    dataset: Dataset, of_case: Numbers, case: str, arms: tuple[str, str], ratio: bool = True
 ) -> str:
     """Why the runs that do not count let nothing be said of two arms; empty if they do.
 
@@ -114,15 +114,15 @@ def objection_to_losses(
 
     Args:
         of_case: the numbers of the case that count.
+        ratio: whether the arms are compared by ratios. These have no number of zero or below,
+            which is lost to them.
     """
     planned = [dataset.planned_in.get((case, arm), set()) for arm in arms]
     begun = set.intersection(dataset.begun.get(case, set()), *planned)
+    usable = [of_case.costs(arm) if ratio else of_case.of(arm) for arm in arms]
     lost = [
-        sum(
-            block not in of_case.of(arm) or (block, case, arm) in dataset.too_slow
-            for block in begun
-        )
-        for arm in arms
+        sum(block not in there or (block, case, arm) in dataset.too_slow for block in begun)
+        for arm, there in zip(arms, usable, strict=True)
     ]
     if not any(lost):
         return ""

@@ -132,8 +132,8 @@ def pairs(of_case: Numbers, asked: Asked) -> list[Pair]:
 
     For a ratio the effect is the log of the cost ratio: arm over reference where
     lower is better, reference over arm where higher is, so a positive effect always
-    costs more. Ratios need positive numbers; a pair without them is dropped, and the
-    comparison's block counts show it.
+    costs more. Ratios need positive numbers; a pair without them is dropped and counts as
+    lost (`parity.analysis.ledger`).
     """
     arm, reference = of_case.of(asked.arm), of_case.of(asked.reference)
     made = []

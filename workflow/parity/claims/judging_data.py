@@ -97,6 +97,7 @@ class Cell:
             this comparison and on the A/A pair.
         positive: the arm of the positive control; empty if it is not run in this case.
         positive_losses: what the runs of that one that do not count have against it.
+        ratio: whether its values are compared by ratios.
     """
 
     benchmark: str
@@ -116,6 +117,7 @@ class Cell:
     pair_losses: str = ""
     positive: str = ""
     positive_losses: str = ""
+    ratio: bool = True
 
     @cached_property
     def objection(self) -> str:
@@ -134,8 +136,9 @@ class Cell:
 
     @cached_property
     def blocks(self) -> int:
-        """Blocks that hold a value of both arms."""
-        return len(self.numbers.of(self.arm).keys() & self.numbers.of(self.against).keys())
+        """Blocks that hold a value of both arms, and for a ratio one above zero."""
+        usable = self.numbers.costs if self.ratio else self.numbers.of
+        return len(usable(self.arm).keys() & usable(self.against).keys())
 
     def values(self, arm: str) -> list[float]:
         """The values of an arm that count."""
@@ -216,6 +219,11 @@ class JudgingData(Analysed):
         }
 
     @cached_property
+    def by_difference(self) -> frozenset[tuple[str, str]]:
+        """Case and metric of what the plan compares by differences; the rest are ratios."""
+        return frozenset((c.case, c.metric) for c in self.plan.comparisons if c.margin is None)
+
+    @cached_property
     def hashes(self) -> dict[tuple[str, str, str], Digests]:
         """What each run ran."""
         return hashes(self.dataset.final_runs)
@@ -275,11 +283,13 @@ class JudgingData(Analysed):
             pair_losses=self._losses(case, metric, (self.plan.double, reference)),
             positive=positive,
             positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
+            ratio=(case, metric) not in self.by_difference,
         )
 
     def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
         of_case = self.numbers.get((case, metric), Numbers())
-        return objection_to_losses(self.dataset, of_case, case, arms)
+        ratio = (case, metric) not in self.by_difference
+        return objection_to_losses(self.dataset, of_case, case, arms, ratio)
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""
