@@ -176,7 +176,7 @@ def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
 
 BAD_CALLS = {
     "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, machine, cluster"]),
-    "unknown key": (["sclae=smoke"], ["unknown key: sclae", "archive, data, fresh, scale"]),
+    "unknown key": (["sclae=smoke"], ["unknown key: sclae", "archive, claims, data, fresh, scale"]),
     "missing study": (["study=config/studies/torez.yaml"], ["no such file", "torrez2019.yaml"]),
     "missing system": (["system=config/systems/x.yaml"], ["no such file", "machine.yaml"]),
     "scale for a shell": (["scale=$(reboot)"], ["is not a safe name"]),
