@@ -23,8 +23,7 @@ from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
 
 CONTAINERS = "containers"
-# `pairs` takes a comparison with a margin for a ratio, whatever the margin.
-_SOME_MARGIN = 1.0
+_SOME_MARGIN = 1.0  # `pairs` takes a comparison with a margin for a ratio, whatever it is.
 NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
 
 
@@ -96,8 +95,8 @@ class Cell:
         losses, pair_losses: what the runs that do not count have against any conclusion, on
             this comparison and on the A/A pair.
         positive: the arm of the positive control; empty if it is not run in this case.
-        positive_losses: what the runs of that one that do not count have against it.
-        ratio: whether its values are compared by ratios.
+        positive_losses: what the lost runs of that one have against it.
+        ratio: whether the plan compares by ratios.
     """
 
     benchmark: str
@@ -220,7 +219,7 @@ class JudgingData(Analysed):
 
     @cached_property
     def by_difference(self) -> frozenset[tuple[str, str]]:
-        """Case and metric of what the plan compares by differences; the rest are ratios."""
+        """Case and metric of what the plan compares by differences; all else is by ratios."""
         return frozenset((c.case, c.metric) for c in self.plan.comparisons if c.margin is None)
 
     @cached_property
