@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from parity.analysis import outcomes
 from parity.analysis.decision import decide
 from parity.analysis.estimate import ALPHA, p_above, p_below
 from parity.claims import terms
@@ -20,7 +21,6 @@ from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
 NOTHING = "is equivalent to no effect within"
-NATIVE_TOO = "the A/A pair differs from itself likewise"
 EXPECT = {"description": "What the arm does beside the other.", "enum": [MORE, LESS]}
 
 
@@ -90,7 +90,7 @@ class MinimumEffect(CellRule):
         if verdict == terms.SUPPORTED:
             of_pair = cell.effects(control=True)
             if any(verdict == _beyond(each, bound) for each in _both_ways(of_pair)):
-                return finding.ended(terms.INCONCLUSIVE, f"{NATIVE_TOO}; {reasons[verdict]}")
+                finding = _as_native(finding)
         return finding.agreed(verdict, by_ranks, reasons[verdict])
 
 
@@ -122,8 +122,13 @@ def directed(
     reason = f"{said} {words} {wording.margin(smallest)}"
     finding = replace(finding, says_same=words == NOTHING)
     if words != NOTHING and any((verdict, words) == _way(e, bound) for e in _both_ways(of_pair)):
-        return finding.ended(terms.INCONCLUSIVE, f"{NATIVE_TOO}; {reason}")
+        finding = _as_native(finding)
     return finding.agreed(verdict, by_ranks, reason)
+
+
+def _as_native(finding: Finding) -> Finding:
+    """The finding, whose A/A pair gates it as one that differs from itself."""
+    return replace(finding, control=replace(finding.control, by_t=outcomes.DIFFERENT))
 
 
 def _both_ways(of_pair: np.ndarray) -> list[Bounds]:
