@@ -77,7 +77,8 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
     by_ranks = estimate.rank_interval
     monkeypatch.setattr(estimate, "rank_interval", lambda effects, _: by_ranks(effects, 0.68))
     found = _refuted(quiet(), 75)
-    assert {"claim of equivalence supported", "95 % interval holds the truth"} <= found
+    # Equivalence hardly shows it: the pair's narrow interval seldom lets both natives count.
+    assert {"claim of a higher cost supported", "95 % interval holds the truth"} <= found
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
