@@ -102,7 +102,7 @@ def slurm_programs() -> None:
 
 @pytest.fixture(scope="session")
 def images() -> dict[str, ImageRecord]:
-    """The records of the image formats; built in results/images if they are not there yet.
+    """The records of the image formats; built in results/images where they are not up to date.
 
     For tests with the mark `system` alone. The first worker builds them and others wait.
     """
@@ -110,11 +110,7 @@ def images() -> dict[str, ImageRecord]:
     (ROOT / ".cache").mkdir(exist_ok=True)
     with (ROOT / ".cache/images-of-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _build_images(gathered)
-    return read_images(gathered)
-
-
-def _build_images(gathered: Path) -> None:
-    if not gathered.exists():
+        # Also where they are there: an upgrade of libraries takes their base away.
         snakemake = Path(sys.executable).with_name("snakemake")
         subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    return read_images(gathered)

@@ -296,7 +296,7 @@ def _is_sleep(process: psutil.Process) -> bool:
     return False
 
 
-def _wait_for(holds, seconds: float = 60) -> None:
+def _wait_for(holds, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
