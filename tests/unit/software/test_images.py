@@ -315,15 +315,21 @@ def test_outdated_libraries_are_those_that_the_benchmarks_depend_on(monkeypatch)
     assert install.outdated_libraries() == ["libssl3"]
 
 
-def test_libraries_are_only_named_unless_asked_for(monkeypatch, capsys):
+def test_libraries_are_only_named_unless_asked_for(monkeypatch, capsys, tmp_path):
     asked = []
+    for name in ("base.json", "oci.json", "images.json", "base.tar"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(install, "image_folders", lambda: [tmp_path])
     monkeypatch.setattr(install, "outdated_libraries", lambda: ["libssl3"])
     monkeypatch.setattr(install, "output_of", lambda argv, **_: asked.append(argv))
     install.level_libraries(upgrade=False)
     assert not asked
     assert "--only-upgrade libssl3" in capsys.readouterr().out
+    assert (tmp_path / "images.json").exists()
     install.level_libraries(upgrade=True)
     assert asked[0][-1] == "libssl3"
+    # What is made of them is made anew, and nothing of the machine's own images is touched.
+    assert [path.name for path in tmp_path.iterdir()] == ["base.tar"]
 
 
 def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):

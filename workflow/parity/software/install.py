@@ -149,9 +149,11 @@ def level_libraries(upgrade: bool) -> None:
     if upgrade:
         _say("upgrading them")
         output_of([*_APT, "--only-upgrade", "install", *names], environment=_UNATTENDED)
-        # The images' bases have to come from the same day.
+        # The images have to come from the same day. Snakemake makes nothing anew for a record
+        # that is missing as long as the later ones are there, so all of them go.
         for folder in image_folders():
-            (folder / "base.json").unlink(missing_ok=True)
+            for record in folder.glob("*.json"):
+                record.unlink()
     else:
         _say("comparisons that load them are marked as confounded; to level both sides:")
         _say(f"  sudo apt-get install --only-upgrade {' '.join(names)}")
