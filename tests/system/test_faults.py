@@ -169,7 +169,10 @@ def _compare(name: str, row: dict[str, Any]) -> None:
     """Keep what was seen, and hold the documentation to it."""
     assert (row["lost"], row["doubled"]) == (0, 0)
     record_row(name, row)
-    assert row == read_json(ROOT / "docs/faults.json").get(name), "other than in docs/faults.md"
+    documented = read_json(ROOT / "docs/faults.json").get(name, {"made anew": 0})
+    # How far a run was when its node or job ended is chance; that none is lost or doubled is not.
+    assert row["made anew"] <= documented["made anew"], "more than in docs/faults.md"
+    assert row | {"made anew": 0} == documented | {"made anew": 0}, "other than in docs/faults.md"
 
 
 def _row(title: str, seen: str, study: Study, before: int, evidence: dict) -> dict[str, Any]:
