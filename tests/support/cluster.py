@@ -62,6 +62,15 @@ def strays() -> list[str]:
     return found
 
 
+def running(name: str) -> int:
+    """How many processes of that name run on the nodes."""
+    count = 0
+    for process in processes.on_nodes():
+        with suppress(psutil.NoSuchProcess):
+            count += process.name() == name
+    return count
+
+
 def belongs_to_a_cluster() -> bool:
     """Whether this machine has a Slurm that is not the virtual cluster."""
     conf = layout.SYSTEM_CONFIGURATION
