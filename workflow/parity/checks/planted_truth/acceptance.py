@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-# Some thirty promises are checked at once; with 95 % one of them would look broken every time.
+# Some 150 promises are checked at once; with 95 % several would look broken every time.
 CONFIDENCE = 0.99
 
 
@@ -90,12 +90,11 @@ def not_controlled() -> Promise:
     return Promise("not controlled", 0.0, 1.0, is_kept=False)
 
 
-def between(low: float, high: float, slack: float = 0.005) -> Promise:
-    """A rate in a range."""
-    text = f"≥ {100 * low:.3g} %" if high >= 1 else f"{100 * low:.3g}–{100 * high:.3g} %"
-    return Promise(text, low, high, slack)
+def at_least(limit: float, slack: float = 0.005) -> Promise:
+    """A rate that must not fall below a limit."""
+    return Promise(f"≥ {100 * limit:.3g} %", limit, 1.0, slack)
 
 
-def unbiased(within: float) -> Promise:
+def unbiased(within: float, slack: float = 0.0) -> Promise:
     """A mean error of at most so much to either side."""
-    return Promise(f"0 ± {100 * within:.3g} %", -within, within)
+    return Promise(f"0 ± {100 * within:.3g} %", -within, within, slack)

@@ -31,6 +31,12 @@ from parity.runtimes import arms as known_arms
 BENCHMARK = "planted"
 NODE_MIB = 16 * 1024
 _BEGINNING = np.datetime64("2026-01-01T00:00:00")
+# How a run ends that gives no number: its reason, and what the witness inside has said.
+ENDINGS = {
+    "timeout": ("timeout", "{}"),
+    "refused": ("exit-status", "{}"),
+    "failed inside": ("exit-status", '{"marker": ""}'),
+}
 _NUMBERS = ("int64", "double", "bool")
 
 
@@ -50,6 +56,7 @@ class Layout:
     Attributes:
         parameters: of each case, by its name.
         arms: those beside the A/A pair.
+        ending: of `ENDINGS`, of the runs without a number.
     """
 
     parameters: dict[str, dict[str, Any]]
@@ -57,6 +64,7 @@ class Layout:
     nodes: tuple[int, ...]
     margin: float | None
     metric: Metric = Metric()
+    ending: str = "timeout"
 
     @property
     def all_arms(self) -> tuple[str, ...]:
@@ -158,6 +166,7 @@ def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
     names = np.array([run.name for run in plan.blocks[0].runs], dtype=object)
     lost = np.isnan(values).ravel()
     position = np.tile(np.arange(1, of_block + 1), blocks)
+    reason, evidence = ENDINGS[layout.ending]
     days = np.repeat(np.arange(blocks), of_block).astype("timedelta64[D]")
     started = np.datetime_as_string(_BEGINNING + days + position.astype("timedelta64[s]"))
     known = {
@@ -173,7 +182,8 @@ def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
         "final": np.ones(values.size, dtype=bool),
         "session": np.ones(values.size, dtype=int),
         "stage": np.where(lost, "ran", "valid").astype(object),
-        "reason": np.where(lost, "timeout", "").astype(object),
+        "reason": np.where(lost, reason, "").astype(object),
+        "evidence": np.where(lost, evidence, "{}").astype(object),
         "started": np.char.add(started, "+00:00").astype(object),
         "binary_sha256": np.full(values.size, sha256("binary"), dtype=object),
         "closure_sha256": np.full(values.size, sha256("closure"), dtype=object),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from parity.checks.planted_truth import acceptance
-from parity.checks.planted_truth.acceptance import Observed
+from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.campaign import CONTAINERS, REFERENCE, Campaign
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.outputs import PROCESSOR
@@ -27,13 +27,16 @@ DRIFT = 0.011
 class DriftOverPositions:
     """Runs that differ by their position alone, so that every estimate but none is an error."""
 
-    name: str = "drift over positions"
+    name: str
+    blocks: int
+    measured: str
+    promise: Promise
+    observe: Callable[[pd.DataFrame], Observed]
     part: str = "hazards"
     about: str = (
         f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
         "five to the last, and deviates by nothing else; formerly each block's order was a shuffle"
     )
-    blocks: int = 12
     margin: float | None = None
     replicates: int = 500
     cases: int = 25
@@ -44,10 +47,10 @@ class DriftOverPositions:
         return [
             Measure(
                 "the same",
-                "mean size of the estimate's error",
-                acceptance.unbiased(0.0007),
-                lambda trials: _size(trials.comparisons),
-                lambda trials: _size(trials.former),
+                self.measured,
+                self.promise,
+                lambda trials: self.observe(trials.comparisons),
+                lambda trials: self.observe(trials.former),
             )
         ]
 
@@ -57,6 +60,19 @@ class DriftOverPositions:
         effects = Effects(Noise(0.0), ratios)
         campaign = Campaign("order", PROCESSOR, self.cases, self.blocks, 0.01, effects, ())
         return partial(_one, campaign)
+
+
+def drifts() -> list[DriftOverPositions]:
+    """Blocks that fill whole squares, of which nothing may be left, and two that do not.
+
+    Each of the two may hold the arms two positions apart, as any two of five are on average.
+    """
+    two_left = acceptance.unbiased(2 * 2 * DRIFT / 4 / 12)
+    size = "mean size of the estimate's error"
+    return [
+        DriftOverPositions("drift", 10, "estimates with an error", acceptance.never(0.015), _off),
+        DriftOverPositions("drift, squares not filled", 12, size, two_left, _size),
+    ]
 
 
 def _one(campaign: Campaign, _number: int, seed: int) -> Trials:
@@ -83,3 +99,8 @@ def _one(campaign: Campaign, _number: int, seed: int) -> Trials:
 
 def _size(errors: pd.DataFrame) -> Observed:
     return acceptance.mean(errors["error"].abs())
+
+
+def _off(errors: pd.DataFrame) -> Observed:
+    # What is left of whole squares is what adding numbers of the machine leaves.
+    return acceptance.share(int((errors["error"].abs() > 1e-12).sum()), len(errors))

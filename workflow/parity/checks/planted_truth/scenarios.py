@@ -19,7 +19,7 @@ from parity.checks.planted_truth.campaign import (
     Claimed,
 )
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
-from parity.checks.planted_truth.order_scenario import DriftOverPositions
+from parity.checks.planted_truth.order_scenario import drifts
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
 from parity.checks.planted_truth.sketches import sketches
@@ -28,14 +28,15 @@ from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
 MARGIN = 0.01
-# Of the first the planner asks for 20 blocks; of fewer, intervals are wider than its plain t
-# says, since neither skewness nor serial correlation can be told from chance.
 QUIET, USUAL = Noise(run=0.0095), Noise(run=0.006)
 FOUR_NODES = Noise(run=0.006, nodes=4)
 # What the arms of each scenario stand for: no effect, one at the margin to either side, and
 # one far beyond it.
 EQUAL, UPPER, FAR, LOWER = CONTAINERS[:4]
 COSTLY, AT_UPPER, AT_LOWER = 1.05, 1 + MARGIN, 1 / (1 + MARGIN)
+# An A/A pair that is the same shows a direction by chance, at 5 % to either side, and where nearly
+# nothing counts as an effect it then gates.
+UNGATED = acceptance.at_least(1 - 2 * LEVEL, slack=0.05)
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,14 @@ def _campaign(
 
 
 def quiet() -> Scenario:
-    """Chance alone, in the design that the planner asks for at 80 % power."""
+    """Chance alone, in as many blocks as give plain t and its A/A gate 80 % power."""
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY, LOWER: AT_LOWER}
     near = (EQUAL, UPPER, LOWER)
     claims = [Claimed(SAME, near), Claimed(MORE, (EQUAL,)), Claimed(MORE, (FAR,))]
     blocks = gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8)
     campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
     all_three = ", ".join(cost(ratios[arm]) for arm in near)
-    level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2, slack=0.03)
+    level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
     return Scenario(
         "quiet",
         f"a time, on one node; runs differ by {100 * QUIET.run:g} %, blocks by "
@@ -114,7 +115,7 @@ def quiet() -> Scenario:
             measures.judged(cost(AT_UPPER), SAME, (UPPER,), CONTRADICTED, half),
             measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
             measures.judged("the same", MORE, (EQUAL,), SUPPORTED, level),
-            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
+            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, UNGATED),
             measures.covered(EQUAL, 1.0),
             measures.covered(FAR, COSTLY),
             measures.unbiased(FAR, COSTLY),
@@ -166,7 +167,7 @@ def disturbed() -> Scenario:
             *measures.falsely_equivalent(UPPER, AT_UPPER),
             measures.never(cost(COSTLY), SAME, FAR, SUPPORTED),
             measures.covered(EQUAL, 1.0),
-            measures.unbiased(FAR, COSTLY, within=0.001),
+            measures.unbiased(FAR, COSTLY, slack=0.0005),
         ],
     )
 
@@ -238,7 +239,7 @@ def seeing_control() -> Scenario:
         _campaign("seeing", USUAL, 20, ratios),
         550,
         [
-            measures.judged("the same", SAME, (EQUAL,), SUPPORTED, acceptance.between(0.9, 1.0)),
+            measures.judged("the same", SAME, (EQUAL,), SUPPORTED, acceptance.at_least(0.95)),
             measures.judged(cost(AT_UPPER), SAME, (UPPER,), SUPPORTED, acceptance.at_most(LEVEL)),
             measures.covered(PLUS, 1 + WORK_PERCENT / 100),
         ],
@@ -256,7 +257,7 @@ def blind_control() -> Scenario:
         550,
         [
             measures.never("the same", SAME, EQUAL, SUPPORTED),
-            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, acceptance.between(0.95, 1.0)),
+            measures.judged(cost(COSTLY), MORE, (FAR,), SUPPORTED, UNGATED),
             measures.consistent(EQUAL, 1.0),
         ],
     )
@@ -264,7 +265,7 @@ def blind_control() -> Scenario:
 
 def scenarios() -> list[Planting]:
     """All of them, in the order of the report."""
-    return [*log_scenarios(), *sketches(), DriftOverPositions()]
+    return [*log_scenarios(), *sketches(), *drifts()]
 
 
 def log_scenarios() -> list[Scenario]:
