@@ -11,7 +11,7 @@ from parity.analysis.statistics.power import tost_power
 from parity.checks.planted_truth import former_method, in_memory
 from parity.checks.planted_truth.campaign import DOUBLE, PLUS, REFERENCE
 from parity.checks.planted_truth.in_memory import Layout, dataset
-from parity.checks.planted_truth.order_scenario import DriftOverPositions
+from parity.checks.planted_truth.order_scenario import drifts
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.checks.planted_truth.sketches import judging
 from parity.claims.judging_data import JudgingData
@@ -109,9 +109,9 @@ def _paired(effects: np.ndarray, pair: np.ndarray) -> np.ndarray:
 def test_the_former_equivalence_is_that_of_two_one_sided_t_tests() -> None:
     logs = _drawn(Chance(), replicates=4000)[:, None]
     effects = logs[:, 0, :, 2] - 0.02 - logs[:, 0, :, 0]
-    same = former_method.equivalent(0.01)(
-        np.stack([np.zeros_like(effects), np.zeros_like(effects) + 1e-9, effects], axis=-1)[:, None]
-    )
+    nothing = np.zeros_like(effects)
+    paired = np.stack([nothing, nothing + 1e-9, effects], axis=-1)[:, None]
+    same = former_method.equivalent(paired, 0.01)
     bound, power = math.log1p(0.01), tost_power(0.006 * math.sqrt(2), 10, 0.01)
     for row, said in zip(effects[:50], same[:50], strict=True):
         p = max(
@@ -132,12 +132,13 @@ def test_the_former_test_of_scatter_is_pitmans_and_morgans() -> None:
 
 def test_former_conclusions_need_their_pair() -> None:
     still, apart = np.tile([0.0, 1e-4], 5), np.full(10, 0.05) + np.tile([0.0, 1e-4], 5)
-    assert former_method.different(0.01)(_paired(apart, still)).all()
-    assert not former_method.different(0.01)(_paired(apart, apart)).any()
-    assert former_method.costs_more(0.01)(_paired(apart, still)).all()
-    assert not former_method.costs_more(0.06)(_paired(apart, still)).any()
+    assert former_method.different(_paired(apart, still), 0.01).all()
+    assert not former_method.different(_paired(apart, apart), 0.01).any()
+    assert former_method.costs_more(_paired(apart, still), 0.01).all()
+    assert not former_method.costs_more(_paired(apart, still), 0.06).any()
 
 
 def test_drift_over_positions_is_an_error_of_shuffles() -> None:
-    made = DriftOverPositions().trial(None)(0, 11)
-    assert made.comparisons["error"].abs().mean() < 0.5 * made.former["error"].abs().mean()
+    filled, left = (drift.trial(None)(0, 11) for drift in drifts())
+    assert filled.comparisons["error"].abs().max() < 1e-12
+    assert 0 < left.comparisons["error"].abs().mean() < 0.5 * left.former["error"].abs().mean()

@@ -8,21 +8,28 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from parity.analysis import decision, estimate
+from parity.analysis import decision, estimate, outcomes
 from parity.analysis.decision import Decision
 from parity.benchmarks import sysbench
-from parity.checks.planted_truth import acceptance, report, trials
-from parity.checks.planted_truth.campaign import claims_of
+from parity.checks.planted_truth import acceptance, in_memory, report, trials
 from parity.checks.planted_truth.outputs import PRINTERS
+from parity.checks.planted_truth.planted_claims import claims_of
 from parity.checks.planted_truth.planted_effects import Misfortune
 from parity.checks.planted_truth.raw_logs import plant
 from parity.checks.planted_truth.runner_simulation import FAILING
-from parity.checks.planted_truth.scenarios import failures, quiet, scenarios, spoiled_pair
+from parity.checks.planted_truth.scenarios import (
+    failures,
+    pair_at_margin,
+    quiet,
+    scenarios,
+    spoiled_pair,
+)
 from parity.checks.planted_truth.sketches import sketches
-from parity.claims import finding, judging_data, verdicts
-from parity.claims.rules import rules
+from parity.claims import finding, judging_data, most, verdicts
+from parity.claims.rules import exists, rank, rules
 from parity.records import parse, schema
 
 ROOT = Path(__file__).parents[3]
@@ -77,8 +84,9 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
     by_ranks = estimate.rank_interval
     monkeypatch.setattr(estimate, "rank_interval", lambda effects, _: by_ranks(effects, 0.68))
     found = _refuted(quiet(), 75)
-    # Equivalence hardly shows it: the pair's narrow interval seldom lets both natives count.
     assert {"claim of a higher cost supported", "95 % interval holds the truth"} <= found
+    # Where the A/A pair lies at the margin, equivalence hangs on its short interval alone.
+    assert _refuted(pair_at_margin(), 150) == {"claim of equivalence supported"}
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
@@ -144,6 +152,31 @@ def test_a_difference_of_five_blocks_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(decision, "_objection", lambda outcome, robust, blocks: "")
     monkeypatch.setattr(finding, "FEWEST_FOR_A_DIFFERENCE", 0)
     assert _refuted_truths(_sketch("5 blocks")) == {"+5 %"}
+
+
+def test_a_control_that_is_refused_itself_is_found_out(monkeypatch) -> None:
+    holds = decision.Decision(14, outcome=outcomes.EQUIVALENT)
+    monkeypatch.setattr(exists, "_control", lambda counts, limit: holds)
+    planted = {"all, of the control half", "all, of the control, too"}
+    assert _refuted_truths(_sketch("exists, refused")) == planted
+
+
+def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> None:
+    monkeypatch.setitem(in_memory.ENDINGS, "failed inside", in_memory.ENDINGS["refused"])
+    assert _refuted_truths(_sketch("exists, not refused")) == {"all"}
+
+
+def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
+    for module in (most, verdicts):
+        monkeypatch.setattr(module, "p_of_most", lambda pool: 0.0)
+    assert "one of three +5 %, the others the same" in _refuted_truths(_sketch("most"))
+
+
+def test_an_order_within_groups_is_found_out(monkeypatch) -> None:
+    real = rank.tau
+    monkeypatch.setattr(rank, "tau", lambda losses, at: real(losses, np.arange(len(at))))
+    planted = {"that order, within the groups its opposite"}
+    assert _refuted_truths(_sketch("rank, groups")) == planted
 
 
 def _refuted_truths(sketch) -> set[str]:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from parity.checks.planted_truth.outputs import PRINTERS, Printer
 from parity.checks.planted_truth.planted_effects import Effects
-from parity.claims.published import COLUMNS
-from parity.claims.register import Register, load_register
 from parity.plan.making import make_plan
 from parity.plan.plan import Case, Plan, PositiveControl
 from parity.plan.study import Study
@@ -35,9 +27,6 @@ WORK_PERCENT = 4
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"
-# Nearly nothing, so that a false claim of more is a matter of the test and not of this bound.
-SMALLEST_EFFECT_PERCENT = 0.1
-_STUDY = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
 
 
 @dataclass(frozen=True)
@@ -168,64 +157,3 @@ def image_of(arm: str) -> Image | None:
         return None
     record = image_records()[image_format]
     return Image(image_format, record.location, record.digest)
-
-
-@dataclass(frozen=True)
-class Claims:
-    """A register, and what each claim is about: claim, case, says, arms."""
-
-    register: Register
-    about: pd.DataFrame
-
-
-def claims_of(campaign: Campaign) -> Claims:
-    """The claims about a campaign; those about one case make a study, and so a family."""
-    parameters = campaign.parameters()
-    each = [(case, claimed) for case in parameters for claimed in campaign.claims]
-    about = pd.DataFrame(
-        [(f"claim-{i}", case, said.says, said.arms) for i, (case, said) in enumerate(each)],
-        columns=["claim", "case", "says", "arms"],
-    )
-    document = {
-        "studies": {f"study-{case}": _STUDY for case in parameters},
-        "claims": [
-            _entry(f"claim-{i}", case, said, campaign, parameters[case])
-            for i, (case, said) in enumerate(each)
-        ],
-    }
-    with tempfile.TemporaryDirectory(prefix="parity-planted-") as folder:
-        path, published = Path(folder) / "claims.yaml", Path(folder) / "published.csv"
-        path.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML, too
-        published.write_text(f"{','.join(COLUMNS)}\n", encoding="utf-8")
-        return Claims(load_register(path, published), about)
-
-
-def _entry(
-    name: str, case: str, claimed: Claimed, campaign: Campaign, parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A claim as config/claims.yaml has it."""
-    counter = campaign.printer.counter
-    decided = {
-        SAME: {"rule": "equivalence", "margin_percent": 100 * campaign.margin},
-        MORE: {
-            "rule": "direction",
-            "expect": "costs-more",
-            "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
-        },
-    }[claimed.says]
-    cells = {
-        "benchmark": campaign.benchmark,
-        "metric": campaign.printer.metric,
-        "parameters": {counter: parameters[counter]},
-        "arms": list(claimed.arms),
-    }
-    return {
-        "id": name,
-        "study": f"study-{case}",
-        "kind": decided["rule"],
-        "claim": f"{', '.join(claimed.arms)}: {claimed.says}",
-        "where": "nowhere",
-        "published": "nothing",
-        "scales": {"machine": "full", "cluster": "full"},
-        "tests": [{**decided, "cells": cells}],
-    }

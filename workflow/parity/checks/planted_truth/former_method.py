@@ -9,7 +9,6 @@ is about several levels, it is concluded of all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from scipy import stats
 
 from parity.analysis.statistics.trend import RISING, page_trend
 
-Concluded = Callable[[np.ndarray], np.ndarray]
 REFERENCE, DOUBLE, ARM = 0, 1, 2
 
 
@@ -39,39 +37,27 @@ def _apart(effects: np.ndarray, margin: float) -> np.ndarray:
     return (low > math.log1p(margin)) | (high < -math.log1p(margin))
 
 
-def equivalent(margin: float) -> Concluded:
+def equivalent(logs: np.ndarray, margin: float) -> np.ndarray:
     """Two one-sided t tests, of the arm and of the A/A pair."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        pair = _same(logs[..., DOUBLE] - logs[..., REFERENCE], margin)
-        arm = _same(logs[..., ARM] - logs[..., REFERENCE], margin)
-        return np.asarray((pair & arm).all(axis=1))
-
-    return concluded
+    pair = _same(logs[..., DOUBLE] - logs[..., REFERENCE], margin)
+    arm = _same(logs[..., ARM] - logs[..., REFERENCE], margin)
+    return np.asarray((pair & arm).all(axis=1))
 
 
-def different(margin: float) -> Concluded:
+def different(logs: np.ndarray, margin: float) -> np.ndarray:
     """A 95 % t interval wholly outside the margin, and an A/A pair that is not."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        pair = _apart(logs[..., DOUBLE] - logs[..., REFERENCE], margin)
-        arm = _apart(logs[..., ARM] - logs[..., REFERENCE], margin)
-        return np.asarray((arm & ~pair).any(axis=1))
-
-    return concluded
+    pair = _apart(logs[..., DOUBLE] - logs[..., REFERENCE], margin)
+    arm = _apart(logs[..., ARM] - logs[..., REFERENCE], margin)
+    return np.asarray((arm & ~pair).any(axis=1))
 
 
-def costs_more(smallest: float) -> Concluded:
+def costs_more(logs: np.ndarray, smallest: float) -> np.ndarray:
     """One-sided t test against nothing, and an estimate beyond the smallest effect."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        effects = logs[..., ARM] - logs[..., REFERENCE]
-        low, high = _interval(effects, 0.90)
-        beyond = (low + high) / 2 > math.log1p(smallest)
-        pair = _apart(logs[..., DOUBLE] - logs[..., REFERENCE], smallest)
-        return np.asarray(((low > 0) & beyond & ~pair).all(axis=1))
-
-    return concluded
+    effects = logs[..., ARM] - logs[..., REFERENCE]
+    low, high = _interval(effects, 0.90)
+    beyond = (low + high) / 2 > math.log1p(smallest)
+    pair = _apart(logs[..., DOUBLE] - logs[..., REFERENCE], smallest)
+    return np.asarray(((low > 0) & beyond & ~pair).all(axis=1))
 
 
 def _p_less(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -91,43 +77,29 @@ def scatters_less(logs: np.ndarray) -> np.ndarray:
     return np.asarray(((p < 0.05) & ~pair).all(axis=1))
 
 
-def scatters_within(factor: float) -> Concluded:
+def scatters_within(logs: np.ndarray, factor: float) -> np.ndarray:
     """At most so many times as much, by the upper bound of the 95 % interval."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        reference = logs[..., REFERENCE]
-        arm, double = (
-            _p_less(logs[..., place], factor * reference) < 0.025 for place in (ARM, DOUBLE)
-        )
-        back = _p_less(reference, factor * logs[..., DOUBLE]) < 0.025
-        return np.asarray((arm & double & back).all(axis=1))
-
-    return concluded
+    reference = logs[..., REFERENCE]
+    arm, double = (_p_less(logs[..., place], factor * reference) < 0.025 for place in (ARM, DOUBLE))
+    back = _p_less(reference, factor * logs[..., DOUBLE]) < 0.025
+    return np.asarray((arm & double & back).all(axis=1))
 
 
-def scatters_below(bound: float) -> Concluded:
+def scatters_below(logs: np.ndarray, bound: float) -> np.ndarray:
     """The upper bound of the coefficient of variation by chi-square, of arm and reference."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        freedom = logs.shape[-2] - 1
-        variance = logs[..., [REFERENCE, ARM]].var(axis=-2, ddof=1)
-        limit = np.sqrt(np.expm1(freedom * variance / stats.chi2.ppf(0.05, freedom)))
-        return np.asarray((limit < bound).all(axis=(1, 2)))
-
-    return concluded
+    freedom = logs.shape[-2] - 1
+    variance = logs[..., [REFERENCE, ARM]].var(axis=-2, ddof=1)
+    limit = np.sqrt(np.expm1(freedom * variance / stats.chi2.ppf(0.05, freedom)))
+    return np.asarray((limit < bound).all(axis=(1, 2)))
 
 
-def factor_makes_it(margin: float) -> Concluded:
+def factor_makes_it(logs: np.ndarray, margin: float) -> np.ndarray:
     """An arm's effect that is the same at both levels, and a factor that has any effect."""
-
-    def concluded(logs: np.ndarray) -> np.ndarray:
-        step = logs[:, 1] - logs[:, 0]
-        of_arm = _same(step[..., ARM] - step[..., REFERENCE], margin)
-        of_pair = _same(step[..., DOUBLE] - step[..., REFERENCE], margin)
-        of_factor = _apart((step[..., ARM] + step[..., REFERENCE]) / 2, margin)
-        return np.asarray(of_arm & of_pair & of_factor)
-
-    return concluded
+    step = logs[:, 1] - logs[:, 0]
+    of_arm = _same(step[..., ARM] - step[..., REFERENCE], margin)
+    of_pair = _same(step[..., DOUBLE] - step[..., REFERENCE], margin)
+    of_factor = _apart((step[..., ARM] + step[..., REFERENCE]) / 2, margin)
+    return np.asarray(of_arm & of_pair & of_factor)
 
 
 def rises(logs: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ metrics are made as they would be parsed, and everything after them is the real 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,13 +218,3 @@ def _nodes(layout: Layout, plan: Plan) -> pd.DataFrame:
         )
     ]
     return pd.DataFrame(rows, columns=[column.name for column in schema.NODES.columns])
-
-
-def even(blocks: int, nodes: int) -> tuple[int, ...]:
-    """The node of each block where they take turns."""
-    return tuple(number % nodes for number in range(blocks))
-
-
-def names(count: int, prefix: str) -> Sequence[str]:
-    """Names of so many cases."""
-    return [f"{prefix}-{number}" for number in range(count)]

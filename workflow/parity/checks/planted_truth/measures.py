@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ _CLAIM = {SAME: "claim of equivalence", MORE: "claim of a higher cost"}
 
 @dataclass(frozen=True)
 class Trials:
-    """What became of replicates of one scenario.
+    """What became of replicates of one scenario; empty is what it does not look at.
 
     Attributes:
         comparisons: one row per study, case and arm, with the `planted` ratio.
@@ -32,11 +32,11 @@ class Trials:
             says, verdict, happened.
     """
 
-    comparisons: pd.DataFrame
-    verdicts: pd.DataFrame
-    runs: int
-    miscounted: int
-    former: pd.DataFrame
+    comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
+    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    runs: int = 0
+    miscounted: int = 0
+    former: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def compared(self, arm: str) -> pd.DataFrame:
         """The comparisons of one arm; each is of a case of its own, so independent."""

@@ -6,12 +6,10 @@ several levels of a factor. The analysis and the verdicts are the real ones.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,13 +20,12 @@ from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.checks.planted_truth import acceptance, former_method, in_memory
 from parity.checks.planted_truth.acceptance import Observed, Promise
-from parity.checks.planted_truth.former_method import Concluded
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials
+from parity.checks.planted_truth.planted_claims import entry, register_of
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.claims.judging_data import JudgingData
-from parity.claims.published import COLUMNS
-from parity.claims.register import Register, load_register
+from parity.claims.register import Register
 from parity.claims.verdicts import judge
 from parity.core.documents import Document
 
@@ -57,21 +54,14 @@ class Truth(Document, frozen=True):
         costs: by arm, at each level or at all: the ratio to the reference, what is added to
             it, the share of runs in which something happens (`share`), or that give no number
             (`ended`); nothing for other arms.
-        formerly: by verdict a function of `former_method` that says when the same was concluded
-            before, with its argument if it has one.
+        formerly: whether the former method is asked, where the scenario has one.
     """
 
     planted: str
     promises: dict[str, str]
     costs: dict[str, float | tuple[float, ...]] = msgspec.field(default_factory=dict)
     chance: Chance = Chance()
-    formerly: dict[str, tuple[str | float, ...]] = msgspec.field(default_factory=dict)
-
-    def concluded(self, verdict: str) -> Concluded:
-        """When the former method concluded that verdict."""
-        name, *argument = self.formerly[verdict]
-        made = getattr(former_method, str(name))
-        return cast(Concluded, made(*argument) if argument else made)
+    formerly: bool = True
 
 
 class Sketch(Document, frozen=True):
@@ -90,6 +80,8 @@ class Sketch(Document, frozen=True):
         control: the arm whose cells have to show the opposite, if one has to.
         replicates: of each truth, in a full validation.
         published: line of config/published/claims.csv that the rule refers to.
+        formerly: by verdict a function of `former_method` that says when the same was concluded
+            before, with its argument if it has one.
     """
 
     name: str
@@ -109,6 +101,7 @@ class Sketch(Document, frozen=True):
     control: str = ""
     replicates: int = 400
     published: str = ""
+    formerly: dict[str, tuple[str | float, ...]] = msgspec.field(default_factory=dict)
 
     @property
     def cases(self) -> int:
@@ -165,8 +158,24 @@ class Sketch(Document, frozen=True):
             return acceptance.share(int(happened.sum()), len(happened))
 
         measured = f"{self.test['rule']} {verdict}"
-        asked = formerly if verdict in truth.formerly else None
-        return Measure(truth.planted, measured, promise, now, asked)
+        return Measure(
+            truth.planted, measured, promise, now, formerly if self._asks(truth, verdict) else None
+        )
+
+    def _asks(self, truth: Truth, verdict: str) -> bool:
+        """Whether the report has the former method's conclusion beside it."""
+        return truth.formerly and verdict in truth.promises.keys() & self.formerly.keys()
+
+    def former(self, logs: Sequence[np.ndarray]) -> pd.DataFrame:
+        """In which replicates the former method concluded the same of each truth's numbers."""
+        rows = [
+            (str(number), verdict, bool(happened))
+            for number, truth in enumerate(self.truths)
+            for verdict, (name, *argument) in self.formerly.items()
+            if self._asks(truth, verdict)
+            for happened in getattr(former_method, str(name))(logs[number], *argument)
+        ]
+        return pd.DataFrame(rows, columns=["says", "verdict", "happened"])
 
     def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
         """What makes one study of it."""
@@ -174,32 +183,17 @@ class Sketch(Document, frozen=True):
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""
-        entries = [
-            {
-                "id": f"t{truth}-{replicate}",
-                "study": f"s{truth}-{replicate}",
-                "kind": "magnitude" if self.test["rule"] == "magnitude" else "equivalence",
-                "claim": "It is so.",
-                "where": "nowhere",
-                "published": "nothing",
-                "scales": {"machine": "full", "cluster": "full"},
-                "tests": [self._test(truth, replicate)],
-            }
-            for truth in range(len(self.truths))
-            for replicate in range(BATCH)
-        ]
-        study = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
-        document = {"studies": {each["study"]: study for each in entries}, "claims": entries}
-        lines = [
-            self.published.format(claim=each["id"], study=each["study"])
-            for each in entries
+        numbers = [(truth, each) for truth in range(len(self.truths)) for each in range(BATCH)]
+        published = [
+            self.published.format(claim=f"t{truth}-{replicate}", study=f"s{truth}-{replicate}")
+            for truth, replicate in numbers
             if self.published
         ]
-        with tempfile.TemporaryDirectory(prefix="parity-planted-") as folder:
-            path, published = Path(folder) / "claims.yaml", Path(folder) / "published.csv"
-            path.write_text(json.dumps(document), encoding="utf-8")  # JSON is YAML, too
-            published.write_text("\n".join([",".join(COLUMNS), *lines, ""]), encoding="utf-8")
-            return load_register(path, published)
+        entries = [
+            entry(f"t{truth}-{replicate}", f"s{truth}-{replicate}", self._test(truth, replicate))
+            for truth, replicate in numbers
+        ]
+        return register_of(entries, published)
 
     def _test(self, truth: int, replicate: int) -> dict[str, Any]:
         """The claim's rule about the cells of one replicate."""
@@ -246,13 +240,7 @@ def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
     verdicts = pd.DataFrame(
         {"study": number, "case": says.str[1], "says": says.str[0], "verdict": judged["verdict"]}
     )
-    return Trials(
-        comparisons=pd.DataFrame(),
-        verdicts=verdicts,
-        runs=0,
-        miscounted=0,
-        former=_former(sketch, [logs for _, logs in made]),
-    )
+    return Trials(verdicts=verdicts, former=sketch.former([logs for _, logs in made]))
 
 
 def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
@@ -263,17 +251,6 @@ def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
     concluded, pairs = comparisons.conclude(dataset, counted)
     known = nothing | {"values": counted, "comparisons": concluded, "pairs": pairs}
     return dataset, Analysis(**{field: known[field] for field in Analysis.__dataclass_fields__})
-
-
-def _former(sketch: Sketch, logs: Sequence[np.ndarray]) -> pd.DataFrame:
-    """In which replicates the former method concluded the same of the same numbers."""
-    rows = [
-        (str(number), verdict, bool(happened))
-        for number, truth in enumerate(sketch.truths)
-        for verdict in truth.formerly
-        for happened in truth.concluded(verdict)(logs[number])
-    ]
-    return pd.DataFrame(rows, columns=["says", "verdict", "happened"])
 
 
 def sketches() -> list[Sketch]:

@@ -22,8 +22,9 @@ from parity.analysis import dataset
 from parity.analysis.analysis import analyse
 from parity.analysis.ledger import run_stages
 from parity.checks.planted_truth.acceptance import Observed
-from parity.checks.planted_truth.campaign import SYSTEM, Campaign, Claims, claims_of, image_records
+from parity.checks.planted_truth.campaign import SYSTEM, Campaign, image_records
 from parity.checks.planted_truth.measures import Measure, Trials
+from parity.checks.planted_truth.planted_claims import Claims, claims_of
 from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.claims.judging_data import JudgingData
 from parity.claims.verdicts import judge
@@ -169,7 +170,6 @@ def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: in
         verdicts=outcome.verdicts.assign(study=number),
         runs=len(outcome.planted.endings),
         miscounted=miscounted(outcome),
-        former=pd.DataFrame(),
     )
 
 
