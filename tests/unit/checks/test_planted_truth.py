@@ -44,8 +44,8 @@ def _in_memory(monkeypatch) -> None:
 
 
 def _small(scenario, cases: int = 25):
-    campaign = dataclasses.replace(scenario.campaign, cases=cases)
-    return dataclasses.replace(scenario, campaign=campaign, replicates=cases)
+    made = trials.FromLogs(dataclasses.replace(scenario.trial.campaign, cases=cases))
+    return dataclasses.replace(scenario, cases=cases, replicates=cases, trial=made)
 
 
 def _unlucky(campaign, misfortune: Misfortune):
@@ -118,7 +118,7 @@ def test_a_parser_that_takes_cut_off_output_is_found_out(monkeypatch) -> None:
 
 def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None:
     often = Misfortune(absent=1.0, killed=1.0)
-    campaign = _unlucky(_small(failures(), cases=6).campaign, often)
+    campaign = _unlucky(_small(failures(), cases=6).trial.campaign, often)
     outcome = _run(campaign)
     assert trials.miscounted(outcome) == 0
     assert "other-session" in set(outcome.stages["reason"])
@@ -133,7 +133,7 @@ def test_every_rule_has_a_scenario() -> None:
 
 
 def _sketch(name: str):
-    return next(each for each in sketches() if each.name == name)
+    return next(each.scenario() for each in sketches() if each.name == name)
 
 
 def test_a_missing_positive_control_is_found_out(monkeypatch) -> None:
@@ -175,7 +175,7 @@ def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
 def test_an_order_within_groups_is_found_out(monkeypatch) -> None:
     real = rank.tau
     monkeypatch.setattr(rank, "tau", lambda losses, at: real(losses, np.arange(len(at))))
-    planted = {"that order, within the groups its opposite"}
+    planted = {"that order, within the groups its opposite", "that order, but for one pair of four"}
     assert _refuted_truths(_sketch("rank, groups")) == planted
 
 
@@ -211,7 +211,7 @@ def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> No
 
 def test_every_misfortune_happens_and_is_told_apart() -> None:
     often = Misfortune(0.3, truncated=0.1, other_work=0.1, absent=0.9, killed=0.9, lost=0.2)
-    outcome = _run(_unlucky(failures().campaign, often))
+    outcome = _run(_unlucky(failures().trial.campaign, often))
     assert trials.miscounted(outcome) == 0
     assert set(outcome.stages["stage"]) == {"planned", "ran", "parsed", "valid", "analysed"}
     reasons = {"truncated", "wrong-size", "not-run", "no-pair", "other-session", *FAILING}
@@ -231,7 +231,7 @@ def _words(line: str) -> str:
 
 
 def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
-    planted = plant(_small(quiet(), cases=2).campaign, GOLDEN, tmp_path, SEED)
+    planted = plant(_small(quiet(), cases=2).trial.campaign, GOLDEN, tmp_path, SEED)
     folder = planted.folders[0]
     archive = ROOT / "results/archive/machine-2026-11-20/records"
     raw = schema.read(schema.RAW, archive / "raw.parquet").slice(0, 1).to_pylist()[0]

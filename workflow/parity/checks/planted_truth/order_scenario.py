@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,52 +15,14 @@ from parity.checks.planted_truth.campaign import CONTAINERS, REFERENCE, Campaign
 from parity.checks.planted_truth.measures import Measure, Trials
 from parity.checks.planted_truth.outputs import PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Noise
+from parity.checks.planted_truth.trials import Scenario
 
 ARM = CONTAINERS[0]
 # STREAM's on the machine of the archives: from the first of five positions to the last.
 DRIFT = 0.011
 
 
-@dataclass(frozen=True)
-class DriftOverPositions:
-    """Runs that differ by their position alone, so that every estimate but none is an error."""
-
-    name: str
-    blocks: int
-    measured: str
-    promise: Promise
-    observe: Callable[[pd.DataFrame], Observed]
-    part: str = "hazards"
-    about: str = (
-        f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
-        "five to the last, and deviates by nothing else; formerly each block's order was a shuffle"
-    )
-    margin: float | None = None
-    replicates: int = 500
-    cases: int = 25
-
-    @property
-    def measures(self) -> list[Measure]:
-        """How far off the estimate is, on average."""
-        return [
-            Measure(
-                "the same",
-                self.measured,
-                self.promise,
-                lambda trials: self.observe(trials.comparisons),
-                lambda trials: self.observe(trials.former),
-            )
-        ]
-
-    def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
-        """What makes one study of it: the planner's order of runs, and shuffles beside it."""
-        ratios = dict.fromkeys(CONTAINERS[:3], 1.0)
-        effects = Effects(Noise(0.0), ratios)
-        campaign = Campaign("order", PROCESSOR, self.cases, self.blocks, 0.01, effects, ())
-        return partial(_one, campaign)
-
-
-def drifts() -> list[DriftOverPositions]:
+def drifts() -> list[Scenario]:
     """Blocks that fill whole squares, of which nothing may be left, and two that do not.
 
     Each of the two may hold the arms two positions apart, as any two of five are on average.
@@ -70,13 +30,43 @@ def drifts() -> list[DriftOverPositions]:
     two_left = acceptance.unbiased(2 * 2 * DRIFT / 4 / 12)
     size = "mean size of the estimate's error"
     return [
-        DriftOverPositions("drift", 10, "estimates with an error", acceptance.never(0.015), _off),
-        DriftOverPositions("drift, squares not filled", 12, size, two_left, _size),
+        _scenario("drift", 10, "estimates with an error", acceptance.never(0.015), _off),
+        _scenario("drift, squares not filled", 12, size, two_left, _size),
     ]
 
 
+def _scenario(
+    name: str,
+    blocks: int,
+    measured: str,
+    promise: Promise,
+    observe: Callable[[pd.DataFrame], Observed],
+) -> Scenario:
+    """Runs that differ by their position alone, so that every estimate but none is an error."""
+    about = (
+        f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
+        "five to the last, and deviates by nothing else; formerly each block's order was a shuffle"
+    )
+    effects = Effects(Noise(0.0), dict.fromkeys(CONTAINERS[:3], 1.0))
+    campaign = Campaign("order", PROCESSOR, 25, blocks, 0.01, effects, ())
+    measure = Measure(
+        "the same",
+        measured,
+        promise,
+        lambda trials: observe(trials.comparisons),
+        lambda trials: observe(trials.former),
+    )
+    size = (blocks, None, campaign.cases, 500)
+    return Scenario(
+        name, "hazards", about, *size, [measure], lambda _golden: partial(_one, campaign)
+    )
+
+
 def _one(campaign: Campaign, _number: int, seed: int) -> Trials:
-    """The errors of each case: the mean over its blocks of what the positions differ."""
+    """The errors of each case: the mean over its blocks of what the positions differ.
+
+    Those of the planner's order of runs, and of shuffles beside it.
+    """
     random, arms = np.random.default_rng(seed), list(campaign.all_arms)
     step = DRIFT / (len(arms) - 1)
     planned: dict[str, list[int]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parity.checks.planted_truth.acceptance import CONFIDENCE, Observed
-from parity.checks.planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Planting, Result
+from parity.checks.planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Result, Scenario
 
 COLUMNS = (
     "scenario", "planted", "measured", "promised", "replicates", "formerly", "observed", "holds",
@@ -96,7 +96,7 @@ _LIMITS = """\
 """
 
 
-def document(scenarios: Sequence[Planting], results: Iterable[Result], seed: int) -> dict[str, Any]:
+def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int) -> dict[str, Any]:
     """All that the report says, as JSON."""
     return {
         "seed": seed,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from parity.analysis.statistics.power import gated_blocks_needed
 from parity.checks.planted_truth import acceptance, measures
@@ -18,12 +16,12 @@ from parity.checks.planted_truth.campaign import (
     Campaign,
     Claimed,
 )
-from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost
+from parity.checks.planted_truth.measures import LEVEL, Measure, cost
 from parity.checks.planted_truth.order_scenario import drifts
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
 from parity.checks.planted_truth.sketches import sketches
-from parity.checks.planted_truth.trials import Planting, pipeline_trial
+from parity.checks.planted_truth.trials import FromLogs, Scenario
 from parity.claims.terms import CONTRADICTED, SUPPORTED
 
 CASES = 25
@@ -39,40 +37,12 @@ COSTLY, AT_UPPER, AT_LOWER = 1.05, 1 + MARGIN, 1 / (1 + MARGIN)
 UNGATED = acceptance.at_least(1 - 2 * LEVEL, slack=0.05)
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """A planted study and its measures.
-
-    Attributes:
-        about: what is planted beside the arms' costs, in words.
-        replicates: cases of a full validation.
-    """
-
-    name: str
-    about: str
-    campaign: Campaign
-    replicates: int
-    measures: Sequence[Measure]
-    part: str = "logs"
-
-    @property
-    def blocks(self) -> int:
-        """Of each study."""
-        return self.campaign.blocks
-
-    @property
-    def margin(self) -> float:
-        """Of the equivalence test."""
-        return self.campaign.margin
-
-    @property
-    def cases(self) -> int:
-        """Replicates of one study."""
-        return self.campaign.cases
-
-    def trial(self, golden: Path) -> Callable[[int, int], Trials]:
-        """What makes one study of it, through the whole pipeline."""
-        return pipeline_trial(self.campaign, golden)
+def _scenario(
+    name: str, about: str, campaign: Campaign, replicates: int, measured: Sequence[Measure]
+) -> Scenario:
+    """Through the whole pipeline, from raw logs."""
+    size = (campaign.blocks, campaign.margin, campaign.cases, replicates)
+    return Scenario(name, "logs", about, *size, measured, FromLogs(campaign))
 
 
 def _campaign(
@@ -100,7 +70,7 @@ def quiet() -> Scenario:
     campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
     all_three = ", ".join(cost(ratios[arm]) for arm in near)
     level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
-    return Scenario(
+    return _scenario(
         "quiet",
         f"a time, on one node; runs differ by {100 * QUIET.run:g} %, blocks by "
         f"{100 * QUIET.block:g} %; it all rises by {100 * QUIET.campaign:g} % over the campaign",
@@ -130,7 +100,7 @@ def bandwidth() -> Scenario:
     ratios = {EQUAL: 1.0, UPPER: 1 + margin}
     blocks = gated_blocks_needed(noise.of_a_pair, margin, 0.5)
     campaign = _campaign("bandwidth", noise, blocks, ratios, benchmark=BANDWIDTH, margin=margin)
-    return Scenario(
+    return _scenario(
         "bandwidth",
         f"a bandwidth, of which more is better; as above, but runs differ by {100 * noise.run:g} %",
         campaign,
@@ -154,7 +124,7 @@ def disturbed() -> Scenario:
         outlier_size=0.03,
     )
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
-    return Scenario(
+    return _scenario(
         "disturbed",
         f"as quiet, but on four nodes, which differ by {100 * USUAL.node:g} %; runs differ by "
         f"{100 * USUAL.run:g} %; each run of a block costs "
@@ -178,7 +148,7 @@ def failures() -> Scenario:
         failing=0.1, truncated=0.03, other_work=0.02, absent=0.1, killed=0.2, lost=0.05
     )
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY}
-    return Scenario(
+    return _scenario(
         "failures",
         f"on four nodes, too; runs differ by {100 * USUAL.run:g} %; 10 % of the attempts fail, "
         "3 % are cut off, 2 % do other work; in 10 % of the blocks an arm is missing, in 20 % the "
@@ -200,7 +170,7 @@ def spoiled_pair() -> Scenario:
     """The reference's double is slower than the reference: the harness itself differs."""
     ratios = {DOUBLE: 1.04, EQUAL: 1.0, FAR: COSTLY}
     campaign = _campaign("spoiled", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
-    return Scenario(
+    return _scenario(
         "spoiled pair",
         f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
         f"{cost(ratios[DOUBLE])}",
@@ -220,7 +190,7 @@ def spoiled_pair() -> Scenario:
 def pair_at_margin() -> Scenario:
     """The A/A pair differs by exactly the margin: equal arms must hardly ever be found equal."""
     limit = acceptance.at_most(LEVEL)
-    return Scenario(
+    return _scenario(
         "pair at margin",
         f"on one node; runs differ by {100 * USUAL.run:g} %; the A/A pair differs from itself by "
         "exactly the margin",
@@ -233,7 +203,7 @@ def pair_at_margin() -> Scenario:
 def seeing_control() -> Scenario:
     """A positive control that comes out: all is as without one."""
     ratios = {PLUS: 1.0, EQUAL: 1.0, UPPER: AT_UPPER}
-    return Scenario(
+    return _scenario(
         "seeing control",
         f"the same, with a positive control of {WORK_PERCENT} % more events",
         _campaign("seeing", USUAL, 20, ratios),
@@ -250,7 +220,7 @@ def blind_control() -> Scenario:
     """A measurement that does not see the extra work: nothing may be called the same."""
     ratios = {PLUS: 1 / (1 + WORK_PERCENT / 100), EQUAL: 1.0, FAR: COSTLY}
     campaign = _campaign("blind", USUAL, 10, ratios, claims=[Claimed(MORE, (FAR,))])
-    return Scenario(
+    return _scenario(
         "blind control",
         f"the same, but {WORK_PERCENT} % more events take no more time",
         campaign,
@@ -263,9 +233,9 @@ def blind_control() -> Scenario:
     )
 
 
-def scenarios() -> list[Planting]:
+def scenarios() -> list[Scenario]:
     """All of them, in the order of the report."""
-    return [*log_scenarios(), *sketches(), *drifts()]
+    return [*log_scenarios(), *(each.scenario() for each in sketches()), *drifts()]
 
 
 def log_scenarios() -> list[Scenario]:

@@ -6,7 +6,7 @@ several levels of a factor. The analysis and the verdicts are the real ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials
 from parity.checks.planted_truth.planted_claims import entry, register_of
 from parity.checks.planted_truth.planted_numbers import Chance
+from parity.checks.planted_truth.trials import Scenario
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import Register
 from parity.claims.verdicts import judge
@@ -103,10 +104,24 @@ class Sketch(Document, frozen=True):
     published: str = ""
     formerly: dict[str, tuple[str | float, ...]] = msgspec.field(default_factory=dict)
 
-    @property
-    def cases(self) -> int:
-        """Replicates of each truth in one study."""
-        return BATCH
+    def scenario(self) -> Scenario:
+        """With a measure for each promise."""
+        percent = self.test.get("margin_percent")
+        return Scenario(
+            name=self.name,
+            part=self.part,
+            about=self.about,
+            blocks=self.blocks,
+            margin=None if percent is None else percent / 100,
+            cases=BATCH,
+            replicates=self.replicates,
+            measures=[
+                self._measure(number, verdict, PROMISES[word])
+                for number, truth in enumerate(self.truths)
+                for verdict, word in truth.promises.items()
+            ],
+            trial=lambda _golden: partial(_one, self, self._register()),
+        )
 
     @property
     def layout(self) -> Layout:
@@ -129,21 +144,6 @@ class Sketch(Document, frozen=True):
         margin = self.planned_margin if self.cost == RATIO else None
         arms = (*self.arms, *self.present)
         return Layout(parameters, arms, node_of, margin, metric, self.ending)
-
-    @property
-    def margin(self) -> float | None:
-        """Of the claim, if it has one."""
-        percent = self.test.get("margin_percent")
-        return None if percent is None else percent / 100
-
-    @property
-    def measures(self) -> list[Measure]:
-        """One for each promise."""
-        return [
-            self._measure(number, verdict, PROMISES[word])
-            for number, truth in enumerate(self.truths)
-            for verdict, word in truth.promises.items()
-        ]
 
     def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
         truth, key = self.truths[number], str(number)
@@ -176,10 +176,6 @@ class Sketch(Document, frozen=True):
             for happened in getattr(former_method, str(name))(logs[number], *argument)
         ]
         return pd.DataFrame(rows, columns=["says", "verdict", "happened"])
-
-    def trial(self, _golden: Path) -> Callable[[int, int], Trials]:
-        """What makes one study of it."""
-        return partial(_one, self, self._register())
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""

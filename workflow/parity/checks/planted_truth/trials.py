@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -56,47 +55,35 @@ class Result:
         return YES if self.measure.promise.holds_for(self.observed) else TOO_FEW
 
 
-class Planting(Protocol):
-    """A scenario: what is planted, and what is promised of it."""
+@dataclass(frozen=True)
+class Scenario:
+    """What is planted, and what is promised of it.
 
-    @property
-    def name(self) -> str:
-        """Its name, which is part of its seed."""
+    Attributes:
+        name: its name, which is part of its seed.
+        part: of the report: `logs`, `rules` or `hazards`.
+        about: what is planted, in words.
+        blocks: of each study.
+        margin: of what is claimed; None if that has none.
+        cases: replicates of one study.
+        replicates: of a full validation.
+        measures: what is counted and promised.
+        trial: from the folder of golden outputs, what makes one study of its number and seed.
+    """
 
-    @property
-    def part(self) -> str:
-        """Of the report: `logs`, `rules` or `hazards`."""
-
-    @property
-    def about(self) -> str:
-        """What is planted, in words."""
-
-    @property
-    def blocks(self) -> int:
-        """Of each study."""
-
-    @property
-    def margin(self) -> float | None:
-        """Of what is claimed; None if that has none."""
-
-    @property
-    def cases(self) -> int:
-        """Replicates of one study."""
-
-    @property
-    def replicates(self) -> int:
-        """Of a full validation."""
-
-    @property
-    def measures(self) -> Sequence[Measure]:
-        """What is counted and promised."""
-
-    def trial(self, golden: Path) -> Callable[[int, int], Trials]:
-        """What makes one study, from its number and seed."""
+    name: str
+    part: str
+    about: str
+    blocks: int
+    margin: float | None
+    cases: int
+    replicates: int
+    measures: Sequence[Measure]
+    trial: Callable[[Path], Callable[[int, int], Trials]]
 
 
 def validate(
-    scenarios: Iterable[Planting], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+    scenarios: Iterable[Scenario], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
 ) -> Iterator[Result]:
     """Check every promise of every scenario; the same seed, the same results.
 
@@ -113,7 +100,7 @@ def validate(
 
 
 def make_trials(
-    scenario: Planting, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+    scenario: Scenario, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
 ) -> Trials:
     """All replicates of a scenario: as many planted studies as its cases need."""
     studies = math.ceil(effort * scenario.replicates / scenario.cases)
@@ -156,9 +143,15 @@ def _remembered(number: int, seed: int) -> Trials:
     return _of_worker[0](number, seed)
 
 
-def pipeline_trial(campaign: Campaign, golden: Path) -> Callable[[int, int], Trials]:
-    """What makes one study of a campaign from its raw logs."""
-    return partial(_one, campaign, claims_of(campaign), golden)
+@dataclass(frozen=True)
+class FromLogs:
+    """What makes studies of a campaign from their raw logs."""
+
+    campaign: Campaign
+
+    def __call__(self, golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one of them."""
+        return partial(_one, self.campaign, claims_of(self.campaign), golden)
 
 
 def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
