@@ -118,8 +118,8 @@ def make_trials(
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
             fork = multiprocessing.get_context("fork")
-            with fork.Pool(workers, _remember, (one,)) as pool:
-                parts = pool.starmap(_remembered, enumerate(seeds), chunksize=1)
+            with fork.Pool(workers) as pool:
+                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
     together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
@@ -129,18 +129,6 @@ def make_trials(
             for name, found in together.items()
         }
     )
-
-
-# What a worker makes. It is inherited, because scenarios hold functions, which cannot be sent.
-_of_worker: list[Callable[[int, int], Trials]] = []
-
-
-def _remember(one: Callable[[int, int], Trials]) -> None:
-    _of_worker[:] = [one]
-
-
-def _remembered(number: int, seed: int) -> Trials:
-    return _of_worker[0](number, seed)
 
 
 @dataclass(frozen=True)
