@@ -33,6 +33,7 @@ from parity.analysis.pairing import DIFFERENCE
 from parity.analysis.sample import CLUSTERS
 from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
+from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
 
@@ -236,18 +237,26 @@ def _obstacle(here: Comparison, there: Comparison) -> str:
 
 def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
     """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
-    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
+    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
+    planned = fresh.dataset.plan.case(case)
+    # However a size was chosen: the runs tell which it was.
+    told = _choosing_size(planned.benchmark) if here_size and there_size else set()
+    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
     parts = [
         f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
-        for name in sorted(here.keys() | there.keys())
+        for name in sorted((here.keys() | there.keys()) - told)
         if here.get(name) != there.get(name)
     ]
     if parts:
         return f"other parameters: {'; '.join(parts)}"
-    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
     if here_size == there_size:
         return ""
     return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
+
+
+def _choosing_size(benchmark: str) -> set[str]:
+    rules = benchmarks()[benchmark].parameters
+    return {name for name, rule in rules.items() if rule.get("chooses_size")}
 
 
 def same_outcomes(table: pd.DataFrame) -> Kappa:
