@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
@@ -29,8 +28,6 @@ NARROW = 1.5  # inches below which a panel has room for few ticks
 NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
 SMALL = 1.0  # inches below which a panel's label has to be short
 CLOSE = 0.1  # length of an axis of ratios below which its ticks have three decimals
-# One arm at the height of its row, which is a number and no category.
-_IN_ROW = {"orient": "h", "native_scale": True, "legend": False}
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
 
@@ -197,38 +194,37 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
 
 def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Every value, and a bar at the median if they differ."""
-    sns.stripplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, jitter=False,
-        marker=look.marker, size=0.75 * look.size, color=look.face, edgecolor=look.colour,
-        linewidth=0.75 * look.rim,
+    axes.scatter(
+        values, np.full(len(values), row), s=(0.75 * look.size) ** 2, marker=look.marker,
+        color=look.face, edgecolor=look.colour, linewidth=0.75 * look.rim, zorder=3,
     )  # fmt: skip
     if np.ptp(values) > 0:
-        axes.plot(
-            [np.median(values)] * 2,
-            [row - 0.32, row + 0.32],
-            color="black",
-            linewidth=1.1,
-            zorder=3,
-        )
+        ends = [row - 0.32, row + 0.32]
+        axes.plot([np.median(values)] * 2, ends, color="black", linewidth=1.1, zorder=3)
 
 
 def _box(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Quartiles and median; whiskers to minimum and maximum, so that no outlier is hidden."""
     line = {"color": look.colour, "linewidth": 0.9}
-    sns.boxplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.55,
-        whis=(0, 100),  # codespell:ignore whis
+    axes.boxplot(
+        values, positions=[row], orientation="horizontal", widths=0.55, manage_ticks=False,
+        whis=(0, 100), patch_artist=True,  # codespell:ignore whis
         boxprops={"facecolor": look.tint, "edgecolor": look.colour, "linewidth": 0.9},
-        whiskerprops=line, capprops=line, medianprops={"color": "black", "linewidth": 1.1},
+        whiskerprops=line | {"solid_capstyle": "butt"}, capprops=line,
+        medianprops={"color": "black", "linewidth": 1.1},
     )  # fmt: skip
 
 
 def _bar(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """A bar to the median from zero, with a line from minimum to maximum."""
-    sns.barplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.62, saturation=1,
-        estimator="median", errorbar=("pi", 100), capsize=0.32, facecolor=look.tint,
-        edgecolor=look.colour, linewidth=0.8, err_kws={"color": "black", "linewidth": 1.0},
+    low, high = values.min(), values.max()
+    axes.barh(
+        row, np.median(values), 0.62, facecolor=look.tint, edgecolor=look.colour, linewidth=0.8
+    )
+    top, bottom = row - 0.16, row + 0.16
+    axes.plot(
+        [low, low, np.nan, low, high, np.nan, high, high],
+        [top, bottom, np.nan, row, row, np.nan, top, bottom], color="black", linewidth=1.0,
     )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import seaborn as sns
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
@@ -87,8 +86,7 @@ def use() -> None:
     The machine's own fonts could be another version, and then bytes would differ.
     """
     plt.rcdefaults()
-    settings = matplotlib.rc_params_from_file(_SETTINGS, use_default_template=False)
-    sns.set_theme(context="paper", style="ticks", rc=settings)
+    plt.style.use(_SETTINGS)
     bundled = matplotlib.get_data_path()
     fonts = font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
