@@ -21,8 +21,10 @@ from parity.analysis.agreement import NOT_COMPARED, Agreement
 from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
-from parity.report.figures.figures import DENSE, PAGE, WIDE, Grid
-from parity.report.figures.panels import arrows, beside, rows, tick_steps
+from parity.report.figures.comparison import arrows
+from parity.report.figures.forest import DENSE, WIDE, Grid
+from parity.report.figures.page_layout import PAGE
+from parity.report.figures.panels import beside, rows, tick_steps
 from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -94,9 +96,7 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
     """
     made = panels(found, plan)
     if not made:
-        figure = page_layout.new_figure(0.8)
-        figure.text(0.5, 0.5, "the datasets have no ratio in common", ha="center")
-        return figure
+        return page_layout.words("the datasets have no ratio in common")
     most = max(len(panel.found) for panel in made)
     wide = HEAD + WIDE.height(len(made), most) + FOOT
     grid = replace(WIDE, beside=NUMBERS) if wide <= PAGE else DENSE

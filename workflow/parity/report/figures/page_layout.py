@@ -13,6 +13,7 @@ from parity.report.figures import style
 from parity.report.text import formatting
 from parity.report.view import View
 
+PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 LABELS = 1.42  # inches left of the panels for the names of the arms
 KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
 
@@ -20,6 +21,13 @@ KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blo
 def new_figure(height: float) -> Figure:
     """An empty figure of the width of a page, that many inches high."""
     return plt.figure(figsize=(style.TWO_COLUMNS, height))
+
+
+def words(text: str) -> Figure:
+    """A figure that holds but a line of text."""
+    figure = new_figure(0.8)
+    figure.text(0.5, 0.5, text, ha="center")
+    return figure
 
 
 def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
