@@ -4,13 +4,9 @@ from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.software.environment import compilers_of
+from parity.software.lock import check_lock
 from parity.software.spack import find_spack, gather_sources, spack_site
-from parity.software.toolchain import (
-    check_compilers,
-    check_lock,
-    choose_toolchain,
-    installed_packages,
-)
+from parity.software.toolchain import check_compilers, choose_toolchain, installed_packages
 
 if __name__ == "__main__":
     with shown_to_the_user():

@@ -13,7 +13,8 @@ from pathlib import Path
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.software.images import publish, remove
-from parity.software.toolchain import Toolchain, specs_of
+from parity.software.lock import specs_of
+from parity.software.toolchain import Toolchain
 
 # Where a checkout of Spack says its version, and one of its packages has them.
 _VERSION_FILE = "lib/spack/spack/__init__.py"
