@@ -24,7 +24,7 @@ from parity.plan.system_kind import KINDS
 from parity.records.noise_audit import read_noise_audit
 from parity.report import write
 from parity.report.figures import curves, figures, specs
-from parity.report.text import formatting, numbers, paper, sentences
+from parity.report.text import campaign, formatting, numbers, paper
 from parity.report.text.summary import summary
 from parity.report.view import View
 
@@ -224,13 +224,13 @@ def test_every_kind_of_system_has_its_sentence() -> None:
 
 def test_what_the_harness_costs_is_said_with_all_it_rests_on() -> None:
     audit = read_noise_audit(ROOT / "results/archive/slurm-2026-11-21")
-    assert sentences.harness(audit) == (
+    assert campaign.harness(audit) == (
         "1.000 [0.997, 1.003] for SysBench cpu over 30 pairs, measured 2026-11-21 on slurm "
         f"(virtual-cluster); {ONE_HOST[0].lower()}{ONE_HOST[1:-1]}"
     )
     elsewhere = msgspec.structs.replace(audit, scale_label="slurm")
-    assert sentences.harness(elsewhere).endswith("on slurm (slurm)")
-    assert sentences.harness(None) == "not measured on this system"
+    assert campaign.harness(elsewhere).endswith("on slurm (slurm)")
+    assert campaign.harness(None) == "not measured on this system"
 
 
 def test_a_study_gets_its_own_text_or_the_default() -> None:
