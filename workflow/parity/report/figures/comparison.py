@@ -153,11 +153,7 @@ def _interval(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -
             )  # fmt: skip
         whole = (scale.factor * row.low95, scale.factor * row.high95)
         arrows(axes, number, whole, scale.limits, look.colour)
-    axes.plot(
-        scale.factor * row.estimate, number, look.marker, color=look.colour,
-        markerfacecolor=look.face, markersize=look.size, markeredgewidth=look.rim, zorder=3,
-        clip_on=False,
-    )  # fmt: skip
+    axes.plot(scale.factor * row.estimate, number, **look.mark(), zorder=3, clip_on=False)
 
 
 def arrows(

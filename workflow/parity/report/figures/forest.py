@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import NUMBERS, comparison
 from parity.report.figures.page_layout import LABELS, PAGE, place
@@ -132,9 +133,15 @@ def _title(column: Column, grid: Grid) -> str:
     margin = formatting.margin(first.margin) if ratio else f"difference in {column.quantity.unit}"
     several = sum(case == column.case for case, _ in view.planned()) > 1
     label = column.quantity.label if several else ""
+    title, levels = title_of(view.plan, column.case, label, grid.numbers)
     if grid.numbers:
-        title = formatting.case_title(view.plan, column.case)
-        return f"{', '.join(filter(None, (title, label)))}, {'margin ' * ratio}{margin}"
-    benchmark = formatting.benchmark_title(view.plan, view.plan.case(column.case).benchmark)
-    levels = formatting.case_levels(view.plan, column.case)
-    return f"{benchmark} {label}".rstrip() + f"\n{', '.join(filter(None, (levels, margin)))}"
+        return f"{title}, {'margin ' * ratio}{margin}"
+    return f"{title}\n{', '.join(filter(None, (levels, margin)))}"
+
+
+def title_of(plan: Plan, case: str, label: str, wide: bool) -> tuple[str, str]:
+    """Case and quantity as a title, and the levels that a panel has room for below it only."""
+    if wide:
+        return ", ".join(filter(None, (formatting.case_title(plan, case), label))), ""
+    benchmark = formatting.benchmark_title(plan, plan.case(case).benchmark)
+    return f"{benchmark} {label}".rstrip(), formatting.case_levels(plan, case)

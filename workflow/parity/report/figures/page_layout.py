@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -50,9 +50,14 @@ def foot(figure: Figure, view: View, cases: Sequence[str], lines: Sequence[str])
     titles = [formatting.arm_title(view.plan, arm) for arm in view.declared(cases)]
     absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
     last = "     ".join(filter(None, (absent, view.origin.note)))
+    small_print(figure, [*lines, last], 7)
+
+
+def small_print(figure: Figure, lines: Iterable[str], size: float) -> None:
+    """Lines at the foot of a figure, in points of that size; empty ones are left out."""
     figure.text(
-        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, (*lines, last))),
-        ha="center", va="bottom", fontsize=7, color=style.GREY,
+        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, lines)),
+        ha="center", va="bottom", fontsize=size, color=style.GREY,
     )  # fmt: skip
 
 

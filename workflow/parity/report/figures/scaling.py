@@ -125,11 +125,9 @@ def _medians(axes: Axes, column: Column, styles: Mapping[str, ArmStyle]) -> dict
 
 def _line(axes: Axes, points: Sequence[Point], look: ArmStyle, shift: float = 1.0) -> Line2D:
     """Marker and line of the medians; a missing point interrupts the line."""
-    (line,) = axes.plot(
-        [shift * point.nodes for point in points], [point.summary[1] for point in points],
-        look.marker, linestyle=look.line, color=look.colour, markerfacecolor=look.face,
-        markersize=0.85 * look.size, markeredgewidth=look.rim, zorder=3,
-    )  # fmt: skip
+    medians = [point.summary[1] for point in points]
+    nodes = [shift * point.nodes for point in points]
+    (line,) = axes.plot(nodes, medians, **look.mark(0.85, look.line), zorder=3)
     return line
 
 
