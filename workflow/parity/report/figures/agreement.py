@@ -14,7 +14,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
 from parity.analysis import outcomes, tables
 from parity.analysis.agreement import NOT_COMPARED, Agreement
@@ -24,7 +23,7 @@ from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import arrows
 from parity.report.figures.forest import DENSE, WIDE, Grid, title_of
 from parity.report.figures.page_layout import PAGE
-from parity.report.figures.panels import beside, rows, tick_steps
+from parity.report.figures.panels import beside, rows, ticks
 from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -124,8 +123,7 @@ def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid)
     if np.isfinite(margin):
         axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
     axes.axvline(1.0, color=style.EDGE, linewidth=0.6, zorder=-1)
-    axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=[1, 2, 2.5, 5, 10]))
-    axes.ticklabel_format(axis="x", useOffset=False)
+    ticks(axes, [1, 2, 2.5, 5, 10])
     for number, row in enumerate(panel.found):
         _row(axes, number, row, styles[row.arm], limits)
         _verdict(axes, number, row, grid)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, inches, plain_tick, say, tick_steps
+from parity.report.figures.panels import Column, beside, inches, plain_tick, say, ticks
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 
@@ -137,8 +137,7 @@ def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
         # Labels of three decimals do not fit into a small panel.
         tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
         steps = [1, 2, 4, 5, 10] if scale.margin and tight else [1, 2, 2.5, 5, 10]
-        axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=steps))
-        axes.ticklabel_format(axis="x", useOffset=False)
+        ticks(axes, steps)
 
 
 def _interval(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, plain_tick, say, tick_steps
+from parity.report.figures.panels import Column, beside, plain_tick, say, ticks
 from parity.report.figures.specs import FEW
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -78,8 +78,7 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
         return
     air = 0.06 * (high - low) or max(0.001 * abs(high), 0.1)
     axes.set_xlim(*((0, 1.04 * high) if spec.from_zero else (low - air, high + air)))
-    axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=[1, 2, 5, 10]))
-    axes.ticklabel_format(axis="x", useOffset=False)
+    ticks(axes, [1, 2, 5, 10])
 
 
 def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from parity.benchmarks.metrics import Quantity
 from parity.report.figures import style
@@ -87,9 +88,11 @@ def inches(axes: Axes) -> float:
     return float(axes.bbox.width / axes.figure.dpi)
 
 
-def tick_steps(axes: Axes) -> int:
-    """Into how many steps the ticks may part a panel, so that their labels stay apart."""
-    return 3 if inches(axes) < NARROW else 4
+def ticks(axes: Axes, steps: Sequence[float]) -> None:
+    """Ticks at multiples of these numbers, so few that their labels, told in full, stay apart."""
+    most = 3 if inches(axes) < NARROW else 4
+    axes.xaxis.set_major_locator(MaxNLocator(most, steps=steps))
+    axes.ticklabel_format(axis="x", useOffset=False)
 
 
 def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:

@@ -244,10 +244,7 @@ def _failed_controls(view: View) -> str:
     """Where the reference differs from itself, so that nothing is concluded; empty if nowhere."""
     compared = view.analysis.comparisons
     failed = compared["control"] & compared["planned"] & (compared["outcome"] == outcomes.DIFFERENT)
-    names = [
-        formatting.subject(view.plan, row.case, formatting.quantity_of(row).label)
-        for row in rows_of(compared[failed])
-    ]
+    names = [formatting.subject_of(view.plan, row) for row in rows_of(compared[failed])]
     if not names:
         return ""
     return f"{_reference(view)} differs from itself in {listed(names)}: nothing is concluded there."
