@@ -16,7 +16,7 @@ from parity.analysis.pairing import Numbers
 from parity.analysis.statistics.trend import page_trend
 from parity.claims.judging_data import Cell
 from parity.claims.rules.along import Trend
-from parity.claims.rules.rank import tau
+from parity.claims.rules.rank import p_other_order, tau
 from parity.claims.series import Series
 
 
@@ -125,6 +125,26 @@ def test_levels_of_one_group_are_not_compared(tmp_path: Path) -> None:
     levels_only = data.test_of("rank", along="nodes", order=[1, 2, 4, 8], minimum_tau=0.9)
     found = judged(tmp_path, levels_only, values, cases=cases, kind="direction")
     assert found.verdict == "contradicted"
+
+
+def test_an_order_that_is_too_small_to_see_is_open(tmp_path: Path) -> None:
+    """It was called another order, in 41 of 100 studies whose levels are half an error apart."""
+    values, cases = levels(1.0003, 1.0002, 1.0001, 1.0)
+    test = data.test_of("rank", along="nodes", order=[1, 2, 4, 8], minimum_tau=0.9)
+    found = judged(tmp_path, test, values, cases=cases, kind="direction")
+    assert found.verdict == "inconclusive" and found.reason.endswith("the order is open")
+
+
+@pytest.mark.parametrize("swapped, minimum", [(1, 0.9), (3, 0.5)])
+def test_more_pairs_than_tau_allows_must_be_out_of_order(swapped, minimum) -> None:
+    """Of six pairs one makes tau 0.67, two make it 0.33."""
+    places, random = np.arange(4), np.random.default_rng(7)
+    lost = {1: [2.0, 3.0, 1.0, 0.0], 3: [0.0, 3.0, 2.0, 1.0]}[swapped]
+    table = np.array(lost) + random.normal(0, 0.05, size=(20, 4))
+    assert p_other_order(table, places, minimum) < 1e-6
+    assert p_other_order(np.array([[3.0, 2.0, 1.0, 0.0]]) + table * 0.1, places, minimum) == 1
+    if swapped == 1:
+        assert p_other_order(table, places, 2 / 3) == 1
 
 
 def test_a_trend_of_no_size_is_no_collapse(tmp_path: Path) -> None:
