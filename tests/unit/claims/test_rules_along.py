@@ -245,3 +245,16 @@ def test_a_series_takes_the_units_of_its_cells() -> None:
     slopes = one.independent(np.arange(40.0), range(40))
     assert list(slopes) == [5 * session + 2 for session in range(8)]
     assert len(one.cells[0].effects()) == 8
+
+
+def test_what_any_level_shares_counts() -> None:
+    """Only the first level was asked where its blocks ran, which may be anywhere else."""
+    one = shared(np.random.default_rng(22))
+    apart = {
+        block: place._replace(session=number)
+        for number, (block, place) in enumerate(one.cells[0].places.items())
+    }
+    first = replace(one.cells[0], places=apart)
+    assert len(Series("nodes", (first,)).independent(np.arange(40.0), range(40))) == 40
+    for cells in ((first, *one.cells[1:]), (*one.cells[1:], first)):
+        assert len(Series("nodes", cells).independent(np.arange(40.0), range(40))) == 8

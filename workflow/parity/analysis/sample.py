@@ -55,8 +55,7 @@ def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample
         places: where and when each block ran; where one is not known, nothing is shared.
     """
     found = units(by_block, places)
-    means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
-    return Sample(np.array(means, dtype=float), found.objection)
+    return Sample(_means(by_block, found), found.objection)
 
 
 def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
@@ -87,13 +86,18 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     if refused := [each for each in found if each.objection]:
         return min(refused, key=lambda each: len(each.blocks))
     alone = Units([[block] for block in blocks], "")
-    return max(found, key=lambda each: _width(by_block, each), default=alone)
+    return max(found, key=lambda each: half_width(_means(by_block, each)), default=alone)
 
 
-def _width(by_block: Mapping[str, float], found: Units) -> float:
-    """Half the width of Student's 95 % interval of the mean of these units."""
+def half_width(effects: np.ndarray) -> float:
+    """Half the width of Student's 95 % interval of the mean of at least two effects."""
+    return float(stats.t.ppf(0.975, len(effects) - 1) * stats.sem(effects))
+
+
+def _means(by_block: Mapping[str, float], found: Units) -> np.ndarray:
+    """The mean of each unit."""
     means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
-    return float(stats.t.ppf(0.975, len(means) - 1) * stats.sem(means))
+    return np.array(means, dtype=float)
 
 
 def _differ(groups: list[list[float]]) -> bool:
