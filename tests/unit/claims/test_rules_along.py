@@ -55,6 +55,20 @@ def test_a_pair_that_follows_the_factor_by_itself_stops_it(tmp_path, rule, optio
     assert found.reason.startswith("the A/A pair differs from itself; ")
 
 
+@pytest.mark.parametrize("ratios", [(1.0, 1.1, 1.2, 1.3), (1.3, 1.2, 1.1, 1.0)])
+@pytest.mark.parametrize("order", [[1, 2, 4, 8], [8, 4, 2, 1]])
+def test_a_pair_with_any_order_of_its_own_stops_an_order(tmp_path, ratios, order) -> None:
+    """One that loses as the arms do, against the published order, did not; nor its inverse."""
+    values, cases = levels(1.0, 1.1, 1.2, 1.3)
+    for case, ratio in zip(cases, ratios, strict=True):
+        again = (case["case"], "native-b")
+        values[again] = [ratio * value for value in values[again]]
+    test = data.test_of("rank", along="nodes", order=order, minimum_tau=0.6)
+    found = judged(tmp_path, test, values, cases=cases, kind="direction")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+    assert found.reason.startswith("the A/A pair differs from itself; ")
+
+
 def test_a_factor_that_no_case_has_is_not_tested(tmp_path: Path) -> None:
     test = data.test_of("trend", along="nodes", expect="rising")
     found = judged(tmp_path, test, data.quiet(), kind="direction")

@@ -28,13 +28,14 @@ class Rank(Rule):
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
     Supported if at least 95 % of the resampled studies reach the tau that was asked for, with
-    medians in the place of means alike, or the order hangs on the method. Contradicted if at most 5
-    % do, and if as many pairs of levels as that takes are shown to lose the other way round.
+    medians in the place of means alike, or the order hangs on the method. Contradicted if at most
+    5 % do, and if as many pairs of levels as that takes are shown to lose the other way round.
     Resampling alone does not show it: what scatters more than its levels differ has no order in any
     resampled study, whatever its true one is. Levels of one group have no published order among
     them and are not compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that
-    order, too, nothing is concluded: its own differences should have no order. Blocks are resampled
-    as independent ones, also where several share a node or a session.
+    order, or in the other one where that is found, nothing is concluded: its own differences should
+    have no order. Blocks are resampled as independent ones, also where several share a node or a
+    session.
     """
 
     name = "rank"
@@ -95,11 +96,12 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
     ours = float(tau(table.mean(axis=0), places))
     against = p_other_order(table, places, minimum)
+    verdict = _verdict(reached, against)
     finding = about(
         ranked,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
-        control=_control(ranked.cells, places, minimum),
+        control=_control(ranked.cells, places, minimum, verdict),
         p_against=against,
         strain=(1 - reached) / 0.05,
     )
@@ -108,7 +110,6 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
         terms.CONTRADICTED: "another order",
         terms.INCONCLUSIVE: "the order is open",
     }
-    verdict = _verdict(reached, against)
     said = f"tau {number(ours)} {interval(low95, high95)}: {reasons[verdict]}"
     return finding.agreed(verdict, _verdict(other, against), said)
 
@@ -130,13 +131,20 @@ def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
     return pd.DataFrame(columns).T.dropna().to_numpy()
 
 
-def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float) -> Decision:
-    """Whether the A/A pair alone would support the published order."""
+def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float, ours: str) -> Decision:
+    """Whether the A/A pair alone would support the published order, or show what is ours.
+
+    Whichever of its two arms is called the double.
+    """
     table = _table(cells, control=True)
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return replace(WITHOUT_CONTROL, blocks=len(table))
-    reached = float(np.mean(resampled_tau(table, places, np.mean) >= minimum))
-    return Decision(len(table), outcome=DIFFERENT if reached >= 0.95 else INCONCLUSIVE)
+    shown = set()
+    for losses in (table, -table):
+        reached = float(np.mean(resampled_tau(losses, places, np.mean) >= minimum))
+        shown.add(_verdict(reached, p_other_order(losses, places, minimum)))
+    differs = shown & {terms.SUPPORTED, ours} - {terms.INCONCLUSIVE}
+    return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
 
 
 def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
