@@ -208,16 +208,6 @@ class JudgingData(Analysed):
         return numbers(self.analysis.values)
 
     @cached_property
-    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The arms that the analysis takes for the reference, by case and metric."""
-        table = self.analysis.comparisons
-        rows = table.loc[~table["control"], ["case", "metric", "references"]]
-        return {
-            (case, metric): tuple(arms.split("+"))
-            for case, metric, arms in rows.itertuples(index=False, name=None)
-        }
-
-    @cached_property
     def by_difference(self) -> frozenset[tuple[str, str]]:
         """Case and metric of what the plan compares by differences; all else is by ratios."""
         return frozenset((c.case, c.metric) for c in self.plan.comparisons if c.margin is None)
