@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -14,6 +15,9 @@ from parity.report.figures.panels import Column, beside, plain_tick, say, ticks
 from parity.report.figures.specs import FEW
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
+
+# One arm at the height of its row, which is a number and no category.
+_IN_ROW = {"orient": "h", "native_scale": True, "legend": False}
 
 
 def distribution(axes: Axes, column: Column, spec: FigureSpec) -> None:
@@ -83,9 +87,10 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
 
 def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Every value, and a bar at the median if they differ."""
-    axes.scatter(
-        values, np.full(len(values), row), s=(0.75 * look.size) ** 2, marker=look.marker,
-        color=look.face, edgecolor=look.colour, linewidth=0.75 * look.rim, zorder=3,
+    sns.stripplot(
+        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, jitter=False,
+        marker=look.marker, size=0.75 * look.size, color=look.face, edgecolor=look.colour,
+        linewidth=0.75 * look.rim,
     )  # fmt: skip
     if np.ptp(values) > 0:
         ends = [row - 0.32, row + 0.32]
@@ -95,23 +100,18 @@ def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
 def _box(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Quartiles and median; whiskers to minimum and maximum, so that no outlier is hidden."""
     line = {"color": look.colour, "linewidth": 0.9}
-    axes.boxplot(
-        values, positions=[row], orientation="horizontal", widths=0.55, manage_ticks=False,
-        whis=(0, 100), patch_artist=True,  # codespell:ignore whis
+    sns.boxplot(
+        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.55,
+        whis=(0, 100),  # codespell:ignore whis
         boxprops={"facecolor": look.tint, "edgecolor": look.colour, "linewidth": 0.9},
-        whiskerprops=line | {"solid_capstyle": "butt"}, capprops=line,
-        medianprops={"color": "black", "linewidth": 1.1},
+        whiskerprops=line, capprops=line, medianprops={"color": "black", "linewidth": 1.1},
     )  # fmt: skip
 
 
 def _bar(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """A bar to the median from zero, with a line from minimum to maximum."""
-    low, high = values.min(), values.max()
-    axes.barh(
-        row, np.median(values), 0.62, facecolor=look.tint, edgecolor=look.colour, linewidth=0.8
-    )
-    top, bottom = row - 0.16, row + 0.16
-    axes.plot(
-        [low, low, np.nan, low, high, np.nan, high, high],
-        [top, bottom, np.nan, row, row, np.nan, top, bottom], color="black", linewidth=1.0,
+    sns.barplot(
+        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.62, saturation=1,
+        estimator="median", errorbar=("pi", 100), capsize=0.32, facecolor=look.tint,
+        edgecolor=look.colour, linewidth=0.8, err_kws={"color": "black", "linewidth": 1.0},
     )  # fmt: skip

@@ -17,6 +17,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import seaborn as sns
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
@@ -94,7 +95,8 @@ def use() -> None:
     The machine's own fonts could be another version, and then bytes would differ.
     """
     plt.rcdefaults()
-    plt.style.use(_SETTINGS)
+    settings = matplotlib.rc_params_from_file(_SETTINGS, use_default_template=False)
+    sns.set_theme(context="paper", style="ticks", rc=settings)
     bundled = matplotlib.get_data_path()
     fonts = font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
