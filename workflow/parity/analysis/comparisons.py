@@ -11,7 +11,6 @@ import pandas as pd
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
-from parity.analysis.identity import hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 from parity.analysis.sample import sample
@@ -78,8 +77,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
     These are the plan's comparisons, the A/A pair and the declared gaps among them;
     and, as plain differences, every other number that the runs gave.
     """
-    plan = dataset.plan
-    margins = {(c.case, c.metric): c.margin for c in plan.comparisons}
+    plan, margins = dataset.plan, dataset.margins
     measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
     compared = {(c.case, c.metric, c.arm) for c in plan.comparisons}
     for case, metric in margins:
@@ -99,7 +97,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
 
 def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
-    by_case, recorded = numbers(values), hashes(dataset.final_runs)
+    by_case = numbers(values)
     double, positive = dataset.plan.double, dataset.plan.positive_arm
     controls, assays = dict[tuple[str, str], Decision](), dict[tuple[str, str], str]()
     rows, all_pairs = [], []
@@ -124,7 +122,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
                 unit=of_case.unit,
                 better=of_case.better,
                 planned_blocks=len(set.intersection(*_planned(dataset, asked))),
-                identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
+                identity=dataset.identity([asked.case], arms, blocks),
                 control=asked.arm == double,
                 natives=natives,
                 decision=decision if asked.arm == double else decision.gated(*gates),

@@ -34,7 +34,8 @@ from parity.analysis.estimate import (
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.analysis.sample import CLUSTERS
 from parity.claims import terms
-from parity.claims.judging_data import Absent, Cell
+from parity.claims.judging_data import Cell
+from parity.claims.selection import Absent
 from parity.claims.series import JOINED, Series
 from parity.core import wording
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from parity.claims.declared import Declared, require_declared
-from parity.claims.judging_data import Selection
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
+from parity.claims.selection import Selection
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked, schema

@@ -13,7 +13,8 @@ from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
 from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.sample import sample
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
+from parity.claims.selection import Absent, Scope
 from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"

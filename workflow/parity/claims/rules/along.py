@@ -26,9 +26,9 @@ from parity.claims.finding import (
     too_few,
     too_few_in,
 )
-from parity.claims.judging_data import Scope
 from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.selection import Scope
 from parity.claims.series import Series, series
 from parity.core import wording
 

@@ -14,8 +14,9 @@ from parity.analysis.decision import decide
 from parity.analysis.estimate import ALPHA, p_above, p_below
 from parity.claims import terms
 from parity.claims.finding import Bounds, Finding, about, bounds, control
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.selection import Scope
 from parity.claims.series import Series
 from parity.core import wording
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 from parity.analysis.decision import decide
 from parity.analysis.estimate import p_above, p_below
 from parity.claims.finding import Finding, about, at_most, control, tested, too_few_in
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options, Rule
+from parity.claims.selection import Scope
 from parity.core import wording
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 
 from parity.analysis.statistics.factorial import two_by_two
 from parity.claims.finding import Finding, absent, tested, too_few
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.selection import Absent, Scope
 from parity.claims.series import Series
 from parity.core import wording
 

@@ -12,9 +12,10 @@ from parity.analysis.estimate import Effects, p_above, p_below
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, control
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.published import Published
 from parity.claims.rules.model import CellRule, Options, Rule
+from parity.claims.selection import Absent, Scope
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 

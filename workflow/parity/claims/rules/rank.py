@@ -13,8 +13,9 @@ from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, D
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import NAME, Options, Rule
+from parity.claims.selection import Absent, Scope
 from parity.claims.series import Series, others
 from parity.core.wording import interval, listed, number
 

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from parity.analysis.decision import decide
 from parity.analysis.estimate import p_above, p_below
 from parity.claims.finding import Finding, about, absent, at_most, control
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.claims.selection import Absent, Scope
 from parity.core.wording import number
 
 UNIT = "% of node"
