@@ -158,7 +158,7 @@ def test_the_guards_of_a_decision_take_power_from_the_closed_form(
 ) -> None:
     monkeypatch.setattr(chances, "ENOUGH_PASSES", 201)
     monkeypatch.setattr(chances, "MOST_DRAWS", 200)
-    assert power.gated_blocks_needed(0.01 * math.sqrt(2), margin, 0.8) == blocks
+    assert power.blocks_needed(0.01 * math.sqrt(2), margin, 0.8, power.gated_power) == blocks
     claim = _claim(tmp_path, _test(arms=["docker"], margin_percent=100 * margin))
     [found] = chances.chances([claim], _simulator(blocks, 0.01))
     assert found.share == pytest.approx(share, abs=4 * math.sqrt(0.25 / 200))
