@@ -36,7 +36,7 @@ FEW_FOR_EQUIVALENCE = f"fewer than {FEWEST_FOR_EQUIVALENCE} blocks"
 METHOD = "hangs on the method: the rank test says"
 # The gate where there is no A/A pair, or no positive control.
 NONE = "none"
-_UNKNOWN: Interval = (math.nan, math.nan)
+UNKNOWN: Interval = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ class Decision:
 
     blocks: int = 0
     estimate: float = math.nan
-    interval95: Interval = _UNKNOWN
-    interval90: Interval = _UNKNOWN
+    interval95: Interval = UNKNOWN
+    interval90: Interval = UNKNOWN
     margin: float | None = None
     p_equivalence: float = math.nan
     smallest_margin: float = math.nan
     outcome: str = outcomes.TOO_FEW_BLOCKS
     robust_estimate: float = math.nan
-    robust_interval95: Interval = _UNKNOWN
-    robust_interval90: Interval = _UNKNOWN
+    robust_interval95: Interval = UNKNOWN
+    robust_interval90: Interval = UNKNOWN
     robust_outcome: str = outcomes.TOO_FEW_BLOCKS
     gate: str = NONE
     reason: str = ""
