@@ -16,6 +16,8 @@ from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 from parity.analysis.sample import sample
 
 NEEDS_TWO = "needs two blocks"
+# What a comparison and its row call the same.
+_SAME = ("unit", "better", "planned_blocks", "identity", "control")
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,7 @@ class Comparison:
         return {
             **self.asked._asdict(),
             "kind": self.asked.kind,
-            "unit": self.unit,
-            "better": self.better,
-            "planned_blocks": self.planned_blocks,
-            "identity": self.identity,
-            "control": self.control,
+            **{name: getattr(self, name) for name in _SAME},
             "references": "+".join(self.natives),
             **self.decision.columns(),
         }
@@ -57,17 +55,11 @@ def of_table(table: pd.DataFrame) -> list[Comparison]:
     """The rows of `tables.COMPARISONS`, as they were made."""
     made = []
     for row in tables.rows(table):
-        decision = Decision.of(row)
+        decision, same = Decision.of(row), {name: row[name] for name in _SAME}
         sides = (row["case"], row["metric"], row["arm"], row["reference"])
-        parts = ("unit", "better", "planned_blocks", "identity", "control")
-        made.append(
-            Comparison(
-                asked=Asked(*sides, decision.margin, row["planned"]),
-                **{name: row[name] for name in parts},
-                natives=tuple(row["references"].split("+")),
-                decision=decision,
-            )
-        )
+        asked = Asked(*sides, decision.margin, row["planned"])
+        natives = tuple(row["references"].split("+"))
+        made.append(Comparison(asked, **same, natives=natives, decision=decision))
     return made
 
 

@@ -63,14 +63,10 @@ class Effect(NamedTuple):
 
     def columns(self) -> dict[str, Any]:
         """The row."""
-        crossing = self.crossing
+        named = ("benchmark", "metric", "factor", "low", "high")
         return {
-            "benchmark": crossing.benchmark,
-            "metric": crossing.metric,
-            "factor": crossing.factor,
-            "cases": " ".join(crossing.cases),
-            "low": crossing.low,
-            "high": crossing.high,
+            **{name: getattr(self.crossing, name) for name in named},
+            "cases": " ".join(self.crossing.cases),
             "arm": self.arm,
             "effect": self.effect,
             "identity": self.identity,

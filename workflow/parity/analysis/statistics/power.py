@@ -91,7 +91,8 @@ def gated_power(deviation: float, blocks: int, margin: float, true_ratio: float 
     checks.above_zero(deviation=deviation, true_ratio=true_ratio)
     bound, freedom = checks.log_margin(margin), blocks - 1
     error = deviation / math.sqrt(2 * blocks)  # of the mean of one arm's own noise
-    mean, mean_weight = _normal_grid()
+    mean = REACH * FEW_NODES
+    mean_weight = REACH * FEW_WEIGHTS * stats.norm.pdf(mean)
     spread, spread_weight = _chi_grid(freedom, np.zeros(1), math.inf, FEW_NODES, FEW_WEIGHTS)
     # Standard error of the log ratio per unit length of an arm's vector of residuals.
     unit = stats.t.isf(ALPHA, freedom) / math.sqrt(freedom)
@@ -175,9 +176,3 @@ def _chi_grid(
     length = low + (high - low) * (nodes + 1) / 2
     density = 2 * length * stats.ncx2.pdf(length**2, freedom, noncentrality[:, None])
     return length, (high - low) / 2 * weights * density
-
-
-def _normal_grid() -> tuple[np.ndarray, np.ndarray]:
-    """Points of a standard normal number and their weights."""
-    points = REACH * FEW_NODES
-    return points, REACH * FEW_WEIGHTS * stats.norm.pdf(points)
