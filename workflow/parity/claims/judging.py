@@ -150,7 +150,7 @@ def _steady(found: Finding, data: JudgingData) -> Finding:
     """
     if found.verdict in limits.UNDECIDED or data.unsteady.isdisjoint(found.cases):
         return found
-    return found.ended(terms.INCONCLUSIVE, f"{CONTROL_DIFFERS} in this case; {found.reason}")
+    return found.opened(f"{CONTROL_DIFFERS} in this case")
 
 
 def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[limits.DecidedCell]:

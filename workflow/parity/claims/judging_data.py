@@ -37,10 +37,9 @@ class Cell:
         natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
             empty for the reference alone.
         places: where and when each block ran; empty where that is not known.
-        losses, pair_losses: what the runs that do not count have against any conclusion, on
-            this comparison and on the A/A pair.
+        losses: what the runs that do not count have against any conclusion on two arms: on this
+            comparison, on the A/A pair and on the positive control.
         positive: the arm of the positive control; empty if it is not run in this case.
-        positive_losses: what the lost runs of that one have against it.
         ratio: whether the plan compares by ratios.
     """
 
@@ -57,21 +56,19 @@ class Cell:
     pair: tuple[str, str]
     natives: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
-    losses: str = ""
-    pair_losses: str = ""
+    losses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     positive: str = ""
-    positive_losses: str = ""
     ratio: bool = True
 
     @cached_property
     def objection(self) -> str:
         """What losses, or nodes and sessions that differ, have against any conclusion."""
-        return self.losses or self._sample(True, *self._sides(control=False)).objection
+        return self._objection(self._sides(control=False))
 
     @cached_property
     def pair_objection(self) -> str:
         """What the same have against a conclusion on the A/A pair."""
-        return self.pair_losses or self._sample(True, *self._sides(control=True)).objection
+        return self._objection(self._sides(control=True))
 
     @property
     def unit(self) -> str:
@@ -98,6 +95,9 @@ class Cell:
         """
         return self._sample(ratio, *self._sides(control)).effects
 
+    def _objection(self, sides: tuple[str, str]) -> str:
+        return self.losses.get(sides) or self._sample(True, *sides).objection
+
     def _sample(self, ratio: bool, arm: str, against: str) -> Sample:
         by_block = {pair.block: pair.effect for pair in self._pairs(ratio, arm, against)}
         return sample(by_block, self.places)
@@ -110,9 +110,9 @@ class Cell:
         """Outcome of the positive control at a margin; `none` where there is none."""
         if not self.positive:
             return NONE
-        found = self._sample(True, self.positive, self.pair[0])
-        objection = self.positive_losses or found.objection
-        return assay_of(decide(found.effects, margin).without_claim(objection))
+        sides = self.positive, self.pair[0]
+        found = decide(self._sample(True, *sides).effects, margin)
+        return assay_of(found.without_claim(self._objection(sides)))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
         """Logs of the cost ratio by the number of the block.
@@ -162,10 +162,6 @@ class JudgingData(Analysed):
             for case, metric, arms in rows.itertuples(index=False, name=None)
         }
 
-    def is_by_ratios(self, case: str, metric: str) -> bool:
-        """Whether the plan compares by ratios, as all that it does not compare by differences."""
-        return self.dataset.margins.get((case, metric), math.inf) is not None
-
     @cached_property
     def number_of(self) -> dict[str, int]:
         """Number of each block."""
@@ -201,8 +197,12 @@ class JudgingData(Analysed):
         planned = self.plan.case(case)
         of_case = self.numbers.get((case, metric), Numbers())
         common = of_case.of(arm).keys() & of_case.of(against).keys()
-        reference, positive = self.plan.reference, self.plan.positive_arm
+        reference, double = self.plan.reference, self.plan.double
+        positive = self.plan.positive_arm
         positive = positive if positive in self.plan.arms_of(case) else ""
+        # What the plan does not compare is by ratios, too.
+        ratio = self.dataset.margins.get((case, metric), math.inf) is not None
+        compared = [(arm, against), (double, reference), (positive, reference)]
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -214,20 +214,17 @@ class JudgingData(Analysed):
             number_of=self.number_of,
             identity=self.dataset.identity([case], (arm, against), common),
             shortage=self.dataset.shortage(case, (arm, against)),
-            pair=(reference, self.plan.double),
+            pair=(reference, double),
             natives=self.natives.get((case, metric), ()),
             places=self.dataset.places,
-            losses=self._losses(case, metric, (arm, against)),
-            pair_losses=self._losses(case, metric, (self.plan.double, reference)),
+            losses={
+                arms: objection_to_losses(self.dataset, of_case, case, arms, ratio)
+                for arms in compared
+                if all(arms)
+            },
             positive=positive,
-            positive_losses=self._losses(case, metric, (positive, reference)) if positive else "",
-            ratio=self.is_by_ratios(case, metric),
+            ratio=ratio,
         )
-
-    def _losses(self, case: str, metric: str, arms: tuple[str, str]) -> str:
-        of_case = self.numbers.get((case, metric), Numbers())
-        by_ratios = self.is_by_ratios(case, metric)
-        return objection_to_losses(self.dataset, of_case, case, arms, by_ratios)
 
     def not_run(self, case: str, arm: str) -> str:
         """Why no run of an arm of the plan was even possible here; empty if one was."""

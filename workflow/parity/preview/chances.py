@@ -218,20 +218,19 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     found = []
     for test in claim.tests:
         rule = rules()[test.rule]
-        if rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence):
-            if MARGIN not in test.options:
-                continue
-            margin = test.options[MARGIN] / 100
-            for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
-                noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
-                found.append((noise.deviation / margin, key, margin, noise))
+        is_equivalence = rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence)
+        if not (is_equivalence and MARGIN in test.options):
+            continue
+        margin = test.options[MARGIN] / 100
+        for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
+            noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
+            found.append((noise.deviation / margin, key, margin, noise))
     if not found:
         return None
     _, key, margin, noise = max(found, key=lambda each: each[:2])
     if noise.deviation < NO_SPREAD:
         return Reach(key, margin, noise, enough(0), 0.0)
     provable = power.provable_margin(noise.deviation, FEASIBLE_BLOCKS, POWER)
-    if provable > margin:
-        return Reach(key, margin, noise, None, provable)
-    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER))
+    is_feasible = provable <= margin
+    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER)) if is_feasible else None
     return Reach(key, margin, noise, blocks, provable)

@@ -12,11 +12,11 @@ import pandas as pd
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, too_few
+from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.judging_data import Cell
 from parity.claims.rules.model import NAME, Options, Rule
-from parity.claims.selection import Absent, Scope
-from parity.claims.series import Series, others
+from parity.claims.selection import Scope
+from parity.claims.series import Series, alike
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
@@ -64,10 +64,8 @@ class Rank(Rule):
         place = {str(level): number for number, group in enumerate(groups) for level in group}
         along = options["along"]
         there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
-        grouped: dict[tuple[Any, ...], list[Cell]] = {}
-        for cell in there or scope.cells:
-            grouped.setdefault((cell.arm, *others(cell.parameters, along)), []).append(cell)
-        return [_look(cells, place, options) for cells in grouped.values()]
+        grouped = alike(there or scope.cells, along)
+        return [_look(cells, place, options) for cells in grouped]
 
 
 def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[str, Any]) -> Finding:
@@ -80,7 +78,7 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
     elif len(cells) < len(several):
         reason = f"several cases for one level of {options['along']}"
     if reason:
-        return absent(Absent(first.metric, first.arm, first.against, reason))
+        return untested(first, reason)
     ranked = Series(options["along"], tuple(cells[level] for level in place))
     places = np.array(list(place.values()))
     table = _table(ranked.cells)
