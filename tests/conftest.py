@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster import end_a_dead_one
 from hypothesis import HealthCheck, settings
 from virtual_cluster import install
 from xdist.scheduler import LoadScopeScheduling
@@ -57,6 +58,12 @@ def _is_of_machine(module: Path) -> bool:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
     """Distribute by these groups, however xdist was told to distribute."""
     return Groups(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any worker looks whether a cluster is up, end what was left of a dead one."""
+    if not hasattr(config, "workerinput") and os.geteuid() == 0:
+        end_a_dead_one()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -77,6 +77,16 @@ def belongs_to_a_cluster() -> bool:
     return os.path.lexists(conf) and not layout.STATE.exists()
 
 
+def end_a_dead_one() -> None:
+    """End a cluster that was killed to the last daemon, as with a session that ended.
+
+    Nobody can use it, and its files would keep every test of a cluster from running. One
+    of which anything runs is somebody's, and stays.
+    """
+    if layout.STATE.exists() and not processes.daemons() and not processes.on_nodes():
+        cluster("down")
+
+
 @contextmanager
 def the_cluster() -> Iterator[None]:
     """The virtual cluster: the one that is up, or one that is started and ended here."""

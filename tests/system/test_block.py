@@ -273,14 +273,15 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
     words = [sys.executable, "-c", script, name, str(folder), json.dumps(image)]
     runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
-    _wait_for(lambda: any(map(_is_sleep, psutil.process_iter())))
+    _wait_for(lambda: _sleeps() or runner.poll() is not None)
+    assert runner.poll() is None, "the runner ended before its program began"
     runner.send_signal(stop)
     runner.wait()
     if stop == signal.SIGKILL:
         # What the next session of the runner begins with.
         end_interrupted(tmp_path)
         make_ready()
-    _wait_for(lambda: not any(map(_is_sleep, psutil.process_iter())), seconds=20)
+    _wait_for(lambda: not _sleeps(), seconds=20)
     assert not list(processes_in(WORK))
 
 
@@ -288,6 +289,10 @@ TERMINATED = """
 import signal, sys
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 """
+
+
+def _sleeps() -> bool:
+    return any(map(_is_sleep, psutil.process_iter()))
 
 
 def _is_sleep(process: psutil.Process) -> bool:

@@ -5,6 +5,7 @@ Pictures of every view are left in results/dashboard-screenshots/ for people to 
 """
 
 import json
+import math
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 import sample_claims
@@ -30,7 +32,6 @@ from playwright.sync_api import (
 
 from parity.analysis import analysis, dataset
 from parity.claims import tables
-from parity.records import schema
 from parity.report import origin
 from parity.report.dashboard import content, page
 from parity.report.view import View
@@ -44,15 +45,26 @@ BROWSERS = ("chromium-headless-shell", "chromium")
 # A network namespace of its own, with no interface but a loopback that is down.
 OFFLINE = ["unshare", "--net"] if os.getuid() == 0 else ["unshare", "--map-current-user", "--net"]
 PHONE = {"width": 360, "height": 740}
-CELL = "#/claim/linear/2/likwid-stream/bandwidth/docker/native-a/archive%2Fmachine-2026-11-20"
+DATASET = f"archive/{ARCHIVE.name}"
+DOCKER = f"docker/native-a/archive%2F{ARCHIVE.name}"
+CELL = f"#/claim/linear/2/likwid-stream/bandwidth/{DOCKER}"
 RUN = "#/run/torrez2019-machine-b0001-52231473/likwid-stream.docker/1"
 VIEWS = {"list": "#/", "claim": "#/claim/linear", "cell": CELL, "run": RUN}
+# A run of the second native that does not count: there the first one is the reference alone.
+LEFT_OUT = {
+    "dataset": DATASET,
+    "block": "torrez2019-machine-b0001-52231473",
+    "run": "hpcc.native-b",
+    "reason": "left out by a test",
+    "who": "a test",
+    "date": "2026-11-21",
+}
 
 
 @pytest.fixture(scope="module")
 def view() -> View:
     held = dataset.load(ARCHIVE)
-    return View(held, analysis.analyse(held), origin.load(ARCHIVE))
+    return View(held, analysis.analyse(held, [LEFT_OUT]), origin.load(ARCHIVE))
 
 
 @pytest.fixture(scope="module")
@@ -185,16 +197,15 @@ def test_from_a_claim_to_a_run_and_back(
     ).sort_values("block")
     expect(blocks.locator("tbody tr")).to_have_count(found.blocks)
     shown = blocks.locator("tbody tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].slice(1, 4).map(cell => Number(cell.textContent)))"
+        "rows => rows.map(row => [...row.cells].slice(1, 5).map(cell => Number(cell.textContent)))"
     )
     assert len(shown) == len(pairs) == found.blocks
-    values = view.analysis.values.query("case == 'likwid-stream' and metric == 'bandwidth'")
-    natives = values[values["arm"] == "native-a"].set_index("block")["value"]
-    # A block's line is held against the arm that its column names, the estimate against both.
-    for (value, base, ratio), pair in zip(shown, pairs.itertuples(), strict=True):
+    for (value, *natives, ratio), pair in zip(shown, pairs.itertuples(), strict=True):
         assert value == pytest.approx(pair.value, rel=1e-4)
-        assert base == pytest.approx(natives[pair.block], rel=1e-4)
-        assert ratio == pytest.approx(natives[pair.block] / pair.value, rel=1e-4)
+        assert geometric_mean(natives) == pytest.approx(pair.reference_value, rel=1e-4)
+        assert ratio == pytest.approx(pair.reference_value / pair.value, rel=1e-4)
+    # Margin, interval, estimate and no cost at all: drawn where these effects have that mean.
+    expect(opened.locator(".plot .shapelayer path")).to_have_count(4)
     blocks.locator("tbody tr").first.get_by_role("link").first.click()
     run = view.dataset.runs.query("run == 'likwid-stream.docker'").sort_values("block").iloc[0]
     main = opened.locator("main")
@@ -209,6 +220,70 @@ def test_from_a_claim_to_a_run_and_back(
     expect(opened.get_by_role("heading", level=2)).to_contain_text("Docker against Native A")
     opened.go_back()
     expect(opened.get_by_role("heading", level=3, name="Exact command")).to_be_visible()
+
+
+def _blocks(opened: Page) -> list[dict[str, str]]:
+    """The lines of a cell's blocks, each by the heads of its columns."""
+    return opened.get_by_role("region", name="Blocks of ").evaluate(
+        """region => [...region.querySelectorAll("tbody tr")].map(row => Object.fromEntries(
+        [...region.querySelectorAll("th[scope=col]")].map((head, at) =>
+          [head.textContent, row.cells[at].textContent])))"""
+    )
+
+
+def _number(shown: str) -> float:
+    """A number as the page writes it."""
+    return float(shown.replace("\N{MINUS SIGN}", "-"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "natives", "effect", "scale"),
+    [
+        ("compute/1/sysbench/time", ["Native A (s)"], "Cost ratio", None),
+        (
+            "linear/1/hpcc/hpl",
+            ["Native A (Gflop/s)", "Native B (Gflop/s)"],
+            "Cost ratio to their mean",
+            None,
+        ),
+        ("memory/1/memory/node_used_increment", ["Native A (MiB)"], "Difference (MiB)", 1),
+        ("start/1/startup-cold/start_seconds", ["Native A (ms)"], "Difference (ms)", 1000),
+    ],
+)
+def test_the_lines_of_a_cell_give_the_effects_that_its_estimate_rests_on(
+    context: BrowserContext, address: str, view: View, cell: str, natives: list[str], effect: str,
+    scale: float | None,
+) -> None:  # fmt: skip
+    opened = _open(context, address, f"#/claim/{cell}/{DOCKER}")
+    pairs = view.analysis.pairs
+    names = pairs["case"] + "/" + pairs["metric"] + "/" + pairs["arm"]
+    pairs = pairs[names == f"{cell.split('/', 2)[2]}/docker"].sort_values("block")
+    lines = _blocks(opened)
+    assert [head for head in lines[0] if head.startswith("Native")] == natives
+    for line, pair in zip(lines, pairs.itertuples(), strict=True):
+        assert line["Counts"] == "yes"
+        if scale is None:
+            assert _number(line[effect]) == pytest.approx(math.exp(pair.effect), abs=6e-5)
+        else:
+            assert _number(line[effect]) == pytest.approx(scale * pair.effect, rel=6e-3)
+
+
+def test_a_native_that_does_not_count_in_a_block_says_so(
+    context: BrowserContext, address: str
+) -> None:
+    opened = _open(context, address, f"#/claim/linear/1/hpcc/hpl/{DOCKER}")
+    first, *others = _blocks(opened)
+    head = "Native B (Gflop/s)"
+    assert first[head].endswith(" (does not count)")
+    assert not [line for line in others if "not count" in line[head]]
+    alone = _number(first["Native A (Gflop/s)"]) / _number(first["Docker (Gflop/s)"])
+    assert _number(first["Cost ratio to their mean"]) == pytest.approx(alone, abs=6e-5)
+    # From the run of the second native the way leads back to the cell.
+    rows = opened.get_by_role("region", name="Blocks of ").get_by_role("row")
+    rows.nth(2).get_by_role("link").nth(2).click()
+    expect(opened.get_by_role("heading", level=2)).to_contain_text("Native B, ")
+    opened.get_by_role("navigation").get_by_role("link", name="Docker").click()
+    expect(opened.get_by_role("heading", level=2)).to_contain_text("Docker against Native A")
 
 
 def _press(point: Locator) -> None:
@@ -347,9 +422,12 @@ def test_every_claim_of_the_archive_opens_and_leads_to_a_run(
     context: BrowserContext, made: Path, tmp_path: Path
 ) -> None:
     opened = _open(context, made.as_uri())
-    judged = schema.read(
-        tables.VERDICTS, made.parents[2] / ARCHIVE.relative_to(ROOT) / "claims/verdicts.parquet"
-    ).to_pandas()
+    folder = made.parents[2] / ARCHIVE.relative_to(ROOT) / "claims"
+    judged = tables.read(tables.VERDICTS, folder)
+    evidence = tables.read(tables.EVIDENCE, folder)
+    # The page holds the runs of its own dataset; cells of others name theirs.
+    here = evidence[(evidence["dataset"] == DATASET) & (evidence["case"] != "")]
+    leading = set(here["claim"])
     _expect_claims(opened, *judged["claim"])
     for verdict, count in judged["verdict"].value_counts().items():
         tally = opened.locator(f".tally.verdict-{verdict} b")
@@ -366,15 +444,15 @@ def test_every_claim_of_the_archive_opens_and_leads_to_a_run(
             assert verdict == "not-tested"
             continue
         _picture(opened, tmp_path, f"archive-{claim}")
-        # The page holds the runs of its own dataset; cells of others name theirs.
         own = opened.locator(f'.cells tbody th a[href$="{ARCHIVE.name}"]')
-        if not own.count():
+        assert bool(own.count()) == (claim in leading)
+        if claim not in leading:
             continue
         own.first.click()
         opened.locator("tbody td a").first.click()
         expect(opened.get_by_role("heading", level=3, name="Exact command")).to_be_visible()
         led += 1
-    assert led >= 5
+    assert led == len(leading) > 0
 
 
 def test_the_file_is_small_enough_to_send(made: Path) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from virtual_cluster import install, layout, network
+from cluster import end_a_dead_one
+from virtual_cluster import install, layout, network, processes
 from virtual_cluster.traces import traces
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +107,17 @@ def test_down_ends_an_up_that_left_both_ends_of_a_pair_in_the_switch(before) -> 
     down = _cluster("down")
     assert down.returncode == 0, down.stderr
     network.restore_folder(folder)
+    assert traces() == before
+
+
+def test_a_dead_cluster_is_ended_and_a_living_one_is_not(before) -> None:
+    assert _cluster("up", "--nodes", "1").returncode == 0
+    end_a_dead_one()
+    assert _states() == {"idle"}
+    processes.end_all(processes.on_nodes)
+    processes.end_all(processes.daemons)
+    assert _cluster("up", "--nodes", "1").returncode == 1
+    end_a_dead_one()
     assert traces() == before
 
 

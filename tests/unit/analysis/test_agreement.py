@@ -69,13 +69,16 @@ def _measured(
     commands: dict[str, str] | None = None,
     lost: int = 0,
 ) -> Analysed:
-    """A synthetic dataset with its own noise; `parameters` are those of sysbench.
+    """A synthetic dataset with its own noise; `parameters` are those of a case.
 
     Of Docker in sysbench the first blocks, as many as `lost`, gave no number that counts.
     """
     plan = synthetic.plan(blocks, arms)
-    first = msgspec.structs.replace(plan.cases[0], parameters=parameters or {})
-    plan = msgspec.structs.replace(plan, cases=(first, *plan.cases[1:]))
+    given = parameters or {}
+    cases = [
+        msgspec.structs.replace(case, parameters=given.get(case.name, {})) for case in plan.cases
+    ]
+    plan = msgspec.structs.replace(plan, cases=tuple(cases))
     rows = synthetic.records(plan, effects=effects)
     random = np.random.default_rng(seed)
     for run in rows["runs"]:
@@ -157,16 +160,27 @@ def test_a_ratio_that_never_varies_is_no_interval_that_could_miss(shifted) -> No
 
 
 def test_other_parameters_are_another_problem(tmp_path, archive) -> None:
-    fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"events": 10})
+    fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"sysbench": {"events": 10}})
     row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
     assert (row.outcome, row.counted) == ("not-compared", False)
     assert row.reason == "other parameters: events 10 here, not set in the archive"
 
 
-def _sized(folder: Path, seed: int, kilobytes: int) -> Analysed:
+def _sized(folder: Path, seed: int, kilobytes: int, **parameters: int) -> Analysed:
     """A dataset whose memory benchmark had a working set of that size."""
     command = json.dumps(["likwid-bench", "-t", "stream", "-w", f"N:{kilobytes}kB:1"])
-    return _measured(folder, seed, commands={"memory": command})
+    return _measured(folder, seed, commands={"memory": command}, parameters={"memory": parameters})
+
+
+def test_a_size_is_the_same_however_it_was_chosen(tmp_path) -> None:
+    # Four times a cache of 260 MiB, and as many MiB asked for on a node with less cache.
+    chosen = _sized(tmp_path / "live/synthetic-chosen", 5, 1_090_512)
+    asked = _sized(tmp_path / "live/synthetic-asked", 6, 1_090_512, working_set_mib=1040)
+    row = _row(agreement.agree(asked, chosen), "memory", "docker", "process_private")
+    assert row.outcome == "equivalent"
+    longer = _sized(tmp_path / "live/synthetic-longer", 7, 1_090_512, iterations=13)
+    row = _row(agreement.agree(longer, chosen), "memory", "docker", "process_private")
+    assert row.reason == "other parameters: iterations 13 here, not set in the archive"
 
 
 def test_a_working_set_of_another_size_is_another_problem(tmp_path) -> None:

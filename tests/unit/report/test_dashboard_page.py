@@ -75,6 +75,18 @@ def test_every_planned_run_is_there_once_per_attempt(view: View, document: Conte
     assert len(found) == len(view.dataset.runs)
 
 
+def test_the_natives_of_every_ratio_are_those_of_the_analysis(
+    view: View, document: Content, tmp_path: Path
+) -> None:
+    # An A/A pair cannot pass in four blocks; in ten it does where little scatters.
+    known = set(view.analysis.comparisons[["case", "metric"]].itertuples(index=False, name=None))
+    assert document.natives == {f"{case}/{metric}": ("native-a",) for case, metric in known}
+    longer = _synthetic(tmp_path, blocks=10)
+    natives = content.content(longer, *sample_claims.tables(longer), {}).natives
+    assert natives["sysbench/time"] == ("native-a", "native-b")
+    assert natives["startup-cold/start_seconds"] == ("native-a",)
+
+
 def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
     whole = _synthetic(tmp_path, blocks=2)
     runs = whole.dataset.runs

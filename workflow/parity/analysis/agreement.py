@@ -35,6 +35,7 @@ from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
+from parity.records.sizes import choosing_size
 
 NOT_COMPARED = "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
@@ -236,15 +237,18 @@ def _obstacle(here: Comparison, there: Comparison) -> str:
 
 def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
     """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
-    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
+    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
+    planned = fresh.dataset.plan.case(case)
+    # However a size was chosen: the runs tell which it was.
+    told = choosing_size(planned.benchmark) if here_size and there_size else set()
+    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
     parts = [
         f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
-        for name in sorted(here.keys() | there.keys())
+        for name in sorted((here.keys() | there.keys()) - told)
         if here.get(name) != there.get(name)
     ]
     if parts:
         return f"other parameters: {'; '.join(parts)}"
-    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
     if here_size == there_size:
         return ""
     return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"

@@ -62,6 +62,16 @@ class Analysed:
         return {row.asked[:3]: row for row in rows}
 
     @cached_property
+    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The arms that the analysis takes for the reference, by case and metric."""
+        table = self.analysis.comparisons
+        rows = table.loc[~table["control"], ["case", "metric", "references"]]
+        return {
+            (case, metric): tuple(arms.split("+"))
+            for case, metric, arms in rows.itertuples(index=False, name=None)
+        }
+
+    @cached_property
     def effects(self) -> dict[Key, np.ndarray]:
         """The effects that decisions rest on, by case, metric and arm: of blocks, or of nodes."""
         found: dict[Key, dict[str, float]] = {}

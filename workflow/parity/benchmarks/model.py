@@ -127,7 +127,8 @@ class Benchmark(ABC):
         toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
-        parameters: JSON schema of each parameter, with a `description` and a `default`.
+        parameters: JSON schema of each parameter, with a `description` and a `default`; with
+            `chooses_size` where all that it does is seen in the `size` of a run.
         allocations: whether it runs on allocations of nodes and ranks that the study
             lists: never (empty), `optional` or `required`. If it does, its parameters
             hold the integers `nodes` and `ranks` (in all).

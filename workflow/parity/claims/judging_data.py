@@ -153,16 +153,6 @@ class JudgingData(Analysed):
         return numbers(self.analysis.values)
 
     @cached_property
-    def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The arms that the analysis takes for the reference, by case and metric."""
-        table = self.analysis.comparisons
-        rows = table.loc[~table["control"], ["case", "metric", "references"]]
-        return {
-            (case, metric): tuple(arms.split("+"))
-            for case, metric, arms in rows.itertuples(index=False, name=None)
-        }
-
-    @cached_property
     def number_of(self) -> dict[str, int]:
         """Number of each block."""
         return {block.name: block.number for block in self.plan.blocks}

@@ -26,3 +26,9 @@ def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
         if benchmark in known and command:
             found.setdefault(case, set()).add(known[benchmark].size(json.loads(command)))
     return {case: listed(sorted(sizes)) for case, sizes in found.items()}
+
+
+def choosing_size(benchmark: str) -> set[str]:
+    """The parameters of a benchmark that do nothing but choose this size."""
+    rules = benchmarks()[benchmark].parameters
+    return {name for name, rule in rules.items() if rule.get("chooses_size")}

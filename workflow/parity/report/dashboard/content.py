@@ -62,6 +62,8 @@ class Content(Document, frozen=True):
         studies: title, authors, venue and year of each study, by its id.
         verdicts, evidence: rows of the tables of these names in parity.claims.tables.
         quantities: by `<benchmark>/<metric>`.
+        natives: by `<case>/<metric>`, the reference and what else stands for it: a ratio to the
+            reference is one to their geometric mean within the block.
         fields: what the columns of `runs` are; those of them that are numbers of `texts`.
     """
 
@@ -73,6 +75,7 @@ class Content(Document, frozen=True):
     arms: dict[str, str]
     cases: dict[str, Case]
     quantities: dict[str, Quantity]
+    natives: dict[str, tuple[str, ...]]
     blocks: list[BlockNodes]
     nodes: dict[str, NodeFacts]
     images: list[dict[str, str]]
@@ -103,6 +106,7 @@ def content(
             for case in view.plan.cases
         },
         quantities=_quantities(view),
+        natives={f"{case}/{metric}": arms for (case, metric), arms in view.natives.items()},
         blocks=runs.blocks(view.dataset),
         nodes=runs.nodes(view.dataset),
         images=runs.images(view.dataset),

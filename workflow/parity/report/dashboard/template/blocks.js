@@ -1,9 +1,12 @@
-// The blocks of a cell: what both arms gave in each, and below how the two compare.
+// The blocks of a cell: what its arms gave in each, and below how they compare.
+
+// Of the arm, and of the natives that it is compared with.
+const END_SYMBOLS = ["circle", "diamond-open", "square-open"];
 
 // The effect within each block, and what the cell's own estimate and margin are on that axis;
 // these are drawn only if the estimate is really the mean of these effects.
 function effectOf(cell, quantity, pairs) {
-  const ratio = ![quantity.recorded, "% of node"].includes(cell.unit);
+  const ratio = isByRatio(cell);
   const effects = pairs.map((pair) => (ratio ? pair.ratio : pair.difference));
   const used = effects.filter((value) => value != null).map((value) => (ratio ? Math.log(value) : value));
   const mean = used.reduce((sum, value) => sum + value, 0) / used.length;
@@ -20,10 +23,10 @@ function effectOf(cell, quantity, pairs) {
 
 function drawBlocks(place, cell, quantity, pairs) {
   const at = pairs.map((_, number) => number + 1);
-  const compared = pairs.some((pair) => pair.counts);
-  const points = (name, values, side, symbol, ink, more = {}) => ({
+  const compared = pairs.some((pair) => pair.difference != null);
+  const points = (name, values, end, symbol, ink, more = {}) => ({
     type: "scatter", mode: "markers", name, x: at, y: values,
-    customdata: pairs.map((pair) => (pair[side] ? addressOfRun(pair[side]) : "")),
+    customdata: pairs.map(({ ends }) => (ends[end].run ? addressOfRun(ends[end].run) : "")),
     text: pairs.map((pair) => pair.block.number),
     hovertemplate: `<b>${name}</b>, block %{text}<br>%{y:.5~g}<extra></extra>`,
     marker: { size: 8.5, opacity: 1, symbol, color: ink, line: { width: 1.5, color: ink } },
@@ -31,13 +34,13 @@ function drawBlocks(place, cell, quantity, pairs) {
   });
   const joined = {
     type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, line: { width: 1, color: colour("line") },
-    x: at.flatMap((x) => [x, x, null]), y: pairs.flatMap((pair) => [pair.value, pair.baseValue, null]),
+    x: pairs.flatMap((pair, place) => [...pair.ends.map(() => at[place]), null]),
+    y: pairs.flatMap((pair) => [...pair.ends.map((end) => end.value), null]),
   };
-  const traces = [joined, points(armTitle(cell.arm), pairs.map((pair) => pair.value), "run", "circle", colour("arm"))];
-  if (cell.against) {
-    const values = pairs.map((pair) => pair.baseValue);
-    traces.splice(1, 0, points(armTitle(cell.against), values, "base", "diamond-open", colour("soft")));
-  }
+  const ofArms = pairs[0].ends.map(({ arm }, end) => points(
+    armTitle(arm), pairs.map((pair) => pair.ends[end].value), end,
+    END_SYMBOLS[end], colour(end ? "soft" : "arm")));
+  const traces = [joined, ...ofArms.slice(1), ofArms[0]];
   const axes = {
     xaxis: {
       title: { text: "block, in the order of the plan", standoff: 8 }, range: [0.2, at.length + 0.8],
@@ -49,7 +52,7 @@ function drawBlocks(place, cell, quantity, pairs) {
   if (compared) {
     const effect = effectOf(cell, quantity, pairs);
     const name = effect.ratio ? "cost ratio" : `difference (${quantity.unit})`;
-    traces.push(points(name, effect.effects, "run", "circle", colour("arm"), { yaxis: "y2", showlegend: false }));
+    traces.push(points(name, effect.effects, 0, "circle", colour("arm"), { yaxis: "y2", showlegend: false }));
     axes.yaxis2 = { domain: [0, 0.42], title: { text: name }, nticks: 5 };
     axes.shapes = [
       ...(effect.limits ? [band("y2", effect.limits, colour("band"))] : []),

@@ -7,22 +7,19 @@ const BETTER = {
 
 const keyOf = (cell) => [cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset].join("\n");
 
-function valueLink(run, value) {
+function valueLink({ run, value, counts }) {
   if (!run) return NONE;
-  return link(addressOfRun(run), value == null ? run.reason || run.stage : significant(value, 5));
+  const said = value == null ? run.reason || run.stage : significant(value, 5);
+  return link(addressOfRun(run), value == null || counts ? said : `${said} (does not count)`);
 }
 
 function pairRow(pair, cell) {
   const { number, nodes: names } = pair.block;
   return row([
     names.length > 1 ? `${number} (${names.length} nodes)` : number,
-    valueLink(pair.run, pair.value),
-    ...(cell.against ? [
-      valueLink(pair.base, pair.baseValue),
-      fixed(pair.ratio, 4),
-      significant(pair.difference, 3),
-    ] : []),
-    (cell.against ? pair.counts : pair.run?.counts) ? "yes" : "no",
+    ...pair.ends.map(valueLink),
+    ...(cell.against ? [fixed(pair.ratio, 4), significant(pair.difference, 3)] : []),
+    pair.counts ? "yes" : "no",
   ]);
 }
 
@@ -31,15 +28,21 @@ function blocksPart(cell, name) {
   if (!pairs.length) return [element("p", {}, `No run of ${caseTitle(name)} belongs to this cell alone.`)];
   const quantity = quantityOf(name, cell.metric);
   const unit = quantity.unit ? ` (${quantity.unit})` : "";
+  const bases = basesOf(cell, name).map(armTitle);
+  const isToAll = bases.length > 1;
+  const below = isToAll
+    ? `the cost ratio to the geometric mean of ${bases.join(" and ")}, whose A/A pair passed,`
+    : "how the two compare";
   const caption = "Block by block, in the order of the plan: " + (cell.against
-    ? `above, ${quantity.label}${unit}; below, how the two compare within each block. `
+    ? `above, ${quantity.label}${unit}; below, ${below} within each block. `
     : `${quantity.label}${unit}. `) + `Select a point to open its run. ${BETTER[quantity.better] ?? ""}`;
-  const both = cell.against ? [`${armTitle(cell.against)}${unit}`, "Cost ratio", `Difference${unit}`] : [];
+  const effects = isToAll ? ["Cost ratio to their mean", `Difference from ${bases[0]}${unit}`]
+    : ["Cost ratio", `Difference${unit}`];
   return [
     casesOf(cell).length > 1 ? element("h3", {}, caseTitle(name)) : null,
     figure(caption, (place) => drawBlocks(place, cell, quantity, pairs)),
     table(`Blocks of ${armTitle(cell.arm)}; each value leads to its run`,
-      ["Block", `${armTitle(cell.arm)}${unit}`, ...both, "Counts"],
+      ["Block", ...[armTitle(cell.arm), ...bases].map((arm) => arm + unit), ...(cell.against ? effects : []), "Counts"],
       pairs.map((pair) => pairRow(pair, cell))),
   ];
 }

@@ -56,26 +56,48 @@ function valueOf(run, caseName, metric) {
   return value == null ? null : value * quantityOf(caseName, metric).factor;
 }
 
-// One row per block of a case of a cell: the last attempts of both arms, their values and effect.
+// Whether a cell compares by ratios; else it does by differences.
+const isByRatio = (cell) => ![quantityOf(cell.case, cell.metric).recorded, "% of node"].includes(cell.unit);
+
+// The arms that a cell's arm is compared with: a ratio to the reference is one to all its natives.
+function basesOf(cell, caseName) {
+  if (!cell.against) return [];
+  const natives = content.natives[`${caseName}/${cell.metric}`] ?? [];
+  const isToAll = isByRatio(cell) && cell.against === natives[0] && !natives.includes(cell.arm);
+  return isToAll ? natives : [cell.against];
+}
+
+function geometricMean(values) {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+// One row per block of a case of a cell. Its `ends` are the last attempts of the cell's arm and of
+// its bases. A block counts if the first two of them do; a further native that does not count
+// there is left out of the mean, as in the analysis.
 function pairsOf(cell, caseName) {
-  const last = (arm) => new Map(runsOfCell(caseName, arm).map((run) => [run.block, run]));
-  const [ofArm, ofBase] = [last(cell.arm), last(cell.against)];
+  const sides = [cell.arm, ...basesOf(cell, caseName)];
+  const last = sides.map((arm) => new Map(runsOfCell(caseName, arm).map((run) => [run.block, run])));
   const inverse = quantityOf(cell.case, cell.metric).better === "higher";
-  return [...new Set([...ofArm.keys(), ...ofBase.keys()])]
+  return [...new Set(last.flatMap((ofArm) => [...ofArm.keys()]))]
     .sort((a, b) => blockOf.get(a).place - blockOf.get(b).place)
     .map((block) => {
-      const [run, base] = [ofArm.get(block), ofBase.get(block)];
-      const value = valueOf(run, caseName, cell.metric);
-      const baseValue = valueOf(base, caseName, cell.metric);
-      const counts = Boolean(run?.counts && base?.counts && value != null && baseValue != null);
+      const ends = sides.map((arm, place) => {
+        const run = last[place].get(block);
+        const value = valueOf(run, caseName, cell.metric);
+        return { arm, run, value, counts: Boolean(run?.counts && value != null) };
+      });
+      const [own, ...bases] = ends;
+      const counts = own.counts && (!bases.length || bases[0].counts);
+      const compared = counts && bases.length > 0;
+      const base = geometricMean(bases.filter((each) => each.counts && each.value > 0).map((each) => each.value));
       return {
-        block: blockOf.get(block), run, base, value, baseValue, counts,
-        ratio: counts && value > 0 && baseValue > 0 ? (inverse ? baseValue / value : value / baseValue) : null,
-        difference: counts ? value - baseValue : null,
+        block: blockOf.get(block), ends, counts,
+        ratio: compared && own.value > 0 && bases[0].value > 0 ? (inverse ? base / own.value : own.value / base) : null,
+        difference: compared ? own.value - bases[0].value : null,
       };
     });
 }
 
 // The cells of all claims that a run is part of.
-const cellsWith = (run) =>
-  evidence.filter((cell) => casesOf(cell).includes(run.case) && [cell.arm, cell.against].includes(run.arm));
+const cellsWith = (run) => evidence.filter((cell) =>
+  casesOf(cell).includes(run.case) && [cell.arm, ...basesOf(cell, run.case)].includes(run.arm));
