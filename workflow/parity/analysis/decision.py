@@ -87,14 +87,9 @@ class Decision:
         seen = (self.outcome, self.by_t, self.robust_outcome)
         return outcomes.DIFFERENT if outcomes.DIFFERENT in seen else self.outcome
 
-    @property
-    def claims(self) -> bool:
-        """Whether it says that two things are the same, or that they are not."""
-        return self.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT)
-
     def without_claim(self, objection: str) -> Decision:
         """The decision with what an objection leaves of it; an empty one leaves all."""
-        if not objection or not self.claims:
+        if not objection or self.outcome not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
             return self
         return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection)
 
