@@ -14,9 +14,11 @@ from scipy import stats
 from parity.analysis import agreement, prediction
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.dataset import Place
+from parity.analysis.decision import ASSAY
 from parity.analysis.ledger import LOSSES
 from parity.analysis.statistics.kappa import kappa_of
 from parity.core.errors import UserError
+from parity.plan.plan import PositiveControl
 from parity.records import schema
 from parity.report import origin
 from parity.report.figures import agreement as figure
@@ -68,10 +70,12 @@ def _measured(
     noise: float = 0.02,
     commands: dict[str, str] | None = None,
     lost: int = 0,
+    positive: str = "",
 ) -> Analysed:
     """A synthetic dataset with its own noise; `parameters` are those of a case.
 
     Of Docker in sysbench the first blocks, as many as `lost`, gave no number that counts.
+    An arm may be the positive control of sysbench.
     """
     plan = synthetic.plan(blocks, arms)
     given = parameters or {}
@@ -79,6 +83,9 @@ def _measured(
         msgspec.structs.replace(case, parameters=given.get(case.name, {})) for case in plan.cases
     ]
     plan = msgspec.structs.replace(plan, cases=tuple(cases))
+    if positive:
+        control = PositiveControl(arm=positive, work_percent=30, parameters={"sysbench": {}})
+        plan = msgspec.structs.replace(plan, positive_control=control)
     rows = synthetic.records(plan, effects=effects)
     random = np.random.default_rng(seed)
     for run in rows["runs"]:
@@ -219,6 +226,28 @@ def test_sameness_needs_both_a_a_pairs_to_be_the_same(tmp_path) -> None:
     assert _row(found, "sysbench", "docker").outcome == "inconclusive"
     same = _measured(tmp_path / "live/synthetic-same", 12, blocks=40, noise=0.001)
     assert _row(agreement.agree(quiet, same), "sysbench", "docker").outcome == "equivalent"
+
+
+@pytest.mark.parametrize("seen", [(1.3, 1.3), (1.0, 1.3), (1.3, 1.0)])
+def test_sameness_needs_both_positive_controls_to_be_seen(tmp_path, seen) -> None:
+    """Two datasets that could not have seen a difference were called the same."""
+    fresh, archived = (
+        _measured(
+            tmp_path / f"live/synthetic-{number}",
+            number,
+            30,
+            noise=0.003,
+            effects={("sysbench", "lxc"): ratio},
+            positive="lxc",
+        )
+        for number, ratio in enumerate(seen, start=1)
+    )
+    row = _row(agreement.agree(fresh, archived), "sysbench", "docker")
+    if seen == (1.3, 1.3):
+        assert (row.outcome, row.reason) == ("equivalent", "")
+        return
+    where = "here" if seen[0] == 1 else "in the archive"
+    assert (row.outcome, row.reason) == ("inconclusive", f"{ASSAY} {where}")
 
 
 def test_what_was_lost_in_one_dataset_is_held_against_both(tmp_path, archive) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY, CONTROL_DIFFERS, Decision, decide
+from parity.analysis.ledger import LOSSES
 from parity.claims.judging_data import JudgingData
 
 PLUS = "native-plus"
@@ -59,6 +60,14 @@ def test_a_pair_whose_difference_is_only_withheld_still_gates(pair) -> None:
     values = data.quiet(blocks=len(pair))
     values["spin", "native-b"] = list(np.multiply(values["spin", "native-a"], np.exp(pair)))
     assert JudgingData(*data.dataset(values, margin=0.01)).unsteady == {"spin"}
+
+
+def test_a_pair_whose_own_test_is_no_comparison_of_means_still_gates() -> None:
+    """Of scatter, trends and orders only the outcome is known, and an objection erased it."""
+    control = Decision(blocks=30, outcome=outcomes.DIFFERENT).without_claim(LOSSES)
+    assert (control.outcome, control.as_control) == (outcomes.INCONCLUSIVE, outcomes.DIFFERENT)
+    same = Decision(blocks=30, outcome=outcomes.EQUIVALENT).without_claim(LOSSES)
+    assert same.as_control == outcomes.INCONCLUSIVE
 
 
 def test_it_is_no_container(tmp_path) -> None:

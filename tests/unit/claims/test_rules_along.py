@@ -16,7 +16,7 @@ from parity.analysis.pairing import Numbers
 from parity.analysis.statistics.trend import page_trend
 from parity.claims.judging_data import Cell
 from parity.claims.rules.along import Trend
-from parity.claims.rules.rank import tau
+from parity.claims.rules.rank import p_other_order, tau
 from parity.claims.series import Series
 
 
@@ -51,6 +51,20 @@ def test_a_pair_that_follows_the_factor_by_itself_stops_it(tmp_path, rule, optio
         again = (case["case"], "native-b")
         values[again] = [ratio * value for value in values[again]]
     found = judged(tmp_path, data.test_of(rule, **options), values, cases=cases, kind="direction")
+    assert (found.verdict, found.control) == ("inconclusive", "different")
+    assert found.reason.startswith("the A/A pair differs from itself; ")
+
+
+@pytest.mark.parametrize("ratios", [(1.0, 1.1, 1.2, 1.3), (1.3, 1.2, 1.1, 1.0)])
+@pytest.mark.parametrize("order", [[1, 2, 4, 8], [8, 4, 2, 1]])
+def test_a_pair_with_any_order_of_its_own_stops_an_order(tmp_path, ratios, order) -> None:
+    """One that loses as the arms do, against the published order, did not; nor its inverse."""
+    values, cases = levels(1.0, 1.1, 1.2, 1.3)
+    for case, ratio in zip(cases, ratios, strict=True):
+        again = (case["case"], "native-b")
+        values[again] = [ratio * value for value in values[again]]
+    test = data.test_of("rank", along="nodes", order=order, minimum_tau=0.6)
+    found = judged(tmp_path, test, values, cases=cases, kind="direction")
     assert (found.verdict, found.control) == ("inconclusive", "different")
     assert found.reason.startswith("the A/A pair differs from itself; ")
 
@@ -125,6 +139,26 @@ def test_levels_of_one_group_are_not_compared(tmp_path: Path) -> None:
     levels_only = data.test_of("rank", along="nodes", order=[1, 2, 4, 8], minimum_tau=0.9)
     found = judged(tmp_path, levels_only, values, cases=cases, kind="direction")
     assert found.verdict == "contradicted"
+
+
+def test_an_order_that_is_too_small_to_see_is_open(tmp_path: Path) -> None:
+    """It was called another order, in 41 of 100 studies whose levels are half an error apart."""
+    values, cases = levels(1.0003, 1.0002, 1.0001, 1.0)
+    test = data.test_of("rank", along="nodes", order=[1, 2, 4, 8], minimum_tau=0.9)
+    found = judged(tmp_path, test, values, cases=cases, kind="direction")
+    assert found.verdict == "inconclusive" and found.reason.endswith("the order is open")
+
+
+@pytest.mark.parametrize("swapped, minimum", [(1, 0.9), (3, 0.5)])
+def test_more_pairs_than_tau_allows_must_be_out_of_order(swapped, minimum) -> None:
+    """Of six pairs one makes tau 0.67, two make it 0.33."""
+    places, random = np.arange(4), np.random.default_rng(7)
+    lost = {1: [2.0, 3.0, 1.0, 0.0], 3: [0.0, 3.0, 2.0, 1.0]}[swapped]
+    table = np.array(lost) + random.normal(0, 0.05, size=(20, 4))
+    assert p_other_order(table, places, minimum) < 1e-6
+    assert p_other_order(np.array([[3.0, 2.0, 1.0, 0.0]]) + table * 0.1, places, minimum) == 1
+    if swapped == 1:
+        assert p_other_order(table, places, 2 / 3) == 1
 
 
 def test_a_trend_of_no_size_is_no_collapse(tmp_path: Path) -> None:
@@ -225,3 +259,16 @@ def test_a_series_takes_the_units_of_its_cells() -> None:
     slopes = one.independent(np.arange(40.0), range(40))
     assert list(slopes) == [5 * session + 2 for session in range(8)]
     assert len(one.cells[0].effects()) == 8
+
+
+def test_what_any_level_shares_counts() -> None:
+    """Only the first level was asked where its blocks ran, which may be anywhere else."""
+    one = shared(np.random.default_rng(22))
+    apart = {
+        block: place._replace(session=number)
+        for number, (block, place) in enumerate(one.cells[0].places.items())
+    }
+    first = replace(one.cells[0], places=apart)
+    assert len(Series("nodes", (first,)).independent(np.arange(40.0), range(40))) == 40
+    for cells in ((first, *one.cells[1:]), (*one.cells[1:], first)):
+        assert len(Series("nodes", cells).independent(np.arange(40.0), range(40))) == 8

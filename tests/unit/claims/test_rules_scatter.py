@@ -57,6 +57,11 @@ def test_a_pair_that_scatters_unlike_itself_says_nothing_of_scatter(tmp_path: Pa
     test = data.test_of("less-variable", than="native-a")
     found = judged(tmp_path, test, values, kind="dispersion")
     assert (found.verdict, found.control) == ("inconclusive", "different")
+    # Two lost runs of the pair withheld that it differs, and with it the gate.
+    values["spin", "native-b"][:2] = [math.nan] * 2
+    found = judged(tmp_path, test, values, kind="dispersion")
+    assert (found.verdict, found.control) == ("inconclusive", "inconclusive")
+    assert found.reason.startswith("the A/A pair differs from itself: [")
 
 
 def test_blocks_that_scatter_do_not_hide_what_an_arm_does(tmp_path: Path) -> None:

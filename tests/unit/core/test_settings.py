@@ -119,6 +119,16 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "torrez.yaml").write_text("{}")
     with pytest.raises(UserError, match=r"no such file(.|\n)*torrez\.yaml"):
         load_study(tmp_path / "torres.yaml", "smoke")
+    with pytest.raises(UserError, match="no such file"):
+        load_study(tmp_path / "nowhere/torres.yaml", "smoke")
+
+
+def test_hidden_files_are_no_neighbours(tmp_path: Path) -> None:
+    """In the project's folder .pre-commit-config.yaml was named as a study that is allowed."""
+    (tmp_path / ".hooks.yaml").write_text("{}")
+    with pytest.raises(UserError, match="no such file") as refused:
+        load_study(tmp_path / "torres", "smoke")
+    assert "hooks" not in str(refused.value)
 
 
 def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:

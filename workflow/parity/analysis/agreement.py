@@ -2,7 +2,7 @@
 
 Seconds of two machines are never compared, only cost ratios, which have no unit: what a
 runtime costs relative to the native run beside it. The ratio of the two ratios is judged as
-every other: the same within the margin, different, or neither, if both A/A pairs allow it.
+every other: the same within the margin, different, or neither, if the controls of both allow it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.decision import (
     FEW,
     FEWEST_FOR_A_DIFFERENCE,
+    NONE,
     WITHOUT_CONTROL,
     Decision,
+    assay_of,
     decide,
     outcome_of,
 )
@@ -136,7 +138,7 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     effects = fresh.effects[key], archive.effects[key]
     decision = decide_difference(*effects, min(margins))
     if not row["control"]:
-        decision = _gated(decision, key, fresh, archive)
+        decision = _gated(decision, key, min(margins), fresh, archive)
     return row | _numbers(*effects) | _decided(decision) | {"counted": _varies(*effects)}
 
 
@@ -163,21 +165,35 @@ def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> 
     return decision.without_claim(FEW if few else "")
 
 
-def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
+def _gated(
+    decision: Decision, key: Key, margin: float, fresh: Analysed, archive: Analysed
+) -> Decision:
     """The decision as far as both datasets allow.
 
-    Each A/A pair is asked at the same margin. What a dataset has against its own comparison, or
-    its A/A pair, runs that were lost or nodes that differ, is held against this one, too.
+    Each A/A pair and positive control is asked at the same margin. What a dataset has against its
+    own comparison, or its A/A pair, runs that were lost or nodes that differ, is held against
+    this one, too.
     """
     for analysed, where in ((archive, "in the archive"), (fresh, "here")):
         control = (*key[:2], analysed.dataset.plan.double)
         effects = analysed.effects.get(control, np.empty(0))
-        of_pair = decide(effects, decision.margin) if len(effects) else WITHOUT_CONTROL
+        of_pair = decide(effects, margin) if len(effects) else WITHOUT_CONTROL
         of_pair = of_pair.without_claim(_objected(analysed, control))
-        gated = decision.without_claim(_objected(analysed, key)).gated(of_pair.as_control)
+        gates = of_pair.as_control, _assay(analysed, key, margin)
+        gated = decision.without_claim(_objected(analysed, key)).gated(*gates)
         if gated.reason != decision.reason:
             return replace(gated, reason=f"{gated.reason} {where}")
     return decision
+
+
+def _assay(analysed: Analysed, key: Key, margin: float) -> str:
+    """The outcome of a dataset's positive control in a case; `none` where there is none."""
+    plan = analysed.dataset.plan
+    if plan.positive_arm not in plan.arms_of(key[0]):
+        return NONE
+    positive = (*key[:2], plan.positive_arm)
+    found = decide(analysed.effects.get(positive, np.empty(0)), margin)
+    return assay_of(found.without_claim(_objected(analysed, positive)))
 
 
 def _objected(analysed: Analysed, key: Key) -> str:

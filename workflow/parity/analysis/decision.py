@@ -91,7 +91,9 @@ class Decision:
         """The decision with what an objection leaves of it; an empty one leaves all."""
         if not objection or self.outcome not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
             return self
-        return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection)
+        # What is withheld still gates others (`as_control`), whatever test it came from.
+        by_t = self.outcome
+        return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection, by_t=by_t)
 
     def gated(self, control: str, assay: str = NONE) -> Decision:
         """The decision as far as the A/A pair and the positive control allow.

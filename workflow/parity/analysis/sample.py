@@ -55,23 +55,23 @@ def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample
         places: where and when each block ran; where one is not known, nothing is shared.
     """
     found = units(by_block, places)
-    means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
-    return Sample(np.array(means, dtype=float), found.objection)
+    return Sample(_means(by_block, found), found.objection)
 
 
 def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     """The blocks that are independent, or the nodes or sessions that are.
 
     Nodes, or sessions, of which there are at least six are the units wherever one of them holds
-    two blocks: Student's t of their means is exact whatever they share. Fewer are too few to say
-    how much they differ; where an analysis of variance finds that they do, nothing can be
-    concluded. Of both groupings that of fewer units counts.
+    two blocks: Student's t of their means is exact whatever they share. Of both groupings that
+    counts whose interval of the mean is wider, as nodes say nothing of what sessions share that
+    each ran on all of them. Fewer are too few to say how much they differ; where an analysis of
+    variance finds that they do, nothing can be concluded.
 
     Args:
         by_block, places: as of `sample`.
     """
     blocks = sorted(by_block, key=lambda block: (places[block].started if places else "", block))
-    found = [Units([[block] for block in blocks], "")]
+    found: list[Units] = []
     for shared in ("nodes", "session"):
         groups: dict[object, list[str]] = {}
         for block in blocks if places else []:
@@ -83,7 +83,21 @@ def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
             found.append(Units(together, ""))
         elif _differ([[by_block[block] for block in group] for group in together]):
             found.append(Units(together, CLUSTERS))
-    return min(found, key=lambda each: len(each.blocks))
+    if refused := [each for each in found if each.objection]:
+        return min(refused, key=lambda each: len(each.blocks))
+    alone = Units([[block] for block in blocks], "")
+    return max(found, key=lambda each: half_width(_means(by_block, each)), default=alone)
+
+
+def half_width(effects: np.ndarray) -> float:
+    """Half the width of Student's 95 % interval of the mean of at least two effects."""
+    return float(stats.t.ppf(0.975, len(effects) - 1) * stats.sem(effects))
+
+
+def _means(by_block: Mapping[str, float], found: Units) -> np.ndarray:
+    """The mean of each unit."""
+    means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
+    return np.array(means, dtype=float)
 
 
 def _differ(groups: list[list[float]]) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
 from parity.analysis.outcomes import DIFFERENT
-from parity.analysis.sample import sample
+from parity.analysis.sample import half_width, sample
 from parity.claims.judging_data import Cell
 from parity.claims.selection import Absent, Scope
 from parity.core.wording import counted
@@ -86,17 +86,26 @@ class Series:
     def independent(self, effects: np.ndarray, numbers: Iterable[int]) -> np.ndarray:
         """Effects of blocks as a cell takes its own: ordered by time, or means of what is shared.
 
+        Blocks of one number may have run elsewhere at each level. What any level's share counts;
+        of several the one whose interval of the mean is widest.
+
         Args:
-            numbers: of the blocks; the first cell tells where and when they ran.
+            numbers: of the blocks.
         """
-        first, of_number = self.cells[0], dict(zip(numbers, effects.tolist(), strict=True))
-        there = set().union(*first.numbers.by_arm.values())
-        by_block = {
-            block: of_number[number]
-            for block, number in first.number_of.items()
-            if block in there and number in of_number
-        }
-        return sample(by_block, first.places).effects
+        of_number = dict(zip(numbers, effects.tolist(), strict=True))
+        found = [_independent(cell, of_number) for cell in self.cells]
+        return max(found, key=half_width) if len(of_number) > 1 else effects
+
+
+def _independent(cell: Cell, of_number: Mapping[int, float]) -> np.ndarray:
+    """Effects by the number of the block, as far as they are independent where this cell ran."""
+    there = set().union(*cell.numbers.by_arm.values())
+    by_block = {
+        block: of_number[number]
+        for block, number in cell.number_of.items()
+        if block in there and number in of_number
+    }
+    return sample(by_block, cell.places).effects
 
 
 def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Absent]]:

@@ -49,7 +49,7 @@ def load_yaml(path: Path | str) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        near = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+        near = sorted(p.name for p in path.parent.glob("[!.]*.yaml"))
         raise UserError(
             "there is no such file",
             where=str(path),

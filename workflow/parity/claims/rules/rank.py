@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
+from parity.analysis.estimate import mean_of
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.finding import Finding, about, too_few, untested
@@ -26,16 +28,19 @@ Centre = Callable[..., np.ndarray]
 class Rank(Rule):
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
-    Supported if at least 95 % of the resampled studies reach the tau that was asked for,
-    contradicted if at most 5 % do; with medians in the place of means alike, or the order
-    hangs on the method. Levels of one group have no published order among them and are not
-    compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that order, too,
-    nothing is concluded: its own differences should have no order. Blocks are resampled as
-    independent ones, also where several share a node or a session.
+    Supported if at least 95 % of the resampled studies reach the tau that was asked for, with
+    medians in the place of means alike, or the order hangs on the method. Contradicted if at most
+    5 % do, and if as many pairs of levels as that takes are shown to lose the other way round.
+    Resampling alone does not show it: what scatters more than its levels differ has no order in any
+    resampled study, whatever its true one is. Levels of one group have no published order among
+    them and are not compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that
+    order, or in the other one where that is found, nothing is concluded: its own differences should
+    have no order. Blocks are resampled as independent ones, also where several share a node or a
+    session.
     """
 
     name = "rank"
-    version = 3
+    version = 4
     options: ClassVar[Options] = {
         "along": {"description": "The parameter whose levels are ranked.", **NAME},
         "order": {
@@ -89,13 +94,14 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
     reached, other = float(np.mean(drawn >= minimum)), float(np.mean(by_ranks >= minimum))
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
     ours = float(tau(table.mean(axis=0), places))
+    against = p_other_order(table, places, minimum)
+    verdict = _verdict(reached, against)
     finding = about(
         ranked,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
-        control=_control(ranked.cells, places, minimum),
-        # No resampling gives a p of zero.
-        p_against=max(reached, 1 / (RESAMPLES + 1)),
+        control=_control(ranked.cells, places, minimum, verdict),
+        p_against=against,
         strain=(1 - reached) / 0.05,
     )
     reasons = {
@@ -103,16 +109,19 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
         terms.CONTRADICTED: "another order",
         terms.INCONCLUSIVE: "the order is open",
     }
-    verdict = _verdict(reached)
     said = f"tau {number(ours)} {interval(low95, high95)}: {reasons[verdict]}"
-    return finding.agreed(verdict, _verdict(other), said)
+    return finding.agreed(verdict, _verdict(other, against), said)
 
 
-def _verdict(reached: float) -> str:
-    """The verdict if this share of resampled studies reach the tau that was asked for."""
+def _verdict(reached: float, against: float) -> str:
+    """The verdict if this share of resampled studies reach the tau that was asked for.
+
+    Args:
+        against: p of another order.
+    """
     if reached >= 0.95:
         return terms.SUPPORTED
-    return terms.CONTRADICTED if reached <= 0.05 else terms.INCONCLUSIVE
+    return terms.CONTRADICTED if max(reached, against) <= 0.05 else terms.INCONCLUSIVE
 
 
 def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
@@ -121,13 +130,20 @@ def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
     return pd.DataFrame(columns).T.dropna().to_numpy()
 
 
-def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float) -> Decision:
-    """Whether the A/A pair alone would support the published order."""
+def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float, ours: str) -> Decision:
+    """Whether the A/A pair alone would support the published order, or show what is ours.
+
+    Whichever of its two arms is called the double.
+    """
     table = _table(cells, control=True)
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return replace(WITHOUT_CONTROL, blocks=len(table))
-    reached = float(np.mean(resampled_tau(table, places, np.mean) >= minimum))
-    return Decision(len(table), outcome=DIFFERENT if reached >= 0.95 else INCONCLUSIVE)
+    shown = set()
+    for losses in (table, -table):
+        reached = float(np.mean(resampled_tau(losses, places, np.mean) >= minimum))
+        shown.add(_verdict(reached, p_other_order(losses, places, minimum)))
+    differs = shown & {terms.SUPPORTED, ours} - {terms.INCONCLUSIVE}
+    return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
 
 
 def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -145,6 +161,22 @@ def tau(losses: np.ndarray, places: np.ndarray) -> np.ndarray:
     signs = np.sign(losses[..., first] - losses[..., second]) * published
     counted = published != 0
     return np.asarray(signs[..., counted].mean(axis=-1))
+
+
+def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> float:
+    """One-sided p of that too many pairs of levels lose the other way round for that tau.
+
+    Student's t of each pair within blocks, and of their p the partial conjunction by Bonferroni
+    (Benjamini & Heller, Biometrics 2008).
+
+    Args:
+        table: losses, shape (blocks, levels), at least two blocks.
+    """
+    first, second = np.nonzero(places[:, None] < places)
+    p = sorted(mean_of(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)
+    # Tau is 1 - 2 x / pairs where x of them are out of order; rounded, as 1 - 0.8 is not 0.2.
+    most = math.floor(round(len(p) * (1 - minimum) / 2, 9))
+    return min(1.0, (len(p) - most) * p[most])
 
 
 def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.ndarray:
