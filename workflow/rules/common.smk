@@ -4,14 +4,12 @@ import os
 from pathlib import Path
 
 from parity.plan.making import make_plan
-from parity.plan.plan import jobs_of
 from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
 from parity.core.spack_paths import DISTRIBUTION
 from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
-from parity.records.noise_audit import NOISE_AUDIT
 
 try:
     check(config, schema("config"), "config/config.yaml or --config")
@@ -37,15 +35,15 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 BLOCKS = [block.name for block in PLAN.blocks]
-# What each block asks of a batch system, and the modules that it loads there.
-JOBS = jobs_of(PLAN)
-MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
 # A dataset is a folder: the live one is measured here, the archived one is the configured.
 LIVE = f"results/live/{STUDY.campaign}"
 ARCHIVE = f"results/archive/{config['archive']}"
 # What Spack builds has images of its own, and a record of what was built natively.
 BUILT = f"results/spack/{TOOLCHAIN.name}"
 IMAGES = f"{BUILT}/images" if BY_SPACK else "results/images"
+# A site's folder may hold those of both providers.
+FOLDER = SYSTEM.image_folder
+IMAGE_FOLDER = f"{FOLDER}/{TOOLCHAIN.name}" if FOLDER and BY_SPACK else FOLDER
 NATIVE = [f"{BUILT}/native/native.json"] if BY_SPACK else []
 # What is kept with the data: that record, and the lock that it was built from.
 KEPT = NATIVE + expand(
@@ -74,18 +72,6 @@ def code_of(script):
     return digest_of(PROJECT / f"workflow/scripts/{script}.py")
 
 
-def asked(key):
-    """The function that tells Snakemake what a block asks of a batch system.
-
-    `lookup` would walk through all blocks for each of them: with 2000 blocks, a minute.
-    """
-
-    def of_block(wildcards):
-        return JOBS[wildcards.block][key]
-
-    return of_block
-
-
 def recipes_folder(wildcards):
     """Where the toolchain's recipes lie; a function, because they are inputs as well."""
     return str(TOOLCHAIN.recipes)
@@ -94,12 +80,6 @@ def recipes_folder(wildcards):
 def containers_folder(wildcards):
     """Where the Dockerfile lies, with all that it copies; a function for the same reason."""
     return own("containers")
-
-
-def noise_audit(wildcards):
-    """The noise audit of a dataset's system, if there is one; nothing waits for it."""
-    path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT
-    return [str(path)] if path.exists() else []
 
 
 def of_other_datasets(*names):

@@ -1,9 +1,7 @@
 """Images: one Dockerfile, one OCI image, every runtime's format, and the digests of each.
 
-Needs: containers/Dockerfile and the benchmarks that are installed natively; for a study
-whose provider is Spack, the toolchain that config key `spack` names.
-Makes: <format>.json in results/images (results/spack/<toolchain>/images), and
-images.{json,parquet} of them all.
+Needs: containers/Dockerfile, the benchmarks that are installed natively; for Spack, a toolchain.
+Makes: <format>.json in results/images (results/spack/<toolchain>/images) and images.{json,parquet}.
 """
 
 from parity.benchmarks import benchmarks
@@ -17,9 +15,6 @@ PACKAGES = installed_versions(
 )
 # Made where Snakemake runs, or in a job where the site does not let login nodes build.
 HERE = not SYSTEM.images_on_node
-# A site's folder may hold the images of both providers.
-FOLDER = SYSTEM.image_folder
-IMAGE_FOLDER = f"{FOLDER}/{TOOLCHAIN.name}" if FOLDER and BY_SPACK else FOLDER
 SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
 FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 

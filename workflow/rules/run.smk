@@ -3,6 +3,24 @@
 Needs: the study file, the images. Makes: plan.json, and a folder per block.
 """
 
+from parity.plan.plan import jobs_of
+
+# What each block asks of a batch system, and the modules that it loads there.
+JOBS = jobs_of(PLAN)
+MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
+
+
+def asked(key):
+    """The function that tells Snakemake what a block asks of a batch system.
+
+    `lookup` would walk through all blocks for each of them: with 2000 blocks, a minute.
+    """
+
+    def of_block(wildcards):
+        return JOBS[wildcards.block][key]
+
+    return of_block
+
 
 rule write_plan:
     """Write the plan: blocks, and the seeded order of runs in each."""

@@ -9,8 +9,7 @@ from parity.core.errors import shown_to_the_user
 from parity.software import images
 from parity.software.build import build_image
 from parity.software.build_context import spack_context, system_context
-from parity.software.spack import find_spack, spack_site
-from parity.software.toolchain import choose_toolchain
+from parity.software.spack import chosen_spack
 
 if __name__ == "__main__":
     with shown_to_the_user(), tempfile.TemporaryDirectory() as folder:
@@ -18,10 +17,7 @@ if __name__ == "__main__":
         given, packages = snakemake.params, snakemake.params.packages
         containers = Path(given.containers).resolve()
         if snakemake.input.sources:
-            toolchain = choose_toolchain(
-                given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
-            )
-            spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
+            toolchain, spack = chosen_spack(given, snakemake.threads, log)
             sources = Path(snakemake.input.sources[0])
             context = spack_context(containers, packages, toolchain, spack, sources, Path(folder))
         else:

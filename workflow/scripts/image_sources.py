@@ -4,22 +4,14 @@ from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.software.environment import compilers_of
-from parity.software.spack import find_spack, gather_sources, spack_site
-from parity.software.toolchain import (
-    check_compilers,
-    check_lock,
-    choose_toolchain,
-    installed_packages,
-)
+from parity.software.lock import check_lock
+from parity.software.spack import chosen_spack, gather_sources
+from parity.software.toolchain import check_compilers, installed_packages
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, log = snakemake.params, Path(snakemake.log[0])
-        toolchain = choose_toolchain(
-            given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
-        )
-        # Without Spack nothing else matters.
-        spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
+        toolchain, spack = chosen_spack(given, snakemake.threads, log)
         check_lock(toolchain)
         check_compilers(compilers_of(toolchain.manifest), toolchain)
         installed_packages(toolchain)

@@ -5,17 +5,13 @@ from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.software.native import build_native
-from parity.software.spack import find_spack, spack_site
-from parity.software.toolchain import choose_toolchain, composed_manifest
+from parity.software.spack import chosen_spack
+from parity.software.toolchain import composed_manifest
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, log = snakemake.params, Path(snakemake.log[0])
-        toolchain = choose_toolchain(
-            given.spack["toolchain"], given.toolchains, "the system's file", Path(given.recipes)
-        )
-        # Without Spack nothing else matters.
-        spack = find_spack(spack_site(given.spack, snakemake.threads), toolchain, log)
+        toolchain, spack = chosen_spack(given, snakemake.threads, log)
         manifest = composed_manifest(toolchain, given.builds, spack.release)
         build_native(spack, toolchain, manifest, Path(snakemake.output.record), log)
         for copy in map(Path, snakemake.output.lock):

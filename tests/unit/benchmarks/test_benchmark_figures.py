@@ -110,8 +110,8 @@ def test_each_part_of_a_description_may_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "toy.yaml").write_text(
         "figures: [{name: x, quantities: [time], title: X, caption: Y, form: ladder}]"
     )
-    known = described(str(tmp_path / "toy.py"), time)
-    assert known.figures == (FigureSpec("x", (time,), "X", "Y", form=Form.LADDER),)
-    assert not known.parameters and not known.note
+    parameters, figures, note = described(str(tmp_path / "toy.py"), time)
+    assert figures == (FigureSpec("x", (time,), "X", "Y", form=Form.LADDER),)
+    assert not parameters and not note
     (tmp_path / "toy.yaml").write_text("note: A caveat.")
-    assert described(str(tmp_path / "toy.py")).figures == ()
+    assert described(str(tmp_path / "toy.py")) == ({}, (), "A caveat.")

@@ -8,7 +8,7 @@ import synthetic
 from figure_help import drawn, texts, words_apart
 
 from parity.benchmarks.figure_spec import FigureSpec
-from parity.report.figures import figures, specs, style
+from parity.report.figures import figures, forest, specs, style
 from parity.report.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -42,7 +42,7 @@ def test_any_dataset_can_be_drawn(
     view = view_of(tmp_path, blocks, arms, **plants)
     for spec in specs.FIGURES:
         figures.draw(view, spec).canvas.draw()
-    figures.overview(view).canvas.draw()
+    forest.overview(view).canvas.draw()
 
 
 @pytest.mark.parametrize("blocks", [3, 30])
@@ -73,7 +73,7 @@ def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:
     view = view_of(tmp_path / "data", 3)
     for folder in ("one", "two"):
         style.save(figures.draw(view, specs.FIGURES[0]), tmp_path / folder, "x")
-        style.save(figures.overview(view), tmp_path / folder, "y")
+        style.save(forest.overview(view), tmp_path / folder, "y")
     for name in ("x.pdf", "x.png", "y.pdf", "y.png"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

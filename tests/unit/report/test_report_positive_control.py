@@ -10,7 +10,7 @@ from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY
 from parity.report.figures import specs, style
 from parity.report.figures.figures import draw
-from parity.report.text import sentences
+from parity.report.text import campaign, sentences
 from parity.report.view import View
 
 PLUS = "native-plus"
@@ -62,11 +62,11 @@ def test_what_it_gives_is_said(ratio, said, tmp_path) -> None:
 
 
 def test_the_paper_says_whether_there_is_one(tmp_path) -> None:
-    said = sentences.positive_control(_view(tmp_path, 1.04))
+    said = campaign.positive_control(_view(tmp_path, 1.04))
     assert said.startswith("Native, 4 % more work is the positive control")
     plain = synthetic.libaio_plan()
     view = synthetic.view(tmp_path / "live/plain", plain, synthetic.records(plain))
-    assert sentences.positive_control(view).startswith("There is no positive control")
+    assert campaign.positive_control(view).startswith("There is no positive control")
 
 
 def test_it_is_drawn_with_its_name(tmp_path) -> None:

@@ -23,8 +23,8 @@ from parity.core.wording import counted
 from parity.plan.system_kind import KINDS
 from parity.records.noise_audit import read_noise_audit
 from parity.report import write
-from parity.report.figures import figures, scaling, specs
-from parity.report.text import formatting, numbers, paper, sentences
+from parity.report.figures import curves, figures, specs
+from parity.report.text import campaign, formatting, numbers, paper
 from parity.report.text.summary import summary
 from parity.report.view import View
 
@@ -65,14 +65,14 @@ def written(view: View, tmp_path_factory) -> Path:
     return folder
 
 
-def curve(view: View, each: int, arm: str) -> dict[int, scaling.Point]:
+def curve(view: View, each: int, arm: str) -> dict[int, curves.Point]:
     """The points of an arm by number of nodes, for one number of ranks per node."""
-    found = {s.title: s for s in scaling.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
-    return {p.nodes: p for p in scaling.curve(view, found, SPEC.quantities[0], arm)}
+    found = {s.title: s for s in curves.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
+    return {p.nodes: p for p in curves.curve(view, found, SPEC.quantities[0], arm)}
 
 
 def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
-    found = scaling.series(view, SPEC)
+    found = curves.series(view, SPEC)
     assert [each.title for each in found] == ["1 rank per node", "2 ranks per node"]
     assert found[1].cases == {1: "hpcc-1x2", 2: "hpcc-2x4", 4: "hpcc-4x8"}
 
@@ -96,8 +96,8 @@ def test_performance_is_relative_to_the_reference_at_the_same_case(view: View) -
 
 def test_of_a_time_less_is_faster(view: View) -> None:
     latency = Quantity("latency", "latency", "s", "lower")
-    cases = scaling.Series("", {2: "netpipe-2x2-tcp"})
-    (point,) = scaling.curve(view, cases, latency, "docker")
+    cases = curves.Series("", {2: "netpipe-2x2-tcp"})
+    (point,) = curves.curve(view, cases, latency, "docker")
     reference = view.median("netpipe-2x2-tcp", "latency", "native-a")
     values = np.array(view.values("netpipe-2x2-tcp", "latency")["docker"])
     assert reference and point.values == pytest.approx(100 * reference / values)
@@ -126,8 +126,8 @@ def test_a_point_without_neighbours_shows_its_range(view: View) -> None:
 
 
 def test_the_noise_is_that_of_both_native_arms(view: View) -> None:
-    cases = scaling.series(view, SPEC)[0]
-    points = scaling.control(view, cases, SPEC.quantities[0])
+    cases = curves.series(view, SPEC)[0]
+    points = curves.control(view, cases, SPEC.quantities[0])
     assert [len(point.values) for point in points] == [24, 24, 24]
 
 
@@ -224,13 +224,13 @@ def test_every_kind_of_system_has_its_sentence() -> None:
 
 def test_what_the_harness_costs_is_said_with_all_it_rests_on() -> None:
     audit = read_noise_audit(ROOT / "results/archive/slurm-2026-11-21")
-    assert sentences.harness(audit) == (
+    assert campaign.harness(audit) == (
         "1.000 [0.997, 1.003] for SysBench cpu over 30 pairs, measured 2026-11-21 on slurm "
         f"(virtual-cluster); {ONE_HOST[0].lower()}{ONE_HOST[1:-1]}"
     )
     elsewhere = msgspec.structs.replace(audit, scale_label="slurm")
-    assert sentences.harness(elsewhere).endswith("on slurm (slurm)")
-    assert sentences.harness(None) == "not measured on this system"
+    assert campaign.harness(elsewhere).endswith("on slurm (slurm)")
+    assert campaign.harness(None) == "not measured on this system"
 
 
 def test_a_study_gets_its_own_text_or_the_default() -> None:

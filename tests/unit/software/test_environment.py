@@ -15,11 +15,8 @@ from parity.software.environment import (
     compose,
     read_builds,
 )
-from parity.software.toolchain import (
-    Toolchain,
-    check_only_grown,
-    composed_manifest,
-)
+from parity.software.lock import check_only_grown
+from parity.software.toolchain import Toolchain, composed_manifest
 
 OLD, NEW = (0, 23), (1, 0)
 ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")

@@ -11,17 +11,15 @@ from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
 from parity.software.environment import compilers_of
+from parity.software.lock import check_lock, packages_of, specs_of
 from parity.software.spack import SpackSite, find_spack, spack_site
 from parity.software.toolchain import (
     Toolchain,
     check_compilers,
-    check_lock,
     check_prefix,
     choose_toolchain,
     installed_packages,
     packages_now,
-    packages_of,
-    specs_of,
 )
 
 ROOT = Path(__file__).parents[3]

@@ -21,8 +21,10 @@ class Description(Document, frozen=True):
     note: str = ""
 
 
-def described(module: str, *shown: Quantity) -> Description:
-    """The description beside a module; its figures name quantities by their metrics.
+def described(
+    module: str, *shown: Quantity
+) -> tuple[Mapping[str, Mapping[str, Any]], tuple[FigureSpec, ...], str]:
+    """Parameters, figures and note beside a module; figures name quantities by their metrics.
 
     Args:
         module: the module's file.
@@ -36,4 +38,5 @@ def described(module: str, *shown: Quantity) -> Description:
     by_metric = {quantity.metric: quantity for quantity in shown}
     for figure in content.get("figures", ()):
         figure["quantities"] = [by_metric[metric] for metric in figure["quantities"]]
-    return msgspec.convert(content, Description)
+    known = msgspec.convert(content, Description)
+    return known.parameters, known.figures, known.note

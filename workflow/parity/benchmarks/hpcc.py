@@ -25,9 +25,6 @@ def input_file(parameters: Mapping[str, Any]) -> str:
     return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
 
 
-DESCRIPTION = described(__file__, HPL)
-
-
 class HpcChallenge(Benchmark):
     """hpcc of the University of Tennessee, with Debian's Open MPI and OpenBLAS.
 
@@ -40,12 +37,10 @@ class HpcChallenge(Benchmark):
     title = "HPC Challenge"
     packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
     binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, HPL)
     allocations = "optional"
     metrics = METRICS
     primary = (HPL.metric,)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""

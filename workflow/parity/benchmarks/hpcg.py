@@ -87,9 +87,6 @@ def unofficial(seconds: float, used: float, memory: float) -> str:
     return f"not an official HPCG result: {', '.join(lacks)}" if lacks else ""
 
 
-DESCRIPTION = described(__file__, RATING)
-
-
 class Hpcg(Benchmark):
     """The reference implementation, one thread in each rank."""
 
@@ -98,13 +95,11 @@ class Hpcg(Benchmark):
     # Without the definition its sources want OpenMP all the same.
     spack_packages = (spack.SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
     binaries = (spack.program_path("hpcg", "xhpcg"),)
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, RATING)
     allocations = "required"
     starts_ranks_inside = True
     metrics = (RATING, RAW_RATE, BANDWIDTH, TIME, SETUP_TIME, MEMORY, RESIDUAL, OFFICIAL)
     primary = (RATING.metric,)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """HPCG with a cube for each rank.

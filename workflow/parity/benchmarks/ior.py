@@ -32,9 +32,6 @@ WRITE = Quantity("write", "writing", "MiB/s", "higher")
 READ = Quantity("read", "reading", "MiB/s", "higher")
 
 
-DESCRIPTION = described(__file__, WRITE, READ)
-
-
 class Ior(Benchmark):
     """Each rank writes a block, in transfers of equal size, and reads another rank's.
 
@@ -49,13 +46,11 @@ class Ior(Benchmark):
     spack_packages = (spack.SpackPackage("ior", "4.0.0"),)
     binaries = (spack.program_path("ior", "ior"),)
     factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, WRITE, READ)
     allocations = "required"
     starts_ranks_inside = True
     metrics = (WRITE, READ)
     primary = (WRITE.metric, READ.metric)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """IOR with its summary in a file of its own.

@@ -44,8 +44,6 @@ _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "GB/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
 
-DESCRIPTION = described(__file__, BANDWIDTH)
-
 
 def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
     """The working set in units of 1000 bytes, rounded down so that likwid need not round.
@@ -131,12 +129,10 @@ class LikwidBench(Benchmark):
     packages = ("likwid",)
     binaries = ("/usr/bin/likwid-bench",)
     factors: ClassVar = {"kernel": ("copy", "triad", "stream")}
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, BANDWIDTH)
     work = "iterations"
     metrics = (BANDWIDTH, TIME)
     primary = (BANDWIDTH.metric,)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with the kernel of this case.

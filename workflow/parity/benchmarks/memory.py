@@ -109,7 +109,7 @@ def node_in_use(row: Sample) -> float:
     return number(row, "node_used") - number(row, "node_free_per_cpu")
 
 
-DESCRIPTION = described(__file__, NODE, ADDED, PRIVATE)
+PARAMETERS, FIGURES, NOTE = described(__file__, NODE, ADDED, PRIVATE)
 
 
 class Memory(Benchmark):
@@ -124,12 +124,11 @@ class Memory(Benchmark):
     title = "Memory"
     packages = ("likwid",)
     binaries = ("/usr/bin/likwid-bench",)
-    parameters: ClassVar = {**LikwidBench.parameters, **DESCRIPTION.parameters}
+    parameters: ClassVar = {**LikwidBench.parameters, **PARAMETERS}
     metrics = (PRIVATE, DIRTY, NODE, ADDED, PUBLISHED)
     primary = (PRIVATE.metric, NODE.metric, ADDED.metric)
     differences = (NODE.metric, ADDED.metric)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
+    figures, note = FIGURES, NOTE
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """likwid-bench with STREAM's triad, sampled.

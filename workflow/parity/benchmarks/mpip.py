@@ -73,9 +73,6 @@ def read_times(text: str, ranks: int) -> tuple[float, float]:
     return positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
 
 
-DESCRIPTION = described(__file__, APPLICATION, MPI, INIT)
-
-
 class MpiTime(Benchmark):
     """A kernel of NPB with mpiP in front of MPI."""
 
@@ -94,8 +91,7 @@ class MpiTime(Benchmark):
     metrics = (APPLICATION, MPI, INIT, MPI_PART)
     primary = (APPLICATION.metric, MPI.metric, INIT.metric)
     differences = (MPI.metric, INIT.metric)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
+    figures, note = described(__file__, APPLICATION, MPI, INIT)[1:]
 
     def probe(self) -> Availability:
         """Whether mpiP and the kernels are built."""

@@ -97,9 +97,6 @@ def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
     )
 
 
-DESCRIPTION = described(__file__, LATENCY, BANDWIDTH)
-
-
 class NetPipe(Benchmark):
     """NetPIPE 3.7 of Ames Laboratory: messages of growing size, there and back.
 
@@ -114,12 +111,11 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, LATENCY, BANDWIDTH)
     allocations = "required"
     metrics = (LATENCY, BANDWIDTH, *_STATED.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
-    figures = DESCRIPTION.figures
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""

@@ -27,8 +27,8 @@ from parity.core.spack_paths import TOOLCHAIN
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
 RATE = Quantity("rate", "rate", "Mop/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
-DESCRIPTION = described(__file__, RATE)
-CLASSES: tuple[str, ...] = tuple(DESCRIPTION.parameters["class"]["enum"])
+PARAMETERS, FIGURES, NOTE = described(__file__, RATE)
+CLASSES: tuple[str, ...] = tuple(PARAMETERS["class"]["enum"])
 
 
 def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
@@ -134,13 +134,11 @@ class Npb(Benchmark):
     )
     binaries = tuple(kernel_path(kernel, size) for kernel in KERNELS for size in CLASSES)
     factors: ClassVar = {"kernel": KERNELS}
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     allocations = "required"
     starts_ranks_inside = True
     metrics = (RATE, TIME)
     primary = (RATE.metric,)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case.

@@ -22,9 +22,6 @@ START, SHORTEST, LONGEST = (
 )
 
 
-DESCRIPTION = described(__file__, START)
-
-
 class StartUp(Benchmark):
     """What a runtime needs before and after the program: create, mount, start, take down.
 
@@ -37,10 +34,9 @@ class StartUp(Benchmark):
     packages = ("coreutils",)
     binaries = ("/bin/true",)
     factors: ClassVar = {"cache": ("cold", "warm")}
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, START)
     metrics = (START, SHORTEST, LONGEST)
     primary = differences = (START.metric,)
-    figures = DESCRIPTION.figures
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """`true`, several times; before a cold start the page cache is emptied (root only)."""

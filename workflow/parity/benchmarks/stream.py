@@ -44,9 +44,9 @@ KERNELS = tuple(
     Quantity(kernel, kernel, "GB/s", "higher") for kernel in ("copy", "scale", "add", "triad")
 )
 CONFORMING = Quantity("conforming", "conforming", "1")
-DESCRIPTION = described(__file__, *KERNELS)
+PARAMETERS, FIGURES, NOTE = described(__file__, *KERNELS)
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
-BUILDS: tuple[int, ...] = tuple(DESCRIPTION.parameters["elements"]["enum"][1:])
+BUILDS: tuple[int, ...] = tuple(PARAMETERS["elements"]["enum"][1:])
 # NTIMES, a constant of the compiler as well: 10 unless a build says otherwise.
 PASSES = 10
 _ARRAYS_MOVED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
@@ -101,11 +101,9 @@ class Stream(Benchmark):
     title = "STREAM"
     spack_packages = tuple(build(elements) for elements in BUILDS)
     binaries = tuple(build_path(elements) for elements in BUILDS)
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     metrics = (*KERNELS, CONFORMING)
     primary = tuple(kernel.metric for kernel in KERNELS)
-    figures = DESCRIPTION.figures
-    note = DESCRIPTION.note
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The build for this node.

@@ -40,9 +40,6 @@ TIME = Quantity("time", "computing time", "s", "lower")
 EVENTS = Quantity("events_per_second", "events per second", "1/s", "higher")
 
 
-DESCRIPTION = described(__file__, TIME)
-
-
 class SysbenchCpu(Benchmark):
     """The processor benchmark of Torrez et al. 2019, section III-C.
 
@@ -54,11 +51,10 @@ class SysbenchCpu(Benchmark):
     title = "SysBench cpu"
     packages: ClassVar[tuple[str, ...]] = ("sysbench",)
     binaries: tuple[str, ...] = ("/usr/bin/sysbench",)
-    parameters = DESCRIPTION.parameters
+    parameters, figures, note = described(__file__, TIME)
     work = "events"
     metrics = (TIME, EVENTS)
     primary = (TIME.metric,)
-    figures = DESCRIPTION.figures
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line; `--time=0` takes the limit on time away.

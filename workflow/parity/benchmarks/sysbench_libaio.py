@@ -21,9 +21,6 @@ _LEVELS = ("linked", "absent")
 _LIBAIO = "ldflags='-Wl,--no-as-needed -l:libaio.so.1'"
 
 
-DESCRIPTION = described(__file__, TIME)
-
-
 class SysbenchLibaio(SysbenchCpu):
     """Two builds that differ in nothing but libaio."""
 
@@ -39,7 +36,7 @@ class SysbenchLibaio(SysbenchCpu):
         spack.program_path("sysbench", "sysbench"),
     )
     factors: ClassVar = {"libaio": _LEVELS}
-    figures = DESCRIPTION.figures
+    figures = described(__file__, TIME)[1]
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The command line of SysBench cpu with one of the two builds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parity.report.figures import figures, style
+from parity.report.figures import figures, forest, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import provenance_tables, published, result_tables, sensitivity, table
 from parity.report.tables.published import PublishedValue
@@ -37,7 +37,7 @@ def write(view: View, published_values: Sequence[PublishedValue], folder: Path) 
     style.use()
     for spec in FIGURES:
         style.save(figures.draw(view, spec), folder / "figures", spec.name)
-    style.save(figures.overview(view), folder / "figures", OVERVIEW)
+    style.save(forest.overview(view), folder / "figures", OVERVIEW)
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     for name, text in (

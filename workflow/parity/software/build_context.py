@@ -14,8 +14,9 @@ from pathlib import Path
 
 from parity.core.documents import canonical
 from parity.core.files import files_below
+from parity.software.lock import read_origin
 from parity.software.spack import Spack, write_scope
-from parity.software.toolchain import LOCKED, Toolchain, installed_packages, read_origin
+from parity.software.toolchain import LOCKED, Toolchain, installed_packages
 
 # The parts of Spack that it runs from; the others are its history, tests and caches. Its
 # packages are part of it before 1.0 only.

@@ -15,17 +15,16 @@ from parity.core.documents import Document, Format, said_from_2_on, unchanged, w
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, parse_audit
 from parity.software.environment import compilers_of, read_builds
-from parity.software.spack import Spack, fetch_sources
-from parity.software.toolchain import (
+from parity.software.lock import (
     BuiltPackage,
-    Toolchain,
-    check_compilers,
     check_lock,
     check_only_grown,
     packages_of,
     specs_of,
     write_origin,
 )
+from parity.software.spack import Spack, fetch_sources
+from parity.software.toolchain import Toolchain, check_compilers
 
 # The record of a build.
 NATIVE = "native.json"

@@ -9,11 +9,13 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.software.images import publish, remove
-from parity.software.toolchain import Toolchain, specs_of
+from parity.software.lock import specs_of
+from parity.software.toolchain import Toolchain, choose_toolchain
 
 # Where a checkout of Spack says its version, and one of its packages has them.
 _VERSION_FILE = "lib/spack/spack/__init__.py"
@@ -135,6 +137,21 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
         packages=packages,
         site=site,
     )
+
+
+def chosen_spack(given: Any, jobs: int, log: Path) -> tuple[Toolchain, Spack]:
+    """The toolchain that a rule's parameters name, and the Spack of this site set up for it.
+
+    Args:
+        given: with `spack` and `toolchains` of the configuration, and the folder `recipes`.
+
+    Raises:
+        UserError: there is no such toolchain, or no Spack, without which nothing else matters.
+    """
+    section, where = given.spack, "the system's file"
+    recipes = Path(given.recipes)
+    toolchain = choose_toolchain(section["toolchain"], given.toolchains, where, recipes)
+    return toolchain, find_spack(spack_site(section, jobs), toolchain, log)
 
 
 def _checkout(site: SpackSite, what: str, repository: str, release: str, log: Path) -> Path:

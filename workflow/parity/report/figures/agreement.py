@@ -14,15 +14,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
 from parity.analysis import outcomes, tables
 from parity.analysis.agreement import NOT_COMPARED, Agreement
 from parity.analysis.tables import AGREEMENT
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
-from parity.report.figures.figures import DENSE, PAGE, WIDE, Grid
-from parity.report.figures.panels import arrows, beside, rows, tick_steps
+from parity.report.figures.comparison import arrows
+from parity.report.figures.forest import DENSE, WIDE, Grid, title_of
+from parity.report.figures.page_layout import PAGE
+from parity.report.figures.panels import beside, rows, ticks
 from parity.report.figures.specs import quantity
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -55,13 +56,9 @@ class Panel:
         mark = "*" if any(row.reason for row in self.found) else ""
         label = quantity(case, self.metric, "").label if self.several else ""
         facts = f"{formatting.margin(self.found[0].margin)}, n {self._blocks}"
-        if wide:
-            title = ", ".join(filter(None, (formatting.case_title(plan, case), label)))
-            return f"{title}{mark}", f"margin {facts}"
-        benchmark = formatting.benchmark_title(plan, plan.case(case).benchmark)
-        title = f"{benchmark} {label}".rstrip()
-        levels = formatting.case_levels(plan, case)
-        return f"{title}{mark}", ", ".join(filter(None, (levels, facts)))
+        title, levels = title_of(plan, case, label, wide)
+        below = f"margin {facts}" if wide else ", ".join(filter(None, (levels, facts)))
+        return f"{title}{mark}", below
 
     @property
     def _blocks(self) -> str:
@@ -94,9 +91,7 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
     """
     made = panels(found, plan)
     if not made:
-        figure = page_layout.new_figure(0.8)
-        figure.text(0.5, 0.5, "the datasets have no ratio in common", ha="center")
-        return figure
+        return page_layout.words("the datasets have no ratio in common")
     most = max(len(panel.found) for panel in made)
     wide = HEAD + WIDE.height(len(made), most) + FOOT
     grid = replace(WIDE, beside=NUMBERS) if wide <= PAGE else DENSE
@@ -128,8 +123,7 @@ def _panel(axes: Axes, panel: Panel, styles: Mapping[str, ArmStyle], grid: Grid)
     if np.isfinite(margin):
         axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
     axes.axvline(1.0, color=style.EDGE, linewidth=0.6, zorder=-1)
-    axes.xaxis.set_major_locator(MaxNLocator(tick_steps(axes), steps=[1, 2, 2.5, 5, 10]))
-    axes.ticklabel_format(axis="x", useOffset=False)
+    ticks(axes, [1, 2, 2.5, 5, 10])
     for number, row in enumerate(panel.found):
         _row(axes, number, row, styles[row.arm], limits)
         _verdict(axes, number, row, grid)
@@ -168,10 +162,7 @@ def _row(axes: Axes, number: int, row: Any, look: ArmStyle, limits: tuple[float,
     axes.plot([row.archive_ratio] * 2, tick, color="black", linewidth=1.2, zorder=2)
     ends = np.clip([row.fresh_low95, row.fresh_high95], *limits)
     axes.plot(ends, [number, number], color=look.colour, linewidth=1.3, zorder=3)
-    axes.plot(
-        row.fresh_ratio, number, look.marker, color=look.colour, markerfacecolor=look.face,
-        markersize=0.8 * look.size, markeredgewidth=look.rim, zorder=4, clip_on=False,
-    )  # fmt: skip
+    axes.plot(row.fresh_ratio, number, **look.mark(0.8), zorder=4, clip_on=False)
     arrows(axes, number, (row.fresh_low95, row.fresh_high95), limits, look.colour, 3.5)
 
 
@@ -207,7 +198,4 @@ def _small_print(figure: Figure, found: Agreement, plan: Plan, note: str) -> Non
         "A/A pair; *  not all could be concluded; †  confounded",
         note,
     ]
-    figure.text(
-        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, lines)),
-        ha="center", va="bottom", fontsize=6.5, color=style.GREY,
-    )  # fmt: skip
+    page_layout.small_print(figure, lines, 6.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ from parity.report.figures import style
 from parity.report.text import formatting
 from parity.report.view import View
 
+PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 LABELS = 1.42  # inches left of the panels for the names of the arms
 KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
 
@@ -20,6 +21,13 @@ KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blo
 def new_figure(height: float) -> Figure:
     """An empty figure of the width of a page, that many inches high."""
     return plt.figure(figsize=(style.TWO_COLUMNS, height))
+
+
+def words(text: str) -> Figure:
+    """A figure that holds but a line of text."""
+    figure = new_figure(0.8)
+    figure.text(0.5, 0.5, text, ha="center")
+    return figure
 
 
 def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
@@ -42,9 +50,14 @@ def foot(figure: Figure, view: View, cases: Sequence[str], lines: Sequence[str])
     titles = [formatting.arm_title(view.plan, arm) for arm in view.declared(cases)]
     absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
     last = "     ".join(filter(None, (absent, view.origin.note)))
+    small_print(figure, [*lines, last], 7)
+
+
+def small_print(figure: Figure, lines: Iterable[str], size: float) -> None:
+    """Lines at the foot of a figure, in points of that size; empty ones are left out."""
     figure.text(
-        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, (*lines, last))),
-        ha="center", va="bottom", fontsize=7, color=style.GREY,
+        0.5, 0.04 / figure.get_size_inches()[1], "\n".join(filter(None, lines)),
+        ha="center", va="bottom", fontsize=size, color=style.GREY,
     )  # fmt: skip
 
 

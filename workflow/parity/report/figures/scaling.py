@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import Transform
 
-from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
-from parity.core.wording import counted
 from parity.report.figures import page_layout, style
+from parity.report.figures.curves import Column, Point, columns, ends
 from parity.report.figures.panels import LETTER, inches
-from parity.report.figures.specs import spelt
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 from parity.report.view import View
@@ -36,144 +32,6 @@ TALLEST, PAGE = 0.6, 7.6  # inches of an arm's panel and of the whole figure, at
 DODGE = 0.06  # octaves between two arms in the panel of medians
 BAND = "#ebebeb"  # lighter than in other figures, because shades lie on it
 DOTTED: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9, "zorder": 1}
-
-
-@dataclass(frozen=True)
-class Series:
-    """Cases that differ in their number of nodes alone, ascending.
-
-    Attributes:
-        title: what they have in common.
-        cases: number of nodes to case.
-    """
-
-    title: str
-    cases: dict[int, str]
-
-
-@dataclass(frozen=True)
-class Point:
-    """An arm at one number of nodes.
-
-    Attributes:
-        nodes: number of nodes.
-        values: performance in % of the reference's median, one value for each block.
-        symbol: outcome of the comparison, with the mark of a confounded one.
-        absence: why there is no value; empty if there is one.
-    """
-
-    nodes: int
-    values: np.ndarray
-    symbol: str
-    absence: str
-
-    @property
-    def summary(self) -> tuple[float, float, float]:
-        """Smallest value, median and largest value; not numbers if there is none."""
-        if not len(self.values):
-            return np.nan, np.nan, np.nan
-        return float(self.values.min()), float(np.median(self.values)), float(self.values.max())
-
-
-def series(view: View, spec: FigureSpec) -> list[Series]:
-    """The figure's cases by ranks per node and the levels of their factors."""
-    alike: dict[tuple[int, tuple[str, ...]], dict[int, str]] = {}
-    for case in view.shown(spec):
-        parameters = view.plan.case(case).parameters
-        nodes, ranks = parameters["nodes"], parameters["ranks"]
-        levels = tuple(case.removeprefix(f"{spec.benchmark}-").split("-")[1:])
-        alike.setdefault((ranks // nodes, levels), {})[nodes] = case
-    return [
-        Series(
-            ", ".join(
-                [
-                    f"{counted(each, 'rank')} per node",
-                    *(spelt(spec.benchmark, level) for level in levels),
-                ]
-            ),
-            dict(sorted(cases.items())),
-        )
-        for (each, levels), cases in sorted(alike.items())
-    ]
-
-
-def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> list[Point]:
-    """One point for each number of nodes."""
-    return [_point(view, nodes, case, quantity, arm) for nodes, case in cases.cases.items()]
-
-
-def control(view: View, cases: Series, quantity: Quantity) -> list[Point]:
-    """The values of both arms of the A/A pair together."""
-    both = [curve(view, cases, quantity, arm) for arm in view.plan.aa_pair]
-    return [
-        Point(one.nodes, np.concatenate([one.values, two.values]), "", one.absence or two.absence)
-        for one, two in zip(*both, strict=True)
-    ]
-
-
-def margin(view: View, cases: Series, quantity: Quantity) -> float | None:
-    """The margin of the comparisons, which all cases of a benchmark share."""
-    for case in cases.cases.values():
-        for row in view.comparisons(case, quantity.metric).values():
-            if row.kind == "ratio":
-                return float(row.margin)
-    return None
-
-
-def _point(view: View, nodes: int, case: str, quantity: Quantity, arm: str) -> Point:
-    values = view.values(case, quantity.metric).get(arm, [])
-    base = view.median(case, quantity.metric, view.plan.reference)
-    if not values or base is None:
-        absence = view.absence(case, arm if base is not None else view.plan.reference)
-        return Point(nodes, np.array([]), "", absence)
-    compared = view.comparisons(case, quantity.metric)
-    measured = np.asarray(values)
-    lower = any(row.better == "lower" for row in compared.values())
-    relative = 100 * (base / measured if lower else measured / base)
-    return Point(nodes, relative, _symbol(compared.get(arm)), "")
-
-
-def _symbol(row: Any | None) -> str:
-    """The sign of an outcome; nothing for the reference, which is compared with nothing."""
-    if row is None or row.outcome == outcomes.NOT_TESTED:
-        return ""
-    return style.SYMBOLS[row.outcome] + (style.CONFOUNDED if formatting.is_confounded(row) else "")
-
-
-def ends(points: Sequence[Point]) -> list[float]:
-    """Smallest and largest values of all points that have any."""
-    return [end for point in points if len(point.values) for end in point.summary[::2]]
-
-
-@dataclass(frozen=True)
-class Column:
-    """What the panels of one column show: the cases of one number of ranks per node.
-
-    Attributes:
-        control: the values of both arms of the A/A pair together.
-        margin: the equivalence margin; None if there is none.
-        curves: the points of each arm but the reference.
-    """
-
-    cases: Series
-    control: Sequence[Point]
-    margin: float | None
-    curves: Mapping[str, Sequence[Point]]
-
-
-def columns(view: View, spec: FigureSpec) -> list[Column]:
-    """The columns of the figure."""
-    quantity = spec.quantities[0]
-    arms = [arm for arm in view.arms if arm != view.plan.reference]
-    return [
-        Column(
-            cases,
-            control(view, cases, quantity),
-            margin(view, cases, quantity),
-            {arm: curve(view, cases, quantity, arm) for arm in arms},
-        )
-        for cases in series(view, spec)
-    ]
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:
@@ -220,22 +78,15 @@ def _words(figure: Figure, view: View, spec: FigureSpec, found: Sequence[Column]
 def _limits(found: Sequence[Column]) -> tuple[float, float]:
     """Room for all values of all arms, and for the band."""
     points = [p for c in found for curve in (c.control, *c.curves.values()) for p in curve]
-    edges = [edge for column in found for edge in _band(column)]
+    edges = [edge for column in found for edge in column.band]
     low, high = min([100.0, *ends(points), *edges]), max([100.0, *ends(points), *edges])
     air = 0.06 * (high - low) or 1.0
     return low - air, high + air
 
 
-def _band(column: Column) -> tuple[float, ...]:
-    """Performance in % at both edges of the margin, which is one of cost ratios."""
-    if column.margin is None:
-        return ()
-    return 100 / (1 + column.margin), 100 * (1 + column.margin)
-
-
 def _ground(axes: Axes, column: Column) -> None:
     """The margin, the reference's median, and a logarithmic axis of nodes."""
-    if band := _band(column):
+    if band := column.band:
         axes.axhspan(*band, color=BAND, zorder=-2, linewidth=0)
         for edge in band:
             axes.axhline(edge, color=style.EDGE, linewidth=0.5, zorder=-1)
@@ -274,11 +125,9 @@ def _medians(axes: Axes, column: Column, styles: Mapping[str, ArmStyle]) -> dict
 
 def _line(axes: Axes, points: Sequence[Point], look: ArmStyle, shift: float = 1.0) -> Line2D:
     """Marker and line of the medians; a missing point interrupts the line."""
-    (line,) = axes.plot(
-        [shift * point.nodes for point in points], [point.summary[1] for point in points],
-        look.marker, linestyle=look.line, color=look.colour, markerfacecolor=look.face,
-        markersize=0.85 * look.size, markeredgewidth=look.rim, zorder=3,
-    )  # fmt: skip
+    medians = [point.summary[1] for point in points]
+    nodes = [shift * point.nodes for point in points]
+    (line,) = axes.plot(nodes, medians, **look.mark(0.85, look.line), zorder=3)
     return line
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -64,6 +65,13 @@ class ArmStyle:
     def line(self) -> str:
         """Style of a line: broken where the marker is hollow."""
         return "--" if self.hollow else "-"
+
+    def mark(self, times: float = 1.0, line: str = "none") -> dict[str, Any]:
+        """What `Axes.plot` takes to draw its marker, so many times as large, and that line."""
+        return {
+            "marker": self.marker, "color": self.colour, "markerfacecolor": self.face,
+            "markersize": times * self.size, "markeredgewidth": self.rim, "linestyle": line,
+        }  # fmt: skip
 
     @property
     def size(self) -> float:

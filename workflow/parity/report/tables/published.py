@@ -1,4 +1,4 @@
-"""PublishedValue values beside ours: the nearest statistic of our runs, no test between them.
+"""Published values beside ours: the nearest statistic of our runs, no test between them.
 
 The published machine is another one, so the two columns answer whether the order
 of magnitude is the same and nothing more.

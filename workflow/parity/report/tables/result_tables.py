@@ -122,9 +122,7 @@ def _compared(view: View, kind: str) -> list[ComparedRow]:
 
 def _quantity_and_arm(view: View, row: Any) -> tuple[str, str]:
     """Case and quantity of a row in one, and its arm."""
-    label = formatting.quantity_of(row).label
-    subject = formatting.subject(view.plan, row.case, label)
-    return subject, formatting.arm_title(view.plan, row.arm)
+    return formatting.subject_of(view.plan, row), formatting.arm_title(view.plan, row.arm)
 
 
 def _case_and_arm(view: View, row: Any) -> tuple[str, str]:

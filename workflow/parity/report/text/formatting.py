@@ -126,6 +126,11 @@ def subject(plan: Plan, case: str, label: str) -> str:
     return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
 
 
+def subject_of(plan: Plan, row: Any) -> str:
+    """Case and quantity of a row in one."""
+    return subject(plan, row.case, quantity_of(row).label)
+
+
 def quantity_of(row: Any) -> Quantity:
     """How the metric of a row is called."""
     return quantity(row.case, row.metric, row.unit)

@@ -13,7 +13,7 @@ from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables.sensitivity import changes
-from parity.report.text import captions, formatting, sentences
+from parity.report.text import campaign, captions, formatting, sentences
 from parity.report.view import STAGES, View
 
 HEAD = r"""% Made from the data; not to be edited.
@@ -39,15 +39,15 @@ def _design(view: View) -> dict[str, str]:
         "seed": str(plan.seed),
         "blocks": str(view.blocks),
         "repetitions": str(view.repetitions),
-        "design": sentences.design(view),
+        "design": campaign.design(view),
         "arms": str(len(plan.arms)),
         "arm-list": listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
         "control": formatting.arm_title(plan, plan.double),
         "margins": listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
-        "assay": sentences.positive_control(view),
-        "declared": sentences.declared(view),
+        "assay": campaign.positive_control(view),
+        "declared": campaign.declared(view),
     }
 
 
@@ -59,7 +59,7 @@ def _course(view: View) -> dict[str, str]:
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
         "scale-threat": kind_of(view.origin.scale_labels).threat,
-        "harness": sentences.harness(view.origin.noise_audit),
+        "harness": campaign.harness(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": str(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in STAGES},
@@ -71,7 +71,7 @@ def _findings(view: View) -> dict[str, str]:
     shown = [spec for spec in FIGURES if view.shown(spec)]
     return {
         "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
-        "few-blocks": sentences.few_blocks(view),
+        "few-blocks": campaign.few_blocks(view),
         "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
         "shows-factorial": _shows(view, Form.CROSSED),

@@ -12,7 +12,7 @@ from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
 from parity.report.figures.specs import FIGURES
 from parity.report.tables.sensitivity import changes
-from parity.report.text import captions, formatting, sentences
+from parity.report.text import campaign, captions, formatting, sentences
 from parity.report.view import View
 
 NAME = "section.tex"
@@ -26,8 +26,8 @@ def of_dataset(view: View) -> str:
     facts = view.origin.facts
     said = [
         f"Dataset {name}, measured {formatting.period(facts.began, facts.ended)}.",
-        sentences.design(view),
-        sentences.few_blocks(view),
+        campaign.design(view),
+        campaign.few_blocks(view),
         sentences.abstract(view),
         changes(view),
         view.origin.note,

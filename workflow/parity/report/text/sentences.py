@@ -12,15 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
-from parity.core.wording import listed
-from parity.plan.system_kind import kind_of
-from parity.records.noise_audit import NoiseAudit
+from parity.core.wording import counted, listed
 from parity.report.figures.specs import quantity
 from parity.report.text import contrasts, formatting
 from parity.report.view import ComparedRow, View, rows_of
 
 Rows = Sequence[ComparedRow]
-ENOUGH = 10  # blocks from which a mean of logarithms is near enough to normal
 
 
 def of_figure(view: View, spec: FigureSpec) -> str:
@@ -165,13 +162,7 @@ def _control(rows: Rows) -> str:
     control = next((row for row in rows if row.control), None)
     if control is None:
         return "The plan has no A/A pair to judge this by."
-    if not control.blocks:
-        return f"The A/A pair gives no value ({control.reason})."
-    unit = formatting.unit_of(control)
-    value = f"{formatting.estimate(control)}{f' {unit}' if unit else ''} over {_blocks([control])}"
-    if control.kind == "difference":
-        return f"The A/A pair differs by {value}."
-    return f"The A/A pair gives {value}: {formatting.outcome(control).replace(':', ',')}."
+    return _given("The A/A pair", control)
 
 
 def _assay(view: View, by_arm: Mapping[str, ComparedRow]) -> str:
@@ -179,22 +170,18 @@ def _assay(view: View, by_arm: Mapping[str, ComparedRow]) -> str:
     row = by_arm.get(view.plan.positive_arm)
     if row is None or row.outcome == outcomes.NOT_TESTED or row.kind != "ratio":
         return ""
-    name = f"The positive control ({_name(view, row)})"
+    return _given(f"The positive control ({_name(view, row)})", row)
+
+
+def _given(name: str, row: ComparedRow) -> str:
+    """What a control gives, or why it gives nothing."""
     if not row.blocks:
         return f"{name} gives no value ({row.reason})."
-    said = f"{name} gives {formatting.estimate(row)} over {_blocks([row])}"
-    return f"{said}: {formatting.outcome(row).replace(':', ',')}."
-
-
-def positive_control(view: View) -> str:
-    """Whether a known difference was planned to be seen, and what hangs on it."""
-    control = view.plan.positive_control
-    if control is None:
-        return "There is no positive control, which would show that a difference can be seen."
-    return (
-        f"{formatting.arm_title(view.plan, control.arm)} is the positive control: where its cost "
-        "does not come out beyond the margin, we claim no equivalence."
-    )
+    value = f"{formatting.estimate(row)} {formatting.unit_of(row)}".rstrip()
+    value += f" over {_blocks([row])}"
+    if row.kind == "difference":
+        return f"{name} differs by {value}."
+    return f"{name} gives {value}: {formatting.outcome(row).replace(':', ',')}."
 
 
 def _blocks(rows: Rows) -> str:
@@ -211,8 +198,12 @@ def _name(view: View, row: ComparedRow) -> str:
 
 
 def _names(view: View, rows: Rows) -> str:
-    odd = [" (confounded)" if formatting.is_confounded(row) else "" for row in rows]
-    return listed([_name(view, row) + note for row, note in zip(rows, odd, strict=True)])
+    odd = {True: " (confounded)", False: ""}
+    return listed([_name(view, row) + odd[formatting.is_confounded(row)] for row in rows])
+
+
+def _reference(view: View) -> str:
+    return formatting.reference_title(view.plan)
 
 
 def abstract(view: View) -> str:
@@ -225,8 +216,8 @@ def abstract(view: View) -> str:
         return "No comparison of this dataset has a margin."
     if not measured:
         return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
-    more = "comparison" if untested == 1 else "comparisons"
-    left_out = f"{untested} more {more} could not be tested." if untested else ""
+    more = counted(untested, "more comparison")
+    left_out = f"{more} could not be tested." if untested else ""
     said = (_counts(view, measured), _fixed(view, measured), left_out, _failed_controls(view))
     return " ".join(filter(None, said))
 
@@ -253,10 +244,7 @@ def _failed_controls(view: View) -> str:
     """Where the reference differs from itself, so that nothing is concluded; empty if nowhere."""
     compared = view.analysis.comparisons
     failed = compared["control"] & compared["planned"] & (compared["outcome"] == outcomes.DIFFERENT)
-    names = [
-        formatting.subject(view.plan, row.case, formatting.quantity_of(row).label)
-        for row in rows_of(compared[failed])
-    ]
+    names = [formatting.subject_of(view.plan, row) for row in rows_of(compared[failed])]
     if not names:
         return ""
     return f"{_reference(view)} differs from itself in {listed(names)}: nothing is concluded there."
@@ -271,61 +259,3 @@ def _fixed(view: View, measured: Rows) -> str:
         return ""
     compare = "compares" if count == 1 else "compare"
     return f"{count} of them {compare} numbers that did not vary at all."
-
-
-def design(view: View) -> str:
-    """How many blocks and cases the plan has, and which of them belong together."""
-    cases = view.plan.cases
-    nodes = sorted({case.nodes for case in cases})
-    if len(nodes) == 1:
-        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
-    counts = listed([str(count) for count in nodes])
-    each = " to ".join(map(str, sorted(set(view.blocks_of.values()))))
-    return (
-        f"A block is one allocation of nodes and holds the cases of that number of nodes. The plan "
-        f"has {view.blocks}\u00a0blocks, {each} for each number of nodes ({counts}), and "
-        f"{len(cases)}\u00a0cases in all."
-    )
-
-
-def few_blocks(view: View) -> str:
-    """What must be said of a campaign that is too short to answer; empty if it is not."""
-    if view.repetitions >= ENOUGH:
-        return ""
-    return (
-        "Below ten blocks the intervals rest on normality alone; such a run shows that the "
-        "workflow works, not what a container costs."
-    )
-
-
-def declared(view: View) -> str:
-    """What the study declares and does not run; empty if there is nothing."""
-    plan = view.plan
-    names = [
-        formatting.arm_title(plan, each.arm)
-        if each.arm
-        else formatting.benchmark_title(plan, each.benchmark)
-        for each in plan.not_tested
-        if each.arm not in plan.arms
-    ]
-    names = list(dict.fromkeys(names))
-    them = "it" if len(names) == 1 else "them"
-    return f"The study declares {listed(names)} and does not run {them}." if names else ""
-
-
-def _reference(view: View) -> str:
-    return formatting.reference_title(view.plan)
-
-
-def harness(audit: NoiseAudit | None) -> str:
-    """What the harness costs: a block job's time over a bare script's, with all it rests on."""
-    if audit is None:
-        return "not measured on this system"
-    found = audit.own
-    ratio, low, high = map(formatting.number, (found.ratio, found.low95, found.high95))
-    note = kind_of([audit.scale_label]).note.removesuffix(".")
-    return (
-        f"{ratio} [{low}, {high}] for {audit.program} over {len(audit.values)} pairs, measured "
-        f"{audit.measured[:10]} on {audit.system} ({audit.scale_label})"
-        + (f"; {note[0].lower()}{note[1:]}" if note else "")
-    )
