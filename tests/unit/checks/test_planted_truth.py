@@ -21,7 +21,7 @@ from parity.checks.planted_truth.raw_logs import plant
 from parity.checks.planted_truth.runner_simulation import FAILING
 from parity.checks.planted_truth.scenarios import failures, quiet, scenarios, spoiled_pair
 from parity.checks.planted_truth.sketches import sketches
-from parity.claims import finding, judging_data, verdicts
+from parity.claims import finding, judging, judging_data
 from parity.claims.rules import rules
 from parity.records import parse, schema
 
@@ -82,8 +82,8 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(verdicts, "gated", lambda found, proves_sameness: found)
-    monkeypatch.setattr(verdicts, "_steady", lambda found, data: found)
+    monkeypatch.setattr(judging, "gated", lambda found, proves_sameness: found)
+    monkeypatch.setattr(judging, "_steady", lambda found, data: found)
     assert _refuted(spoiled_pair(), 25) == {
         "claim of equivalence supported",
         "claim of equivalence contradicted",
