@@ -1,4 +1,4 @@
-"""The published claims: judged from the data of a system, shown, registered, and checked.
+"""The published claims: judged from the data of a system, shown, and checked.
 
 Needs: plan.json, records and analysis of a dataset and, if it is archived, of all others of its
 system; the claims register, the published numbers, the registrations. Makes: the dataset's
@@ -118,25 +118,3 @@ rule claims_accept:
         accepted=EXPECTED,
     script:
         "../scripts/claims_expected.py"
-
-
-rule register:
-    """Fix the rules: add claims and plans that are new or changed to the list of registrations."""
-    input:
-        **REGISTER,
-        own=sorted(OWN_CLAIMS.values()),
-        # The configured plan, and those of all archived data.
-        plans=[
-            f"{LIVE}/plan.json",
-            *ARCHIVED_PLANS,
-        ],
-    log:
-        "results/claims/register.log",
-    localrule: True
-    conda:
-        "../../envs/parity.yaml"
-    params:
-        known=configured(REGISTRATION),
-        registration=REGISTRATION,
-    script:
-        "../scripts/register.py"

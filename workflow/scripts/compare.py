@@ -6,10 +6,10 @@ from parity.analysis import exclusions
 from parity.analysis.agreement import agree, refuse_missing
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.statistics.kappa import kappa_of
+from parity.claims.judging import judged
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import Register, load_register
 from parity.claims.terms import NOT_TESTED
-from parity.claims.verdicts import judged
 from parity.core.errors import shown_to_the_user
 from parity.plan.system_kind import kind_of
 from parity.report import origin

@@ -10,6 +10,7 @@ from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.plan.system_kind import kind_of
 from parity.preview import chances, cost, proof, published_designs
+from parity.preview.chance_lines import chance_lines
 from parity.preview.simulated import Simulator
 from parity.software.probe import probe_lines
 
@@ -32,7 +33,7 @@ if __name__ == "__main__":
         registers += [load_users_claims(Path(path)) for path in snakemake.input.own]
         claims = [claim for register in registers for claim in register.claims]
         found = chances.chances(claims, simulator)
-        lines += [*chances.chance_lines(found, simulator.noises.known, takes), ""]
+        lines += [*chance_lines(found, simulator.noises.known, takes), ""]
         lines += published_designs.paper_lines(
             published_designs.load(Path(snakemake.input.designs))
         )

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from parity.analysis.statistics import factorial, multiplicity, trend
 
@@ -73,6 +74,15 @@ def test_two_by_two_without_a_whole_block_has_no_effects(rows: list) -> None:
 def test_holm_of_a_worked_example() -> None:
     assert multiplicity.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert multiplicity.holm([]) == () and multiplicity.holm([0.04]) == (0.04,)
+
+
+def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
+    random = np.random.default_rng(1979)
+    for count in range(2, 12):
+        values = random.random(count) ** 3
+        # Ties as well.
+        values[0] = values[-1]
+        assert multiplicity.holm(values) == tuple(multipletests(values, method="holm")[1])
 
 
 @pytest.mark.parametrize(

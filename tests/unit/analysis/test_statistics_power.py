@@ -72,7 +72,7 @@ def test_table_of_sample_sizes(cv: float) -> None:
     margins = [math.expm1(percent / 100) for percent in (0.5, 1, 2, 3, 5)]
     assert [max(3, _runs_needed(deviation, margin)) for margin in margins] == independent
     of_pairs = deviation * math.sqrt(2 * (1 - 0.8))
-    assert [max(3, power.blocks_needed(of_pairs, margin)) for margin in margins] == paired
+    assert [max(3, power.blocks_needed(of_pairs, margin, 0.9)) for margin in margins] == paired
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_table_of_sample_sizes(cv: float) -> None:
      (0.05, 8, 8.7), (0.10, 8, 17.3)],
 )  # fmt: skip
 def test_what_the_papers_could_have_proven(cv: float, runs: int, percent: float) -> None:
-    margin = power.two_sample_provable_margin(cv, runs)
+    margin = power.provable_margin(cv, runs, 0.9, power.two_sample_tost_power)
     assert 100 * math.log1p(margin) == pytest.approx(percent, abs=0.051)
 
 
 def test_the_provable_margin_is_the_one_with_this_power() -> None:
     margin = power.provable_margin(0.01, 12, 0.8)
     assert power.tost_power(0.01, 12, margin) == pytest.approx(0.8)
-    gated = power.gated_provable_margin(0.01, 12, 0.8)
+    gated = power.provable_margin(0.01, 12, 0.8, power.gated_power)
     assert power.gated_power(0.01, 12, gated) == pytest.approx(0.8)
     assert gated > margin
 
@@ -123,8 +123,8 @@ def test_gated_power_agrees_with_simulation(
 def test_the_gate_costs_less_than_independent_tests_would() -> None:
     alone = power.tost_power(0.01, 10, 0.01)
     assert alone**2 < power.gated_power(0.01, 10, 0.01) < alone
-    assert power.gated_blocks_needed(0.01, 0.01) == 15
-    assert power.blocks_needed(0.01, 0.01) == 13
+    assert power.blocks_needed(0.01, 0.01, 0.9, power.gated_power) == 15
+    assert power.blocks_needed(0.01, 0.01, 0.9) == 13
 
 
 def test_deviation_of_a_coefficient_of_variation() -> None:

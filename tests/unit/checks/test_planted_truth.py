@@ -28,7 +28,7 @@ from parity.checks.planted_truth.scenarios import (
     spoiled_pair,
 )
 from parity.checks.planted_truth.sketches import sketches
-from parity.claims import finding, judging_data, most, verdicts
+from parity.claims import finding, judging, judging_data, most
 from parity.claims.rules import exists, rank, rules
 from parity.records import parse, schema
 
@@ -111,8 +111,8 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(verdicts, "gated", lambda found, proves_sameness: found)
-    monkeypatch.setattr(verdicts, "_steady", lambda found, data: found)
+    monkeypatch.setattr(judging, "gated", lambda found, proves_sameness: found)
+    monkeypatch.setattr(judging, "_steady", lambda found, data: found)
     assert _refuted(spoiled_pair(), 25) == {
         "claim of equivalence supported",
         "claim of equivalence contradicted",
@@ -188,7 +188,7 @@ def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> Non
 
 
 def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
-    for module in (most, verdicts):
+    for module in (most, judging):
         monkeypatch.setattr(module, "p_of_most", lambda pool: 0.0)
     assert "one of three +5 %, the others the same" in _refuted_truths(_sketch("most"))
 

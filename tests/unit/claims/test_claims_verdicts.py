@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.claims import conjunction, terms, verdicts
+from parity.claims import conjunction, judging, terms
 from parity.claims.finding import Finding
 from parity.claims.judging_data import JudgingData
 from parity.claims.tables import TABLES
@@ -275,7 +275,7 @@ def test_a_claim_on_most_cells_has_the_p_of_most(tmp_path: Path) -> None:
     passed, others = found("supported", p_value=0.01, p_against=0.99), found("inconclusive")
     cells = [passed] * 5 + [others] * 3
     pool = tuple((1, replace(each, case=f"c{place}")) for place, each in enumerate(cells))
-    one = verdicts.Verdict(known, "full", "supported", "", pool)
+    one = judging.Verdict(known, "full", "supported", "", pool)
     assert one.p_values == pytest.approx((0.04, 1.0))
 
 

@@ -14,12 +14,13 @@ from parity.analysis.analysis import analysed
 from parity.analysis.pairing import Numbers
 from parity.analysis.statistics import power
 from parity.claims import terms
-from parity.claims.verdicts import judged
+from parity.claims.judging import judged
 from parity.plan.making import make_plan
 from parity.plan.plan import PositiveControl
 from parity.plan.study import load_study
 from parity.plan.system_kind import kind_of
 from parity.preview import chances
+from parity.preview.chance_lines import chance_lines
 from parity.preview.noise import noise_of
 from parity.preview.simulated import Simulator
 
@@ -157,7 +158,7 @@ def test_the_guards_of_a_decision_take_power_from_the_closed_form(
 ) -> None:
     monkeypatch.setattr(chances, "ENOUGH_PASSES", 201)
     monkeypatch.setattr(chances, "MOST_DRAWS", 200)
-    assert power.gated_blocks_needed(0.01 * math.sqrt(2), margin, 0.8) == blocks
+    assert power.blocks_needed(0.01 * math.sqrt(2), margin, 0.8, power.gated_power) == blocks
     claim = _claim(tmp_path, _test(arms=["docker"], margin_percent=100 * margin))
     [found] = chances.chances([claim], _simulator(blocks, 0.01))
     assert found.share == pytest.approx(share, abs=4 * math.sqrt(0.25 / 200))
@@ -187,7 +188,7 @@ def test_a_claim_that_something_differs_holds_wrongly_in_few_draws(tmp_path) -> 
     [found] = chances.chances([claim], _simulator(30, 0.01))
     assert not found.sameness and found.reach is None
     assert found.interval95[0] < 0.05
-    lines = chances.chance_lines([found], {}, lambda case, blocks: "?")
+    lines = chance_lines([found], {}, lambda case, blocks: "?")
     assert any("would hold wrongly" in line for line in lines)
 
 
@@ -213,12 +214,12 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     # Two one-sided tests of 80 % power: 2.93 standard errors, of 1000 blocks.
     bound = 2.93 * 0.2 * math.sqrt(2 / 1000)
     assert math.log1p(found.reach.provable) == pytest.approx(bound, rel=0.01)
-    lines = chances.chance_lines([found], simulator.noises.known, lambda case, blocks: "?")
+    lines = chance_lines([found], simulator.noises.known, lambda case, blocks: "?")
     beyond = "one: ±1 % of sysbench time is beyond 1,000 blocks, which prove ±2.7 % at best"
     assert beyond in "\n".join(lines)
     assert any("never measured, 1 % a run assumed" in line for line in lines)
     quiet = chances.chances([claim], _simulator(6, 0.001))
-    lines = chances.chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
+    lines = chance_lines(quiet, {}, lambda case, blocks: f"{blocks} min")
     assert "5 min" in "\n".join(lines) and max(map(len, lines)) <= 130
 
 
@@ -228,7 +229,7 @@ def test_a_bound_on_scatter_below_the_scatter_is_beyond_every_plan(tmp_path) -> 
     [found] = chances.chances([claim], _simulator(12, 0.01))
     assert found.share == 0 and found.beyond
     assert found.weakest == "coefficient-of-variation of sysbench time"
-    lines = chances.chance_lines([found], {}, lambda case, blocks: "?")
+    lines = chance_lines([found], {}, lambda case, blocks: "?")
     assert any("sysbench time fails in 1,000 blocks, too" in line for line in lines)
     # A bound above the scatter needs more blocks than planned, and so many do.
     near = _test("coefficient-of-variation", ["docker"], bound_percent=1.1)

@@ -11,12 +11,13 @@ import pandas as pd
 from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
-from parity.analysis.identity import hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
 from parity.analysis.sample import sample
 
 NEEDS_TWO = "needs two blocks"
+# What a comparison and its row call the same.
+_SAME = ("unit", "better", "planned_blocks", "identity", "control")
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,7 @@ class Comparison:
         return {
             **self.asked._asdict(),
             "kind": self.asked.kind,
-            "unit": self.unit,
-            "better": self.better,
-            "planned_blocks": self.planned_blocks,
-            "identity": self.identity,
-            "control": self.control,
+            **{name: getattr(self, name) for name in _SAME},
             "references": "+".join(self.natives),
             **self.decision.columns(),
         }
@@ -58,17 +55,11 @@ def of_table(table: pd.DataFrame) -> list[Comparison]:
     """The rows of `tables.COMPARISONS`, as they were made."""
     made = []
     for row in tables.rows(table):
-        decision = Decision.of(row)
+        decision, same = Decision.of(row), {name: row[name] for name in _SAME}
         sides = (row["case"], row["metric"], row["arm"], row["reference"])
-        parts = ("unit", "better", "planned_blocks", "identity", "control")
-        made.append(
-            Comparison(
-                asked=Asked(*sides, decision.margin, row["planned"]),
-                **{name: row[name] for name in parts},
-                natives=tuple(row["references"].split("+")),
-                decision=decision,
-            )
-        )
+        asked = Asked(*sides, decision.margin, row["planned"])
+        natives = tuple(row["references"].split("+"))
+        made.append(Comparison(asked, **same, natives=natives, decision=decision))
     return made
 
 
@@ -78,8 +69,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
     These are the plan's comparisons, the A/A pair and the declared gaps among them;
     and, as plain differences, every other number that the runs gave.
     """
-    plan = dataset.plan
-    margins = {(c.case, c.metric): c.margin for c in plan.comparisons}
+    plan, margins = dataset.plan, dataset.margins
     measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
     compared = {(c.case, c.metric, c.arm) for c in plan.comparisons}
     for case, metric in margins:
@@ -99,7 +89,7 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
 
 def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
-    by_case, recorded = numbers(values), hashes(dataset.final_runs)
+    by_case = numbers(values)
     double, positive = dataset.plan.double, dataset.plan.positive_arm
     controls, assays = dict[tuple[str, str], Decision](), dict[tuple[str, str], str]()
     rows, all_pairs = [], []
@@ -124,7 +114,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
                 unit=of_case.unit,
                 better=of_case.better,
                 planned_blocks=len(set.intersection(*_planned(dataset, asked))),
-                identity=identity(in_blocks(recorded, asked.case, arms, blocks)),
+                identity=dataset.identity([asked.case], arms, blocks),
                 control=asked.arm == double,
                 natives=natives,
                 decision=decision if asked.arm == double else decision.gated(*gates),

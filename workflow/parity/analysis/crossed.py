@@ -22,7 +22,6 @@ from parity.analysis import outcomes, tables
 from parity.analysis.comparisons import NEEDS_TWO, assay, references, rested
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision
-from parity.analysis.identity import Hashes, hashes, identity, in_blocks
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Numbers, numbers
 from parity.analysis.statistics.factorial import two_by_two
@@ -64,14 +63,10 @@ class Effect(NamedTuple):
 
     def columns(self) -> dict[str, Any]:
         """The row."""
-        crossing = self.crossing
+        named = ("benchmark", "metric", "factor", "low", "high")
         return {
-            "benchmark": crossing.benchmark,
-            "metric": crossing.metric,
-            "factor": crossing.factor,
-            "cases": " ".join(crossing.cases),
-            "low": crossing.low,
-            "high": crossing.high,
+            **{name: getattr(self.crossing, name) for name in named},
+            "cases": " ".join(self.crossing.cases),
             "arm": self.arm,
             "effect": self.effect,
             "identity": self.identity,
@@ -124,20 +119,17 @@ def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
 
 def effects(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     """All effects of all such factors (`tables.FACTORIAL`)."""
-    by_case, recorded = numbers(values), hashes(dataset.final_runs)
+    by_case = numbers(values)
     rows = [
         effect.columns()
         for crossing in crossings(dataset.plan)
-        for effect in _of_crossing(dataset, crossing, by_case, recorded)
+        for effect in _of_crossing(dataset, crossing, by_case)
     ]
     return tables.frame(tables.FACTORIAL, rows)
 
 
 def _of_crossing(
-    dataset: Dataset,
-    crossing: Crossing,
-    by_case: Mapping[tuple[str, str], Numbers],
-    recorded: Hashes,
+    dataset: Dataset, crossing: Crossing, by_case: Mapping[tuple[str, str], Numbers]
 ) -> list[Effect]:
     """The effects of one factor, after the gates.
 
@@ -147,9 +139,7 @@ def _of_crossing(
     of_cases = [by_case.get((case, crossing.metric), Numbers()) for case in crossing.cases]
     plan, arms_of = dataset.plan, [dataset.arms_of(case) for case in crossing.cases]
     arms = [arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm]
-    of_pair = (
-        _crossed(dataset, crossing, of_cases, plan.double, recorded) if plan.double in arms else []
-    )
+    of_pair = _crossed(dataset, crossing, of_cases, plan.double) if plan.double in arms else []
     control = {each.effect: each.decision for each in of_pair}
     gates = {name: control.get(name, WITHOUT_CONTROL) for name in (ARM_OVERALL, INTERACTION)}
     natives = references(dataset, *gates.values())
@@ -161,7 +151,7 @@ def _of_crossing(
         if arm == plan.double:
             found += of_pair
         elif arm != plan.reference:
-            found += _crossed(dataset, crossing, with_natives, arm, recorded)
+            found += _crossed(dataset, crossing, with_natives, arm)
     return [
         each
         if each.arm == plan.double and each.effect in gates
@@ -192,11 +182,7 @@ def _level(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], ar
 
 
 def _crossed(
-    dataset: Dataset,
-    crossing: Crossing,
-    of_cases: Sequence[Numbers],
-    arm: str,
-    recorded: Hashes,
+    dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], arm: str
 ) -> list[Effect]:
     """Both main effects and the interaction, over the blocks that hold all four runs."""
     reference = dataset.plan.reference
@@ -210,25 +196,14 @@ def _crossed(
         columns=["block", "first", "second", "log"],
     )
     found = two_by_two(frame, (crossing.low, crossing.high), (reference, arm))
-    both = [
-        digests
-        for case in crossing.cases
-        for digests in in_blocks(recorded, case, (arm, reference), found.blocks)
-    ]
+    same = dataset.identity(crossing.cases, (arm, reference), found.blocks)
     parts = {LEVEL_OVERALL: found.first, ARM_OVERALL: found.second, INTERACTION: found.interaction}
-    return [
-        Effect(
-            crossing,
-            arm,
-            effect,
-            identity(both),
-            _decided(
-                dataset, crossing, of_cases, arm,
-                dict(zip(found.blocks, logs.tolist(), strict=True)),
-            ),
-        )
-        for effect, logs in parts.items()
-    ]  # fmt: skip
+    made = []
+    for effect, logs in parts.items():
+        by_block = dict(zip(found.blocks, logs.tolist(), strict=True))
+        decision = _decided(dataset, crossing, of_cases, arm, by_block)
+        made.append(Effect(crossing, arm, effect, same, decision))
+    return made
 
 
 def _decided(

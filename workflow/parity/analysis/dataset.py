@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from parity.analysis.identity import identity
 from parity.analysis.outcomes import NOT_TESTED
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
@@ -79,6 +80,11 @@ class Dataset:
                 blocks.setdefault((run.case, run.arm), set()).add(block.name)
         return blocks
 
+    @cached_property
+    def margins(self) -> dict[tuple[str, str], float | None]:
+        """The margin of each case and metric that the plan compares; None for differences."""
+        return {(c.case, c.metric): c.margin for c in self.plan.comparisons}
+
     def arms_of(self, case: str) -> list[str]:
         """The arms that the plan runs a case in, in its order."""
         return [arm for arm in self.plan.arms if (case, arm) in self.planned_in]
@@ -90,6 +96,19 @@ class Dataset:
         absent = final["reason"] == NOT_TESTED
         final.loc[absent, "reason"] = f"{NOT_TESTED}: " + final.loc[absent, "detail"]
         return final
+
+    @cached_property
+    def _digests(self) -> dict[tuple[str, str, str], tuple[str, str]]:
+        """What each run that counts says of its binary, by block, case and arm."""
+        runs = self.final_runs[["block", "case", "arm", "binary_sha256", "closure_sha256"]]
+        return {tuple(row[:3]): tuple(row[3:]) for row in runs.itertuples(index=False, name=None)}
+
+    def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
+        """The worst that these blocks say about the binaries of two arms in these cases."""
+        (one, other), said, there = arms, self._digests, list(blocks)
+        return identity(
+            [(said[b, case, one], said[b, case, other]) for case in cases for b in there]
+        )
 
     @cached_property
     def sizes(self) -> dict[str, str]:

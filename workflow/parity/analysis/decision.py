@@ -13,8 +13,8 @@ conclusion that one of two fitting methods does not draw hangs on the method.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ FEW_FOR_EQUIVALENCE = f"fewer than {FEWEST_FOR_EQUIVALENCE} blocks"
 METHOD = "hangs on the method: the rank test says"
 # The gate where there is no A/A pair, or no positive control.
 NONE = "none"
-_UNKNOWN: Interval = (math.nan, math.nan)
+UNKNOWN: Interval = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ class Decision:
 
     blocks: int = 0
     estimate: float = math.nan
-    interval95: Interval = _UNKNOWN
-    interval90: Interval = _UNKNOWN
+    interval95: Interval = UNKNOWN
+    interval90: Interval = UNKNOWN
     margin: float | None = None
     p_equivalence: float = math.nan
     smallest_margin: float = math.nan
     outcome: str = outcomes.TOO_FEW_BLOCKS
     robust_estimate: float = math.nan
-    robust_interval95: Interval = _UNKNOWN
-    robust_interval90: Interval = _UNKNOWN
+    robust_interval95: Interval = UNKNOWN
+    robust_interval90: Interval = UNKNOWN
     robust_outcome: str = outcomes.TOO_FEW_BLOCKS
     gate: str = NONE
     reason: str = ""
@@ -87,14 +87,9 @@ class Decision:
         seen = (self.outcome, self.by_t, self.robust_outcome)
         return outcomes.DIFFERENT if outcomes.DIFFERENT in seen else self.outcome
 
-    @property
-    def claims(self) -> bool:
-        """Whether it says that two things are the same, or that they are not."""
-        return self.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT)
-
     def without_claim(self, objection: str) -> Decision:
         """The decision with what an objection leaves of it; an empty one leaves all."""
-        if not objection or not self.claims:
+        if not objection or self.outcome not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
             return self
         # What is withheld still gates others (`as_control`), whatever test it came from.
         by_t = self.outcome
@@ -112,47 +107,30 @@ class Decision:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Decision:
         """The decision in a row of a table, as `columns` gave it."""
-        same = ("blocks", "units", "estimate", "p_equivalence", "smallest_margin", "outcome")
-        words = ("reason", "by_t", "robust_estimate", "robust_outcome")
-        return cls(
-            **{name: row[name] for name in (*same, *words)},
-            interval95=(row["low95"], row["high95"]),
-            interval90=(row["low90"], row["high90"]),
-            robust_interval95=(row["robust_low95"], row["robust_high95"]),
-            robust_interval90=(row["robust_low90"], row["robust_high90"]),
-            margin=None if math.isnan(row["margin"]) else row["margin"],
-        )
+        ends = {name: (row[low], row[high]) for name, (low, high) in _ENDS.items()}
+        margin = None if math.isnan(row["margin"]) else row["margin"]
+        return cls(**{name: row[name] for name in _ALONE} | ends | {"margin": margin})
 
     def columns(self) -> dict[str, Any]:
         """The columns that the tables of the analysis have of a decision.
 
         What is infinite is not known there.
         """
-        columns = {
-            "blocks": self.blocks,
-            "units": self.units,
-            "estimate": self.estimate,
-            "low95": self.interval95[0],
-            "high95": self.interval95[1],
-            "low90": self.interval90[0],
-            "high90": self.interval90[1],
-            "margin": self.margin,
-            "p_equivalence": self.p_equivalence,
-            "smallest_margin": self.smallest_margin,
-            "outcome": self.outcome,
-            "by_t": self.by_t,
-            "robust_estimate": self.robust_estimate,
-            "robust_low95": self.robust_interval95[0],
-            "robust_high95": self.robust_interval95[1],
-            "robust_low90": self.robust_interval90[0],
-            "robust_high90": self.robust_interval90[1],
-            "robust_outcome": self.robust_outcome,
-            "reason": self.reason,
-        }
+        columns = {name: getattr(self, name) for name in _ALONE}
+        for name, ends in _ENDS.items():
+            columns |= zip(ends, getattr(self, name), strict=True)
         infinite = {name for name, value in columns.items() if value in (-math.inf, math.inf)}
         return columns | dict.fromkeys(infinite, math.nan)
 
 
+# The columns of each interval of a decision, and what is a column as it is.
+_ENDS = {
+    "interval95": ("low95", "high95"),
+    "interval90": ("low90", "high90"),
+    "robust_interval95": ("robust_low95", "robust_high95"),
+    "robust_interval90": ("robust_low90", "robust_high90"),
+}
+_ALONE = tuple(each.name for each in fields(Decision) if each.name not in (*_ENDS, "gate"))
 UNDECIDED = Decision()
 # What stands in the place of the A/A pair's decision where there is no such pair.
 WITHOUT_CONTROL = Decision(outcome=NONE)
@@ -199,15 +177,24 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     if margin is None:
         return reported
     bound = math.log1p(margin) if ratio else margin
-    widest = max(abs(end) for inner in (by_t[1], by_ranks[1]) for end in inner)
+    widest = max(abs(end) for _, inner in (by_t, by_ranks) for end in inner)
+    return replace(
+        _at_bound(reported, by_t, by_ranks, bound),
+        p_equivalence=mean.p_within(bound),
+        smallest_margin=math.expm1(widest) if ratio else widest,
+    )
+
+
+def _at_bound(
+    reported: Decision, by_t: Sequence[Interval], by_ranks: Sequence[Interval], bound: float
+) -> Decision:
+    """What both methods' 95 % and 90 % intervals say of a bound, and what that lets us claim."""
     outcome, robust = (
         outcome_of(inner, outer, (-bound, bound)) for outer, inner in (by_t, by_ranks)
     )
-    objection = _objection(outcome, robust, len(values))
+    objection = _objection(outcome, robust, reported.blocks)
     return replace(
         reported,
-        p_equivalence=mean.p_within(bound),
-        smallest_margin=math.expm1(widest) if ratio else widest,
         outcome=outcomes.INCONCLUSIVE if objection else outcome,
         by_t=outcome,
         robust_outcome=robust,

@@ -126,16 +126,6 @@ def _inflation(values: np.ndarray) -> float:
     return float(min((1 + lag1) / (1 - lag1), count / 2)) if lag1 < 1 else count / 2
 
 
-def p_above(effects: Effects, bound: float) -> float:
-    """One-sided p that the mean of the effects exceeds the bound."""
-    return mean_of(effects).p_above(bound)
-
-
-def p_below(effects: Effects, bound: float) -> float:
-    """One-sided p that it lies below the bound."""
-    return mean_of(effects).p_below(bound)
-
-
 def p_outside(effects: Effects, bound: float) -> float:
     """Two-sided p that the mean lies beyond -bound or bound.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
-import pandas as pd
+from collections.abc import Iterable, Sequence
 
 SAME = "same"
 BINARY_DIFFERS = "binary differs"
@@ -14,24 +12,6 @@ CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
 
 # SHA-256 of the binary and of its libraries; empty text where a run does not say it.
 Digests = tuple[str, str]
-# The digests by block, case and arm.
-Hashes = Mapping[tuple[str, str, str], Digests]
-
-
-def hashes(runs: pd.DataFrame) -> dict[tuple[str, str, str], Digests]:
-    """What each run that counts says of its binary."""
-    columns = runs[["block", "case", "arm", "binary_sha256", "closure_sha256"]]
-    return {
-        (block, case, arm): (binary, closure)
-        for block, case, arm, binary, closure in columns.itertuples(index=False, name=None)
-    }
-
-
-def in_blocks(
-    recorded: Hashes, case: str, arms: tuple[str, str], blocks: Iterable[str]
-) -> list[tuple[Digests, Digests]]:
-    """The digests of two arms of a case in each of the blocks."""
-    return [(recorded[b, case, arms[0]], recorded[b, case, arms[1]]) for b in blocks]
 
 
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:

@@ -14,7 +14,6 @@ import pandas as pd
 
 from parity.analysis import comparisons, decision, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.identity import Hashes, hashes, identity, in_blocks
 from parity.analysis.pairing import Asked, Numbers, numbers, pairs
 from parity.plan.plan import Plan
 
@@ -35,20 +34,16 @@ def order(plan: Plan, arms: Sequence[str]) -> list[str]:
 
 def steps(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     """Each rung over the one before, and each other arm over the top (`tables.STEPS`)."""
-    by_case, recorded = numbers(values), hashes(dataset.final_runs)
-    margins = {(c.case, c.metric): c.margin for c in dataset.plan.comparisons}
-    rows = []
-    for (case, metric), margin in margins.items():
+    by_case, rows = numbers(values), list[dict[str, Any]]()
+    for (case, metric), margin in dataset.margins.items():
         if margin is not None and rungs(dataset.plan, dataset.arms_of(case)):
             of_case = by_case.get((case, metric), Numbers())
             control = Asked(case, metric, dataset.plan.double, dataset.plan.reference, margin)
-            rows += _of_case(dataset, of_case, recorded, control)
+            rows += _of_case(dataset, of_case, control)
     return tables.frame(tables.STEPS, rows)
 
 
-def _of_case(
-    dataset: Dataset, of_case: Numbers, recorded: Hashes, control: Asked
-) -> list[dict[str, Any]]:
+def _of_case(dataset: Dataset, of_case: Numbers, control: Asked) -> list[dict[str, Any]]:
     """The rows of one case and metric; `control` is its A/A pair."""
     plan = dataset.plan
     arms = [arm for arm in dataset.arms_of(control.case) if arm != plan.positive_arm]
@@ -66,15 +61,14 @@ def _of_case(
         asked = next((each for each in candidates if pairs(of_case, each)), candidates[-1])
         paired = pairs(of_case if arm == plan.double else with_natives, asked)
         decided = comparisons.decided(dataset, asked, paired, of_case)
-        blocks = [pair.block for pair in paired]
-        both = in_blocks(recorded, asked.case, (arm, asked.reference), blocks)
+        sides, blocks = (arm, asked.reference), [pair.block for pair in paired]
         rows.append(
             {
                 "case": asked.case,
                 "metric": asked.metric,
                 "arm": arm,
                 "before": asked.reference,
-                "identity": identity(both),
+                "identity": dataset.identity([asked.case], sides, blocks),
                 **(decided if arm == plan.double else decided.gated(*gates)).columns(),
             }
         )

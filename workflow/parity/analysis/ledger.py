@@ -38,8 +38,7 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     found["stage"] = found["stage"].fillna("planned")
     rows = exclusions[["block", "run", "reason"]].itertuples(index=False, name=None)
     excluded = {(block, run): f"excluded: {reason}" for block, run, reason in rows}
-    compared = {(c.case, c.metric) for c in dataset.plan.comparisons}
-    paired = _keys(pairs, "arm", compared) | _keys(pairs, "reference", compared)
+    paired = _keys(pairs, "arm", dataset) | _keys(pairs, "reference", dataset)
     ends: list[tuple[str, str]] = []
     columns = ["block", "run", "case", "arm", "stage", "reason"]
     for block, run, case, arm, stage, reason in found[columns].itertuples(index=False, name=None):
@@ -52,12 +51,14 @@ def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) 
     return found.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
 
 
-def _keys(
-    pairs: pd.DataFrame, side: str, compared: set[tuple[str, str]]
-) -> set[tuple[str, str, str]]:
-    """Block, case and arm on one side of the pairs of the compared cases and metrics."""
-    rows = pairs[["block", "case", side, "metric"]].itertuples(index=False, name=None)
-    return {(block, case, arm) for block, case, arm, metric in rows if (case, metric) in compared}
+def _keys(pairs: pd.DataFrame, side: str, dataset: Dataset) -> set[tuple[str, str, str]]:
+    """Block, case and arm on one side of the pairs of the cases and metrics that are compared."""
+    rows, planned = pairs[["case", "metric", "block", side]], dataset.margins
+    return {
+        (block, case, arm)
+        for case, metric, block, arm in rows.itertuples(index=False, name=None)
+        if (case, metric) in planned
+    }
 
 
 def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import stats
 
 from parity.analysis import estimate, outcomes, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import outcome_of
+from parity.analysis.decision import UNKNOWN, outcome_of
 from parity.analysis.estimate import Interval
 from parity.analysis.pairing import RATIO, Numbers, numbers
 from parity.analysis.statistics import mixed
@@ -33,7 +34,6 @@ FEW, FIXED = "too few blocks", "all effects are the same"
 LEVELS = (0.90, 0.95)
 # What the posterior must hold inside the margin, and what beyond one of its ends.
 SHARE_INSIDE, SHARE_BEYOND = 0.95, 0.975
-_UNKNOWN: Interval = (math.nan, math.nan)
 # What a row has from that of the comparison.
 _SAME = ("case", "metric", "arm", "references", "margin", "control")
 _ENDS = ("low90", "high90", "low95", "high95")
@@ -45,21 +45,21 @@ class Found:
 
     Attributes:
         blocks: how many the estimate rests on.
+        intervals: of each of LEVELS.
         inside: share of the posterior within the margin, where the method has one.
         note: why there is no estimate.
     """
 
     blocks: int = 0
     estimate: float = math.nan
-    interval90: Interval = _UNKNOWN
-    interval95: Interval = _UNKNOWN
+    intervals: Sequence[Interval] = (UNKNOWN, UNKNOWN)
     inside: float = math.nan
     outcome: str = NO_ESTIMATE
     note: str = ""
 
     def columns(self) -> dict[str, Any]:
         """Its columns in `tables.SENSITIVITY`."""
-        logs = (self.estimate, *self.interval90, *self.interval95)
+        logs = (self.estimate, *chain(*self.intervals))
         shown = [math.exp(log) if math.isfinite(log) else None for log in logs]
         return {
             **dict(zip(("estimate", *_ENDS), shown, strict=True)),
@@ -146,10 +146,9 @@ def _placed_runs(dataset: Dataset) -> dict[tuple[str, str, str], tuple[str, int]
 def _paired(row: Mapping[str, Any], bound: float) -> Found:
     """What the comparison itself rests on: the mean with Student's t, as far as it is widened."""
     found = _in_row(row, "")
-    if math.isnan(found.interval95[0]):
+    if math.isnan(found.intervals[1][0]):
         return Found(row["blocks"], note=FEW)
-    outcome = outcome_of(found.interval90, found.interval95, (-bound, bound))
-    return replace(found, outcome=outcome)
+    return _decided(found.blocks, found.estimate, found.intervals, bound)
 
 
 def _ranks(row: Mapping[str, Any]) -> Found:
@@ -163,7 +162,7 @@ def _in_row(row: Mapping[str, Any], prefix: str) -> Found:
     """An estimate and its intervals in a row of the comparisons; ends that are none stay so."""
     numbers_there = (row[f"{prefix}{name}"] for name in ("estimate", *_ENDS))
     logs = [math.log(number) if number > 0 else math.nan for number in numbers_there]
-    return Found(row["blocks"], logs[0], (logs[1], logs[2]), (logs[3], logs[4]))
+    return Found(row["blocks"], logs[0], ((logs[1], logs[2]), (logs[3], logs[4])))
 
 
 def of_pairs(paired: pd.DataFrame, bound: float) -> dict[str, Found]:
@@ -182,10 +181,9 @@ def of_pairs(paired: pd.DataFrame, bound: float) -> dict[str, Found]:
 
 
 def _decided(blocks: int, centre: float, intervals: Sequence[Interval], bound: float) -> Found:
-    """An estimate with the outcome of its 90 % and 95 % intervals."""
+    """An estimate with the outcome of its intervals."""
     inner, outer = intervals
-    outcome = outcome_of(inner, outer, (-bound, bound))
-    return Found(blocks, centre, inner, outer, outcome=outcome)
+    return Found(blocks, centre, intervals, outcome=outcome_of(inner, outer, (-bound, bound)))
 
 
 def _trimmed(effects: np.ndarray, bound: float) -> Found:
@@ -241,8 +239,8 @@ def _posterior(effects: np.ndarray, bound: float) -> Found:
         outcome = outcomes.EQUIVALENT
     elif beyond >= SHARE_BEYOND:
         outcome = outcomes.DIFFERENT
-    inner, outer = (law.interval(level) for level in LEVELS)
-    return Found(len(effects), float(law.mean()), inner, outer, inside, outcome)
+    intervals = [law.interval(level) for level in LEVELS]
+    return Found(len(effects), float(law.mean()), intervals, inside, outcome)
 
 
 def _mixed(contrast: mixed.Contrast, bound: float) -> Found:

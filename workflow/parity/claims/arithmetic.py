@@ -145,16 +145,10 @@ def maximum(figures: pd.DataFrame, stated: float) -> Outcome:
 
 def multinode(table: pd.DataFrame) -> Outcome:
     """The codes that are faster on several machines, by the totals of the table."""
-    over = _over_one_machine(table, "Multinode")[["EP.B", "LU.B", "MG.C"]]
+    totals = table["time_ms"].T.groupby("configuration").sum()[["EP.B", "LU.B", "MG.C"]]
+    over = 100 * (totals.loc["Multinode"] / totals.loc["SM"] - 1)
     every = ", ".join(f"{code} {percent:+.0f}" for code, percent in over.items())
     return bool((over < 0).all()), {"every": every}
-
-
-def _over_one_machine(table: pd.DataFrame, configuration: str) -> pd.Series:
-    """By how many per cent its total exceeds that of shared memory, by code."""
-    times = table["time_ms"]
-    over: pd.Series = 100 * (times[configuration].sum(axis=1) / times["SM"].sum(axis=1) - 1)
-    return over
 
 
 def communication(table: pd.DataFrame) -> Outcome:

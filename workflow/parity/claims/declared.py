@@ -14,7 +14,7 @@ import jsonschema
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
-from parity.claims.judging_data import Selection
+from parity.claims.selection import Selection
 from parity.core.errors import UserError
 from parity.runtimes import every_arm
 

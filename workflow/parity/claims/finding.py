@@ -10,12 +10,11 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
-    ASSAY,
     CONTROL_DIFFERS,
+    CONTROL_FAILED,
     FEW,
     FEWEST_FOR_A_DIFFERENCE,
     METHOD,
-    NO_CONTROL,
     NONE,
     UNDECIDED,
     WITHOUT_CONTROL,
@@ -34,7 +33,8 @@ from parity.analysis.estimate import (
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.analysis.sample import CLUSTERS
 from parity.claims import terms
-from parity.claims.judging_data import Absent, Cell
+from parity.claims.judging_data import Cell
+from parity.claims.selection import Absent
 from parity.claims.series import JOINED, Series
 from parity.core import wording
 
@@ -104,6 +104,10 @@ class Finding:
         """The finding with its verdict."""
         return replace(self, verdict=verdict, reason=reason)
 
+    def opened(self, objection: str) -> Finding:
+        """The finding as inconclusive, for this reason."""
+        return self.ended(terms.INCONCLUSIVE, f"{objection}; {self.reason}")
+
     def concluded(self, same: str, different: str, neither: str) -> Finding:
         """The finding with the verdict that its decision gives, and the reason of that one."""
         outcome = self.decision.outcome
@@ -164,9 +168,13 @@ def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
 
 def absent(missing: Absent) -> Finding:
     """The finding where the dataset holds no such comparison."""
-    return Finding("", missing.metric, missing.arm, missing.against).ended(
-        terms.NOT_TESTED, missing.reason
-    )
+    return untested(missing, missing.reason)
+
+
+def untested(subject: Cell | Series | Absent, reason: str) -> Finding:
+    """The finding where a comparison cannot be looked at by this rule."""
+    made = Finding("", subject.metric, subject.arm, subject.against)
+    return made.ended(terms.NOT_TESTED, reason)
 
 
 def too_few(subject: Cell | Series, blocks: int, reason: str, **facts: Any) -> Finding:
@@ -216,29 +224,31 @@ def gated(found: Finding, proves_sameness: bool) -> Finding:
     # That few nodes or sessions are left says why the blocks were too few.
     if found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS:
         return found
-    if found.objection:
-        return found.ended(terms.INCONCLUSIVE, f"{found.objection}; {found.reason}")
-    if found.identity in CONFOUNDED:
-        reason = f"confounded: {found.identity}; {found.reason}"
-        return found.ended(terms.INCONCLUSIVE, reason)
     says_same = found.says_same
     if says_same is None:
         says_same = proves_sameness and found.verdict == terms.SUPPORTED
+    objection = _objection(found, says_same)
+    if objection == CONTROL_FAILED:
+        reason = f"the A/A pair is not equivalent{_would(found)}"
+        return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
+    return found.opened(objection) if objection else found
+
+
+def _objection(found: Finding, says_same: bool) -> str:
+    """The first gate that a finding does not pass; empty if it passes all."""
+    if found.objection:
+        return found.objection
+    if found.identity in CONFOUNDED:
+        return f"confounded: {found.identity}"
     if says_same and found.identity == NOT_RECORDED:
-        return found.ended(terms.INCONCLUSIVE, f"{UNKNOWN}; {found.reason}")
+        return UNKNOWN
     is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
     if is_few and not (says_same and found.verdict == terms.SUPPORTED):
-        return found.ended(terms.INCONCLUSIVE, f"{FEW}; {found.reason}")
+        return FEW
     objection = objection_of(found.control.as_control, says_same, found.assay)
-    if not objection:
-        return found
     if objection == CONTROL_DIFFERS:
-        reason = f"the A/A pair differs from itself{_own(found)}; {found.reason}"
-        return found.ended(terms.INCONCLUSIVE, reason)
-    if objection in (NO_CONTROL, ASSAY):
-        return found.ended(terms.INCONCLUSIVE, f"{objection}; {found.reason}")
-    reason = f"the A/A pair is not equivalent{_would(found)}"
-    return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
+        return f"the A/A pair differs from itself{_own(found)}"
+    return objection
 
 
 def at_most(decision: Decision, limit: float) -> Decision:

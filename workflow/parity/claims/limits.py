@@ -8,7 +8,7 @@ from typing import Any
 
 from parity.claims import terms
 from parity.claims.finding import Finding
-from parity.claims.judging_data import Selection
+from parity.claims.selection import Selection
 from parity.core.wording import listed
 
 # What the levels of a parameter are called where its own name does not say it.

@@ -43,8 +43,7 @@ def most_hold(pool: Sequence[Numbered]) -> list[Finding]:
     for each in pool:
         found = each[1]
         if found.verdict in AGAINST and not (holds and _near(found)):
-            reason = f"against it, but {len(passed)} of {len(worst)} pass; {found.reason}"
-            after.append(found.ended(terms.INCONCLUSIVE, reason))
+            after.append(found.opened(f"against it, but {len(passed)} of {len(worst)} pass"))
         else:
             after.append(replace(found, counts=not holds or worst[_cell(each)].verdict in PASSED))
     return after

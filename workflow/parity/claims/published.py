@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,21 +20,6 @@ class Published:
 
     value: float
     unit: str
-
-    @classmethod
-    def of(cls, row: Mapping[str, str], where: str) -> Published:
-        """The number of a row.
-
-        Raises:
-            UserError: it is no finite number.
-        """
-        try:
-            value = float(row["value"])
-        except (TypeError, ValueError):
-            value = math.nan
-        if not math.isfinite(value):
-            raise UserError(f"value is {row['value']!r}, not a number", where=where)
-        return cls(value, row["unit"])
 
 
 def load_published(path: Path) -> dict[str, dict[str, Published]]:
@@ -62,5 +46,15 @@ def load_published(path: Path) -> dict[str, dict[str, Published]]:
         of_claim = found.setdefault(row["claim"], {})
         if key in of_claim:
             raise UserError(f"{row['claim']} has {key} twice", where=where)
-        of_claim[key] = Published.of(row, where)
+        of_claim[key] = Published(_number(row["value"], where), row["unit"])
     return found
+
+
+def _number(text: str | None, where: str) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UserError(f"value is {text!r}, not a number", where=where)
+    return value

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from parity.claims.declared import Declared, require_declared
-from parity.claims.judging_data import Selection
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
+from parity.claims.rules.model import Options
+from parity.claims.selection import Selection
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.settings import check, load_checked, schema
@@ -185,24 +186,7 @@ def _test(
         )
     options = known[entry["rule"]].options
     defaults = {name: of["default"] for name, of in options.items() if "default" in of}
-    shared = schema("claims")
-    check(
-        entry,
-        {
-            "$defs": shared["$defs"],
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["rule", "cells", *(name for name in options if name not in defaults)],
-            "properties": {
-                "rule": {"type": "string"},
-                "cells": {"$ref": "#/$defs/cells"},
-                "instead_of": {"$ref": "#/$defs/text"},
-                "waits_for": {"$ref": "#/$defs/names"},
-                **options,
-            },
-        },
-        where,
-    )
+    check(entry, _schema_of(options, options.keys() - defaults), where)
     if "published" in entry and entry["published"] not in values:
         raise UserError(
             f"no published number {entry['published']!r} of this claim",
@@ -217,3 +201,20 @@ def _test(
         instead_of=entry.get("instead_of", ""),
         waits_for=tuple(entry.get("waits_for", ())),
     )
+
+
+def _schema_of(options: Options, required: Collection[str]) -> dict[str, Any]:
+    """The JSON schema of a test whose rule has these options."""
+    return {
+        "$defs": schema("claims")["$defs"],
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["rule", "cells", *(name for name in options if name in required)],
+        "properties": {
+            "rule": {"type": "string"},
+            "cells": {"$ref": "#/$defs/cells"},
+            "instead_of": {"$ref": "#/$defs/text"},
+            "waits_for": {"$ref": "#/$defs/names"},
+            **options,
+        },
+    }

@@ -13,7 +13,8 @@ from parity.analysis.decision import NONE
 from parity.analysis.identity import worst
 from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.sample import half_width, sample
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.judging_data import Cell
+from parity.claims.selection import Absent, Scope
 from parity.core.wording import counted
 
 NODES, RANKS = "nodes", "ranks"
@@ -116,16 +117,13 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     Args:
         fewest: levels that a series needs.
     """
-    grouped: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in scope.cells:
-        if along in cell.parameters:
-            grouped.setdefault((cell.arm, *others(cell.parameters, along)), []).append(cell)
+    grouped = alike([cell for cell in scope.cells if along in cell.parameters], along)
     if scope.cells and not grouped:
         first = scope.cells[0]
         reason = f"no case of {first.benchmark} has a parameter {along}"
         return [], [Absent(first.metric, first.arm, first.against, reason)]
     whole, missing = [], []
-    for cells in grouped.values():
+    for cells in grouped:
         ordered = sorted(cells, key=lambda cell: float(cell.parameters[along]))
         levels = {cell.parameters[along] for cell in cells}
         if len(levels) == len(cells) >= fewest:
@@ -140,7 +138,15 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     return whole, list(dict.fromkeys(missing))
 
 
-def others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
+def alike(cells: Iterable[Cell], along: str) -> list[list[Cell]]:
+    """The cells of each arm whose cases have all other parameters in common."""
+    grouped: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in cells:
+        grouped.setdefault((cell.arm, *_others(cell.parameters, along)), []).append(cell)
+    return list(grouped.values())
+
+
+def _others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
     """What cases of one series have in common: all other parameters."""
     rest = {name: value for name, value in parameters.items() if name != along}
     if along == NODES and RANKS in rest:

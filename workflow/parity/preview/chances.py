@@ -8,7 +8,7 @@ by the very rules, as often as it takes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -18,28 +18,18 @@ from parity.analysis.estimate import Interval
 from parity.analysis.statistics import power
 from parity.benchmarks import benchmarks
 from parity.claims import terms
-from parity.claims.judging_data import Scope, resolve
+from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
 from parity.claims.rules.equivalence import GroupEquivalence
 from parity.claims.rules.magnitude import Magnitude
 from parity.claims.rules.model import CellRule
 from parity.claims.rules.rank import Rank
-from parity.claims.verdicts import judged
-from parity.preview.noise import ASSUMED, ENOUGH_BLOCKS, Key, Noise
-from parity.preview.proof import NO_SPREAD, Takes, enough
+from parity.claims.selection import Scope, resolve
+from parity.preview.noise import Key, Noise
+from parity.preview.proof import NO_SPREAD, enough
 from parity.preview.simulated import Simulated, Simulator
-from parity.preview.terminal import aligned, percent
 
-HEAD = (
-    "claim", "tests", "compares", "n", "holds", "95 %", "as", "blocks", "time",
-    "for its most demanding case",
-)  # fmt: skip
-SHORT_HEAD = HEAD[:6]
-NOTES = (
-    "tests: those that this plan can decide; compares: cells that they look at, which all count",
-    "blocks: the least that prove its most demanding case (80 % power); all of it needs more",
-)
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 # Draws end when a claim held so often, or after so many.
 ENOUGH_PASSES, MOST_DRAWS = 30, 300
@@ -228,95 +218,19 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     found = []
     for test in claim.tests:
         rule = rules()[test.rule]
-        if rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence):
-            if MARGIN not in test.options:
-                continue
-            margin = test.options[MARGIN] / 100
-            for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
-                noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
-                found.append((noise.deviation / margin, key, margin, noise))
+        is_equivalence = rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence)
+        if not (is_equivalence and MARGIN in test.options):
+            continue
+        margin = test.options[MARGIN] / 100
+        for key in {(cell.case, cell.metric) for cell in _scope(test, claim, data).cells}:
+            noise = simulator.noises.of(simulator.plan.case(key[0]), key[1])
+            found.append((noise.deviation / margin, key, margin, noise))
     if not found:
         return None
     _, key, margin, noise = max(found, key=lambda each: each[:2])
     if noise.deviation < NO_SPREAD:
         return Reach(key, margin, noise, enough(0), 0.0)
     provable = power.provable_margin(noise.deviation, FEASIBLE_BLOCKS, POWER)
-    if provable > margin:
-        return Reach(key, margin, noise, None, provable)
-    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER))
+    is_feasible = provable <= margin
+    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER)) if is_feasible else None
     return Reach(key, margin, noise, blocks, provable)
-
-
-def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Takes) -> list[str]:
-    """The chances of claims of no cost, what no plan can prove, and claims that would err.
-
-    Args:
-        known: the scatter that was drawn from.
-        takes: says how long so many blocks of a case take.
-    """
-    if not found:
-        return ["Chances of claims: this plan can decide no claim that compares arms"]
-    alike, differing = ([one for one in found if one.sameness == same] for same in (True, False))
-    lines = ["Chance that a claim holds if no container costs anything, by drawing and judging"]
-    if alike:
-        rows = [_row(one, takes) for one in alike]
-        lines += [f"  {line}" for line in aligned([HEAD, *rows])]
-        lines += [f"  {line}" for one in alike for line in _beyond(one)]
-    if differing:
-        rows = [_row(one, takes)[: len(SHORT_HEAD)] for one in differing]
-        lines += ["  Claims that something costs more or less would hold wrongly in"]
-        lines += [f"  {line}" for line in aligned([SHORT_HEAD, *rows])]
-    return [*lines, *(f"  {line}" for line in (*NOTES, *_sources(known)))]
-
-
-def _row(one: Chance, takes: Takes) -> tuple[str, ...]:
-    low, high = one.interval95
-    shown = (
-        one.claim.id,
-        one.of_tests,
-        str(one.comparisons),
-        str(one.planned),
-        f"{_share(one.share)} %",
-        f"{_share(low)} to {_share(high)} %",
-        one.verdict or "–",
-    )
-    if one.reach is None:
-        return (*shown, "–", "–", f"fails by {one.weakest}" if one.weakest else "")
-    (case, metric), blocks = one.reach.key, one.reach.blocks
-    needed = ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
-    margin, deviation = percent(one.reach.margin), percent(one.reach.noise.deviation)
-    return (*shown, *needed, f"±{margin} % of {case} {metric}, SD {deviation} %")
-
-
-def _share(share: float) -> str:
-    """A share in per cent: whole ones, and tenths below one."""
-    return f"{100 * share:.0f}" if share >= 0.0095 or share == 0 else f"{100 * share:.1f}"
-
-
-def _beyond(one: Chance) -> list[str]:
-    """That no feasible number of blocks proves a claim; nothing if one may."""
-    if one.beyond:
-        return [f"{one.claim.id}: {one.weakest} fails in {FEASIBLE_BLOCKS:,} blocks, too"]
-    if one.reach is None or one.reach.blocks is not None:
-        return []
-    (case, metric), margin = one.reach.key, percent(one.reach.margin)
-    return [
-        f"{one.claim.id}: ±{margin} % of {case} {metric} is beyond {FEASIBLE_BLOCKS:,} blocks, "
-        f"which prove ±{percent(one.reach.provable)} % at best"
-    ]
-
-
-def _sources(known: Mapping[Key, Noise]) -> list[str]:
-    """What was drawn from."""
-    fewest: dict[str, int] = {}
-    for noise in known.values():
-        fewest[noise.dataset] = min(noise.blocks, fewest.get(noise.dataset, noise.blocks))
-    lines = [
-        f"scatter from {dataset}, {blocks} blocks"
-        f"{'' if blocks >= ENOUGH_BLOCKS else ' (variances only, normal)'}"
-        for dataset, blocks in fewest.items()
-        if dataset
-    ]
-    if assumed := [" ".join(key) for key, noise in known.items() if not noise.dataset]:
-        lines.append(f"never measured, {100 * ASSUMED:g} % a run assumed: {', '.join(assumed)}")
-    return lines

@@ -117,13 +117,10 @@ def need(case: str, metric: str, margin: float, planned: int, noise: Noise | Non
     else:
         alone, gated = (
             Proof(
-                tuple(enough(fewest(deviation, margin, wanted)) for wanted in POWERS),
-                tuple(smallest(deviation, planned, wanted) for wanted in provable),
+                tuple(enough(power.blocks_needed(deviation, margin, p, of)) for p in POWERS),
+                tuple(power.provable_margin(deviation, planned, p, of) for p in provable),
             )
-            for fewest, smallest in (
-                (power.blocks_needed, power.provable_margin),
-                (power.gated_blocks_needed, power.gated_provable_margin),
-            )
+            for of in (power.tost_power, power.gated_power)
         )
     return Need(case, metric, margin, planned, noise, alone, gated)
 

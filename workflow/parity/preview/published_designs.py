@@ -48,7 +48,7 @@ class Design:
         if self.runs is None or self.runs < 2 or self.cv is None:
             return None
         deviation = power.deviation_of_cv(self.cv)
-        return power.two_sample_provable_margin(deviation, self.runs, POWER)
+        return power.provable_margin(deviation, self.runs, POWER, power.two_sample_tost_power)
 
     @property
     def could(self) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from statsmodels.stats.multitest import multipletests
+import numpy as np
 
 from parity.analysis.statistics import checks
 
@@ -23,10 +23,12 @@ def holm(p_values: Iterable[float]) -> tuple[float, ...]:
         ValueError: a p value is no number between 0 and 1.
     """
     values = checks.finite(p_values, 0, "p values")
-    if not len(values):
-        return ()
-    if values.min() < 0 or values.max() > 1:
+    if ((values < 0) | (values > 1)).any():
         raise ValueError("p values must lie between 0 and 1")
-    if len(values) == 1:
-        return (float(values[0]),)
-    return tuple(float(p) for p in multipletests(values, method="holm")[1])
+    # statsmodels' function collects the garbage of the whole process in each call, which was half
+    # the time of a judgement; a test holds this one to it.
+    order = np.argsort(values)
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(stepped, 1)
+    return tuple(adjusted.tolist())

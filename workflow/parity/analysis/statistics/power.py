@@ -28,6 +28,8 @@ FEW_NODES, FEW_WEIGHTS = np.polynomial.legendre.leggauss(48)
 # The length of a vector of unit normals lies within this of its mean but for 1e-17.
 REACH = 9.0
 MOST_BLOCKS = 10_000_000
+# Power of a test by deviation, blocks (or runs of each arm) and margin.
+PowerOf = Callable[[float, int, float], float]
 
 
 def deviation_of_cv(cv: float) -> float:
@@ -89,7 +91,8 @@ def gated_power(deviation: float, blocks: int, margin: float, true_ratio: float 
     checks.above_zero(deviation=deviation, true_ratio=true_ratio)
     bound, freedom = checks.log_margin(margin), blocks - 1
     error = deviation / math.sqrt(2 * blocks)  # of the mean of one arm's own noise
-    mean, mean_weight = _normal_grid()
+    mean = REACH * FEW_NODES
+    mean_weight = REACH * FEW_WEIGHTS * stats.norm.pdf(mean)
     spread, spread_weight = _chi_grid(freedom, np.zeros(1), math.inf, FEW_NODES, FEW_WEIGHTS)
     # Standard error of the log ratio per unit length of an arm's vector of residuals.
     unit = stats.t.isf(ALPHA, freedom) / math.sqrt(freedom)
@@ -107,29 +110,41 @@ def gated_power(deviation: float, blocks: int, margin: float, true_ratio: float 
     return float(np.clip(mean_weight @ both @ spread_weight[0], 0, 1))
 
 
-def blocks_needed(deviation: float, margin: float, power: float = 0.9) -> int:
-    """Fewest blocks (at least 2) in which equal arms reach `power` by `tost_power`."""
-    return _fewest(lambda blocks: tost_power(deviation, blocks, margin), power)
+def blocks_needed(
+    deviation: float, margin: float, power: float, power_of: PowerOf = tost_power
+) -> int:
+    """Fewest blocks (at least 2) in which equal arms reach this power by one of these tests."""
+    checks.share(power=power)
+    high = 2
+    while power_of(deviation, high, margin) < power:
+        high *= 2
+        if high > MOST_BLOCKS:
+            raise ValueError(f"more than {MOST_BLOCKS} would be needed")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = power_of(deviation, middle, margin) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
-def gated_blocks_needed(deviation: float, margin: float, power: float = 0.9) -> int:
-    """The same by `gated_power`."""
-    return _fewest(lambda blocks: gated_power(deviation, blocks, margin), power)
+def provable_margin(
+    deviation: float, blocks: int, power: float, power_of: PowerOf = tost_power
+) -> float:
+    """Smallest margin that equal arms would prove with this power: a fraction.
 
+    Args:
+        blocks: or runs of each arm, as `power_of` counts.
+    """
+    checks.share(power=power)
 
-def provable_margin(deviation: float, blocks: int, power: float = 0.9) -> float:
-    """Smallest margin that equal arms would prove with this power: a fraction."""
-    return _margin(lambda margin: tost_power(deviation, blocks, margin), power)
+    def excess(log_margin: float) -> float:
+        return power_of(deviation, blocks, math.expm1(log_margin)) - power
 
-
-def two_sample_provable_margin(deviation: float, per_arm: int, power: float = 0.9) -> float:
-    """The same for two independent samples of `per_arm` runs each."""
-    return _margin(lambda margin: two_sample_tost_power(deviation, per_arm, margin), power)
-
-
-def gated_provable_margin(deviation: float, blocks: int, power: float = 0.9) -> float:
-    """The same for a comparison and the A/A pair, see `gated_power`."""
-    return _margin(lambda margin: gated_power(deviation, blocks, margin), power)
+    high = 1e-6
+    while excess(high) < 0:
+        high *= 2
+    return math.expm1(optimize.brentq(excess, high / 2, high, xtol=1e-12))
 
 
 def _power(error: float, freedom: int, margin: float, true_ratio: float) -> float:
@@ -161,37 +176,3 @@ def _chi_grid(
     length = low + (high - low) * (nodes + 1) / 2
     density = 2 * length * stats.ncx2.pdf(length**2, freedom, noncentrality[:, None])
     return length, (high - low) / 2 * weights * density
-
-
-def _normal_grid() -> tuple[np.ndarray, np.ndarray]:
-    """Points of a standard normal number and their weights."""
-    points = REACH * FEW_NODES
-    return points, REACH * FEW_WEIGHTS * stats.norm.pdf(points)
-
-
-def _fewest(power_of: Callable[[int], float], power: float) -> int:
-    """Smallest count of at least 2 with enough power, which grows with the count."""
-    checks.share(power=power)
-    high = 2
-    while power_of(high) < power:
-        high *= 2
-        if high > MOST_BLOCKS:
-            raise ValueError(f"more than {MOST_BLOCKS} would be needed")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_of(middle) >= power else (middle, high)
-    return high
-
-
-def _margin(power_of: Callable[[float], float], power: float) -> float:
-    """The margin at which a power that grows with it reaches `power`."""
-    checks.share(power=power)
-    high = 1e-6
-    while power_of(math.expm1(high)) < power:
-        high *= 2
-
-    def excess(log_margin: float) -> float:
-        return power_of(math.expm1(log_margin)) - power
-
-    return math.expm1(optimize.brentq(excess, high / 2, high, xtol=1e-12))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from parity.analysis.statistics.power import gated_blocks_needed
+from parity.analysis.statistics.power import blocks_needed, gated_power
 from parity.checks.planted_truth import acceptance, measures
 from parity.checks.planted_truth.campaign import (
     CONTAINERS,
@@ -66,7 +66,7 @@ def quiet() -> Scenario:
     ratios = {EQUAL: 1.0, UPPER: AT_UPPER, FAR: COSTLY, LOWER: AT_LOWER}
     near = (EQUAL, UPPER, LOWER)
     claims = [Claimed(SAME, near), Claimed(MORE, (EQUAL,)), Claimed(MORE, (FAR,))]
-    blocks = gated_blocks_needed(QUIET.of_a_pair, MARGIN, 0.8)
+    blocks = blocks_needed(QUIET.of_a_pair, MARGIN, 0.8, gated_power)
     campaign = _campaign("quiet", QUIET, blocks, ratios, claims=claims)
     all_three = ", ".join(cost(ratios[arm]) for arm in near)
     level, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
@@ -98,7 +98,7 @@ def bandwidth() -> Scenario:
     """More is better, more noise, another margin, and a design of half the power."""
     noise, margin = Noise(run=0.024), 0.02
     ratios = {EQUAL: 1.0, UPPER: 1 + margin}
-    blocks = gated_blocks_needed(noise.of_a_pair, margin, 0.5)
+    blocks = blocks_needed(noise.of_a_pair, margin, 0.5, gated_power)
     campaign = _campaign("bandwidth", noise, blocks, ratios, benchmark=BANDWIDTH, margin=margin)
     return _scenario(
         "bandwidth",

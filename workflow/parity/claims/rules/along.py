@@ -14,7 +14,7 @@ from parity.analysis.decision import (
     Decision,
     decide,
 )
-from parity.analysis.estimate import ALPHA, p_above, p_below
+from parity.analysis.estimate import ALPHA, mean_of
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.analysis.statistics.trend import FALLING, RISING, page_trend, slopes_per_doubling
 from parity.claims import terms
@@ -26,9 +26,9 @@ from parity.claims.finding import (
     too_few,
     too_few_in,
 )
-from parity.claims.judging_data import Scope
 from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.selection import Scope
 from parity.claims.series import Series, series
 from parity.core import wording
 
@@ -124,8 +124,10 @@ def _order(one: Series, expect: str) -> Finding:
     opposite = FALLING if expect == RISING else RISING
     ranks = [page_trend(table, order) for order in (expect, opposite)]
     slopes = _slopes(one)
-    mean = [p_above(slopes, 0.0), p_below(slopes, 0.0)] if len(slopes) > 1 else ranks
-    by_t = mean if expect == RISING or mean is ranks else mean[::-1]
+    by_t = ranks
+    if len(slopes) > 1:
+        mean = mean_of(slopes if expect == RISING else -slopes)
+        by_t = [mean.p_above(0.0), mean.p_below(0.0)]
     p, against = map(max, zip(ranks, by_t, strict=True))
     finding = about(
         one,

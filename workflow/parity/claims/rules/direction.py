@@ -11,11 +11,12 @@ import numpy as np
 
 from parity.analysis import outcomes
 from parity.analysis.decision import decide
-from parity.analysis.estimate import ALPHA, p_above, p_below
+from parity.analysis.estimate import ALPHA, mean_of
 from parity.claims import terms
 from parity.claims.finding import Bounds, Finding, about, bounds, control
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.selection import Scope
 from parity.claims.series import Series
 from parity.core import wording
 
@@ -69,14 +70,15 @@ class MinimumEffect(CellRule):
         """The test of one cell."""
         least, logs = options["minimum_percent"] / 100, cell.effects()
         bound, expected = math.log1p(least), logs if options["expect"] == MORE else -logs
-        decision, p = decide(logs, least), p_above(expected, bound)
+        decision, mean = decide(logs, least), mean_of(expected)
+        p = mean.p_above(bound)
         finding = about(
             cell,
             replace(decision, smallest_margin=math.nan),
             control=control(cell.effects(control=True), least),
             unit=wording.RATIO,
             p_value=p,
-            p_against=p_below(expected, bound),
+            p_against=mean.p_below(bound),
             strain=p / ALPHA,
         )
         verdict, by_ranks = (_beyond(each, bound) for each in bounds(expected))
@@ -105,7 +107,8 @@ def directed(
         smallest: the smallest effect that counts, as a fraction.
     """
     bound, expected = math.log1p(smallest), logs if more else -logs
-    decision, p = decide(logs, smallest), p_above(expected, 0.0)
+    decision, mean = decide(logs, smallest), mean_of(expected)
+    p = mean.p_above(0.0)
     finding = about(
         subject,
         # Its smallest margin is that of another question.
@@ -114,7 +117,7 @@ def directed(
         unit=wording.RATIO,
         p_value=p,
         # Either way to contradict implies that the effect is below the smallest one.
-        p_against=p_below(expected, bound),
+        p_against=mean.p_below(bound),
         strain=p / ALPHA,
     )
     (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected))

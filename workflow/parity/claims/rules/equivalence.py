@@ -9,10 +9,11 @@ from itertools import combinations, groupby
 from typing import Any, ClassVar
 
 from parity.analysis.decision import decide
-from parity.analysis.estimate import p_above, p_below
+from parity.analysis.estimate import mean_of
 from parity.claims.finding import Finding, about, at_most, control, tested, too_few_in
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options, Rule
+from parity.claims.selection import Scope
 from parity.core import wording
 
 
@@ -67,15 +68,15 @@ class NonInferiority(CellRule):
         """The test of one cell."""
         margin, logs = options["margin_percent"] / 100, cell.effects()
         bound, decision = math.log1p(margin), at_most(decide(logs, margin), 1 + margin)
-        low, high = decision.interval90
+        mean, (low, high) = mean_of(logs), decision.interval90
         widest = max(high, decision.robust_interval90[1])
         finding = about(
             cell,
             replace(decision, smallest_margin=widest - 1),
             control=control(cell.effects(control=True), margin),
             unit=wording.RATIO,
-            p_value=p_below(logs, bound),
-            p_against=p_above(logs, bound),
+            p_value=mean.p_below(bound),
+            p_against=mean.p_above(bound),
             strain=(widest - 1) / margin,
         )
         limit = f"{1 + margin:g}"

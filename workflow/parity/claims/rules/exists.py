@@ -14,8 +14,9 @@ from parity.analysis.decision import FEW, FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTR
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few_in
-from parity.claims.judging_data import Cell, Scope, Selection, resolve
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import Options, Rule
+from parity.claims.selection import Scope, Selection, resolve
 from parity.core.wording import counted, number
 
 STARTED = ("ran", "parsed", "valid")

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis.statistics.factorial import two_by_two
-from parity.claims.finding import Finding, absent, tested, too_few
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.finding import Finding, tested, too_few, untested
+from parity.claims.judging_data import Cell
 from parity.claims.rules.direction import directed
 from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.selection import Scope
 from parity.claims.series import Series
 from parity.core import wording
 
@@ -67,7 +68,7 @@ class Interaction(Rule):
                 first = next(iter(cells.values()))
                 levels_missing = f"{factor} {wording.listed(missing)}"
                 reason = f"the dataset holds no case of {first.benchmark} with {levels_missing}"
-                found.append(absent(Absent(first.metric, first.arm, first.against, reason)))
+                found.append(untested(first, reason))
                 continue
             pair = Series(factor, tuple(cells[level] for level in levels))
             found += _look(pair, options)

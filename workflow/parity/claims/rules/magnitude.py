@@ -8,13 +8,14 @@ from statistics import median
 from typing import Any, ClassVar
 
 from parity.analysis.decision import Decision, decide
-from parity.analysis.estimate import Effects, p_above, p_below
+from parity.analysis.estimate import Effects, mean_of
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, control
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.finding import Finding, about, control, untested
+from parity.claims.judging_data import Cell
 from parity.claims.published import Published
 from parity.claims.rules.model import CellRule, Options, Rule
+from parity.claims.selection import Scope
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 
@@ -50,7 +51,7 @@ class Magnitude(CellRule):
         unit = RATIO if ratio else cell.unit
         if target is None or (not ratio and published.unit != cell.unit):
             reason = f"published in {published.unit}, measured as {unit}"
-            return absent(Absent(cell.metric, cell.arm, cell.against, reason))
+            return untested(cell, reason)
         effects = cell.effects(ratio)
         decision = decide(effects, None, ratio)
         of_pair = control(cell.effects(ratio, control=True), abs(target) / 2, ratio)
@@ -83,10 +84,11 @@ def _p_differs(effects: Effects, target: float, ratio: bool) -> float:
     low, high = sorted((target / 2, 2 * target))
     if ratio:
         low, high = (math.log1p(end) if end > -1 else -math.inf for end in (low, high))
-    beyond = [p_above(effects, high)]
+    mean = mean_of(effects)
+    beyond = [mean.p_above(high)]
     # No ratio lies below nothing.
     if low > -math.inf:
-        beyond.append(p_below(effects, low))
+        beyond.append(mean.p_below(low))
     return min(1.0, 2 * min(beyond))
 
 

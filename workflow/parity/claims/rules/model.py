@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parity.claims.finding import Finding, too_few_in
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
+from parity.claims.selection import Scope
 
 PERCENT = {"type": "number", "exclusiveMinimum": 0, "maximum": 1000}
 Options = Mapping[str, Mapping[str, Any]]

@@ -15,8 +15,9 @@ from parity.analysis.statistics.quantiles import (
     values_needed,
 )
 from parity.claims.finding import Finding, about, control, too_few
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import PERCENT, Options, Rule
+from parity.claims.selection import Scope
 from parity.core import wording
 
 

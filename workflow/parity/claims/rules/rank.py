@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
-from parity.analysis.estimate import p_below
+from parity.analysis.estimate import mean_of
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, too_few
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.claims.finding import Finding, about, too_few, untested
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import NAME, Options, Rule
-from parity.claims.series import Series, others
+from parity.claims.selection import Scope
+from parity.claims.series import Series, alike
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
@@ -68,10 +69,8 @@ class Rank(Rule):
         place = {str(level): number for number, group in enumerate(groups) for level in group}
         along = options["along"]
         there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
-        grouped: dict[tuple[Any, ...], list[Cell]] = {}
-        for cell in there or scope.cells:
-            grouped.setdefault((cell.arm, *others(cell.parameters, along)), []).append(cell)
-        return [_look(cells, place, options) for cells in grouped.values()]
+        grouped = alike(there or scope.cells, along)
+        return [_look(cells, place, options) for cells in grouped]
 
 
 def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[str, Any]) -> Finding:
@@ -84,7 +83,7 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
     elif len(cells) < len(several):
         reason = f"several cases for one level of {options['along']}"
     if reason:
-        return absent(Absent(first.metric, first.arm, first.against, reason))
+        return untested(first, reason)
     ranked = Series(options["along"], tuple(cells[level] for level in place))
     places = np.array(list(place.values()))
     table = _table(ranked.cells)
@@ -174,7 +173,7 @@ def p_other_order(table: np.ndarray, places: np.ndarray, minimum: float) -> floa
         table: losses, shape (blocks, levels), at least two blocks.
     """
     first, second = np.nonzero(places[:, None] < places)
-    p = sorted(p_below(of_pair, 0.0) for of_pair in (table[:, first] - table[:, second]).T)
+    p = sorted(mean_of(of_pair).p_below(0.0) for of_pair in (table[:, first] - table[:, second]).T)
     # Tau is 1 - 2 x / pairs where x of them are out of order; rounded, as 1 - 0.8 is not 0.2.
     most = math.floor(round(len(p) * (1 - minimum) / 2, 9))
     return min(1.0, (len(p) - most) * p[most])

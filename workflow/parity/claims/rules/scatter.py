@@ -22,8 +22,9 @@ from parity.analysis.sample import units
 from parity.analysis.statistics import spread
 from parity.claims import terms
 from parity.claims.finding import Finding, about, too_few
-from parity.claims.judging_data import Cell, Scope
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import NAME, OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.selection import Scope
 from parity.core.wording import interval, number
 
 PERCENT_UNIT, UNIT = "%", "ratio of deviations"

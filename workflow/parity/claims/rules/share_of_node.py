@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from parity.analysis.decision import decide
-from parity.analysis.estimate import p_above, p_below
-from parity.claims.finding import Finding, about, absent, at_most, control
-from parity.claims.judging_data import Absent, Cell, Scope
+from parity.analysis.estimate import mean_of
+from parity.claims.finding import Finding, about, at_most, control, untested
+from parity.claims.judging_data import Cell
 from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.claims.selection import Scope
 from parity.core.wording import number
 
 UNIT = "% of node"
@@ -37,18 +38,18 @@ class ShareOfNode(CellRule):
             reason = f"{cell.metric} is in {cell.unit or 'no unit'}, not in bytes"
             if memory is None:
                 reason = "the records do not say how much memory the node has"
-            return absent(Absent(cell.metric, cell.arm, cell.against, reason))
+            return untested(cell, reason)
         factor = 100 * MIB[cell.unit] / memory
         shares = factor * cell.effects(ratio=False)
         decision = at_most(decide(shares, bound, ratio=False), bound)
-        lower, upper = decision.interval90
+        mean, (lower, upper) = mean_of(shares), decision.interval90
         finding = about(
             cell,
             replace(decision, smallest_margin=max(upper, decision.robust_interval90[1])),
             control=control(factor * cell.effects(ratio=False, control=True), bound, ratio=False),
             unit=UNIT,
-            p_value=p_below(shares, bound),
-            p_against=p_above(shares, bound),
+            p_value=mean.p_below(bound),
+            p_against=mean.p_above(bound),
             strain=upper / bound,
         )
         said = f"upper 95 % bound {number(upper)} % of the node's {memory / 1024:.1f} GiB"
