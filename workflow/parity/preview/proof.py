@@ -30,7 +30,7 @@ NOTES = (
     "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
     "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of as many whole blocks",
     # Drawn and decided (tests/unit/preview/test_chances.py).
-    "by Student's t alone: with a decision's guards 80 % become 53 % of 7 blocks, 68 % of 23",
+    "t alone: with all that guards a decision 80 % become 53 % of 7 blocks, 68 % of 23",
 )
 
 
@@ -133,7 +133,8 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     """Blocks and time for each margin, and what the planned blocks can prove."""
     if not needs:
         return ["Blocks needed: no comparison of this study has a margin"]
-    lines = ["Blocks to prove each margin, at 80 / 90 % power, if arms truly cost the same"]
+    powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
+    lines = [f"Blocks to prove each margin by t alone, at {powers} % power, of arms that cost the same"]
     metrics = Counter(need.case for need in needs)
     rows = [_cells(need, metrics[need.case] > 1, takes) for need in needs]
     lines += [f"  {line}" for line in aligned([HEAD, *rows])]

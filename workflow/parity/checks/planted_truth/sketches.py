@@ -79,7 +79,8 @@ class Sketch(Document, frozen=True):
         cost: how `Truth.costs` are meant.
         ending: of `in_memory.ENDINGS`, of the runs without a number.
         control: the arm whose cells have to show the opposite, if one has to.
-        replicates: of each truth, in a full validation.
+        replicates: of each truth, in a full validation; more where a rate may truly lie at its
+            limit, which a wide interval cannot show.
         published: line of config/published/claims.csv that the rule refers to.
         formerly: by verdict a function of `former_method` that says when the same was concluded
             before, with its argument if it has one.
