@@ -134,7 +134,10 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     if not needs:
         return ["Blocks needed: no comparison of this study has a margin"]
     powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
-    lines = [f"Blocks to prove each margin by t alone, at {powers} % power, of arms that cost the same"]
+    head = (
+        f"Blocks to prove each margin by t alone, at {powers} % power, if arms truly cost the same"
+    )
+    lines = [head]
     metrics = Counter(need.case for need in needs)
     rows = [_cells(need, metrics[need.case] > 1, takes) for need in needs]
     lines += [f"  {line}" for line in aligned([HEAD, *rows])]
