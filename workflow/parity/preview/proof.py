@@ -137,10 +137,9 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     head = (
         f"Blocks to prove each margin by t alone, at {powers} % power, if arms truly cost the same"
     )
-    lines = [head]
     metrics = Counter(need.case for need in needs)
     rows = [_cells(need, metrics[need.case] > 1, takes) for need in needs]
-    lines += [f"  {line}" for line in aligned([HEAD, *rows])]
+    lines = [head, *(f"  {line}" for line in aligned([HEAD, *rows]))]
     known = [need.noise for need in needs if need.noise]
     lines += [f"  SD from {source}" for source in _sources(known)]
     return lines + [f"  {line}" for line in NOTES if known]
