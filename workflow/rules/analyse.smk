@@ -5,7 +5,6 @@ analysis/, figures/, tables/, numbers.tex and summary.txt. It measures nothing, 
 needs no network, no root and no runtime.
 """
 
-from parity.records.noise_audit import NOISE_AUDIT
 from parity.report.figures.specs import FIGURE_NAMES, TABLE_NAMES
 
 ANALYSED = [
@@ -21,12 +20,6 @@ ANALYSED = [
     "sensitivity",
 ]
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
-
-
-def noise_audit(wildcards):
-    """The noise audit of a dataset's system, if there is one; nothing waits for it."""
-    path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT
-    return [str(path)] if path.exists() else []
 
 
 rule analyse:

@@ -10,18 +10,6 @@ JOBS = jobs_of(PLAN)
 MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
 
 
-def asked(key):
-    """The function that tells Snakemake what a block asks of a batch system.
-
-    `lookup` would walk through all blocks for each of them: with 2000 blocks, a minute.
-    """
-
-    def of_block(wildcards):
-        return JOBS[wildcards.block][key]
-
-    return of_block
-
-
 rule write_plan:
     """Write the plan: blocks, and the seeded order of runs in each."""
     input:
