@@ -159,6 +159,78 @@ def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path
     assert len(said) == 1 and said[0].startswith("progress is not shown any more: KeyError")
 
 
+def _campaign(plan: Plan, blocks: int, folder: Path) -> tuple[BlockLog, list[str], list[str]]:
+    """The log of a campaign of so many blocks, their names, and what it will have said."""
+    names = [f"b{number}" for number in range(blocks)]
+    many = replace(plan, blocks=tuple(replace(plan.blocks[0], name=name) for name in names))
+    said: list[str] = []
+    return BlockLog(many, "run_block", folder, folder / REPORT, said.append), names, said
+
+
+def _begin(log: BlockLog, job: int, block: str) -> None:
+    facts = {"rule_name": "run_block", "jobid": job, "wildcards": {"block": block}}
+    log.handle(logging.makeLogRecord({"event": "job_info", **facts}))
+
+
+def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> None:
+    """What Snakemake says of a block that is measured, and what the block leaves."""
+    _begin(log, job, block)
+    (folder / block).mkdir(exist_ok=True)
+    block_progress.begin(replace(plan.blocks[0], name=block), folder / block)
+    write_json(folder / block / "block.json", {})
+    log.handle(logging.makeLogRecord({"event": "job_finished", "job_id": job}))
+
+
+def test_each_block_is_read_a_few_times_however_many_there_are(plan, tmp_path, monkeypatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(
+        block_progress,
+        "read",
+        lambda block, folder, read_it=block_progress.read: (
+            read.append(block.name) or read_it(block, folder)
+        ),
+    )
+    log, names, said = _campaign(plan, 40, tmp_path)
+    for job, name in enumerate(names):
+        _measure(log, job, plan, name, tmp_path)
+    assert said[-1].startswith("Progress: 40/40 blocks done")
+    assert len(said) == 40 and len(read) <= 2 * 40
+
+
+def test_a_finished_block_that_is_measured_again_is_at_work_again(plan, tmp_path) -> None:
+    log, names, _ = _campaign(plan, 3, tmp_path)
+    for job, name in enumerate(names[:2]):
+        _measure(log, job, plan, name, tmp_path)
+    _begin(log, 2, names[0])
+    (tmp_path / names[0] / "block.json").unlink()
+    _measure(log, 3, plan, names[2], tmp_path)
+    assert "2 of 3 blocks done, 1 begun, 0 waiting" in (tmp_path / REPORT).read_text()
+    # Snakemake starts a job before it removes what the block left.
+    _measure(log, 2, plan, names[0], tmp_path)
+    _begin(log, 4, names[1])
+    _measure(log, 5, plan, names[2], tmp_path)
+    (tmp_path / names[1] / "block.json").unlink()
+    _measure(log, 6, plan, names[2], tmp_path)
+    assert "2 of 3 blocks done, 1 begun, 0 waiting" in (tmp_path / REPORT).read_text()
+
+
+def test_an_estimate_looks_at_each_block_a_few_times() -> None:
+    compared: list[float] = []
+
+    class Counted(float):
+        def __lt__(self, other: float) -> bool:
+            compared.append(self)
+            return float(self) < other
+
+        def __gt__(self, other: float) -> bool:
+            compared.append(self)
+            return float(self) > other
+
+    done = [_block(f"b{i}", Counted(60 + i % 7), i - 300) for i in range(300)]
+    assert estimate([*done, *(_block(f"w{i}", 0, None) for i in range(300))]) is not None
+    assert 2 * 299 <= len(compared) <= 10 * 300
+
+
 SNAKEFILE = """
 from parity.plan.plan import read_plan
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -75,7 +76,44 @@ def state_of(block: Block, folder: Path) -> BlockState:
 
 def states_of(plan: Plan, blocks: Path) -> list[BlockState]:
     """The states of all blocks of a plan, in its order; `blocks` holds their folders."""
-    return [state_of(block, blocks / block.name) for block in plan.blocks]
+    return KnownStates(plan, blocks).look()
+
+
+class KnownStates:
+    """The states of a plan's blocks, for who looks again and again.
+
+    A block that is known to be finished is not read again, and one without a folder not at
+    all: a look costs what is at work, not what the campaign is.
+
+    Args:
+        blocks: the folder that holds the blocks' folders.
+    """
+
+    def __init__(self, plan: Plan, blocks: Path) -> None:
+        self._blocks = blocks
+        self._planned = {block.name: block for block in plan.blocks}
+        self._states = {
+            block.name: BlockState(block.name, block.nodes, len(block.runs))
+            for block in plan.blocks
+        }
+        self._finished: set[str] = set()
+
+    def look(self, at_work: Collection[str] = ()) -> list[BlockState]:
+        """The states as they are now, in the plan's order.
+
+        Args:
+            at_work: blocks that have a job. They may have been finished before, and be
+                measured again; so they are read however they were.
+        """
+        self._finished.difference_update(at_work)
+        folders = os.scandir(self._blocks) if self._blocks.is_dir() else ()
+        there = {folder.name for folder in folders}
+        for name in self._planned.keys() & there - self._finished:
+            state = state_of(self._planned[name], self._blocks / name)
+            self._states[name] = state
+            if state.finished and name not in at_work:
+                self._finished.add(name)
+        return list(self._states.values())
 
 
 def at_once(blocks: Iterable[BlockState]) -> float:
@@ -118,15 +156,14 @@ def estimate(blocks: Sequence[BlockState]) -> tuple[float, float] | None:
         if block.finished:
             durations[block.nodes].append(block.seconds)
     to_come = [block for block in blocks if not block.finished]
-    shortest, longest = (
-        [max(0.0, extreme(durations[block.nodes]) - block.seconds) for block in to_come]
-        for extreme in (min, max)
-    )
     side_by_side = at_once(blocks)
-    least, most = (
-        max(sum(left) / side_by_side, max(left, default=0.0)) for left in (shortest, longest)
-    )
-    return least, most
+
+    def lasts(extreme: Callable[[Iterable[float]], float]) -> float:
+        whole = {nodes: extreme(seconds) for nodes, seconds in durations.items()}
+        left = [max(0.0, whole[block.nodes] - block.seconds) for block in to_come]
+        return max(sum(left) / side_by_side, max(left, default=0.0))
+
+    return lasts(min), lasts(max)
 
 
 def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
@@ -193,7 +230,10 @@ def _runs(blocks: Sequence[BlockState]) -> str:
     ok, planned = sum(block.ok for block in blocks), sum(block.runs for block in blocks)
     parts = [f"{ok} ok"]
     for word, kind in (("failed", "failed"), ("not started", "not_started")):
-        reasons: Counter[str] = sum((Counter(getattr(b, kind)) for b in blocks), Counter())
+        reasons = Counter[str]()
+        for block in blocks:
+            for reason, count in getattr(block, kind).items():
+                reasons[reason] += count
         if reasons or word == "failed":
             why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
             parts.append(f"{reasons.total()} {word}{f' ({why})' if why else ''}")
@@ -216,9 +256,10 @@ class BlockLog(logging.Handler):
         self, plan: Plan, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
     ) -> None:
         super().__init__(logging.INFO)
-        self._plan, self._rule, self._blocks = plan, rule, blocks
+        self._plan, self._rule, self._known = plan, rule, KnownStates(plan, blocks)
         self._report, self._say = report, say
         self._jobs: dict[int, str] = {}
+        self._at_work: set[str] = set()
         self._stopped: set[str] = set()
         self._is_broken = False
 
@@ -240,6 +281,7 @@ class BlockLog(logging.Handler):
             is_first = not self._jobs
             block = facts["wildcards"]["block"]
             self._jobs[facts["jobid"]] = block
+            self._at_work.add(block)
             self._stopped.discard(block)
             if is_first:
                 self._show(aloud=False)
@@ -247,10 +289,11 @@ class BlockLog(logging.Handler):
             self._stopped.add(self._jobs[facts["jobid"]])
             self._show()
         elif event == "job_finished" and facts["job_id"] in self._jobs:
+            self._at_work.discard(self._jobs[facts["job_id"]])
             self._show()
 
     def _show(self, aloud: bool = True) -> None:
-        states = states_of(self._plan, self._blocks)
+        states = self._known.look(self._at_work)
         lines = progress_lines(self._plan, states, datetime.now(UTC), self._stopped)
         self._report.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._report.with_name(f".{self._report.name}")
