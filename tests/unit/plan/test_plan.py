@@ -1,5 +1,6 @@
 """The plan: the same study gives the same bytes; every run once per block; digests that mean it."""
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -53,6 +54,24 @@ def test_arms_take_each_position_of_each_case_equally_often(study) -> None:
         for number, run in enumerate(block.runs)
     )
     assert len(places) == len(study.cases) * width**2 and set(places.values()) == {2}
+
+
+def test_more_blocks_draw_no_design_twice_and_make_no_run_twice(study, monkeypatch) -> None:
+    drawn: list[str] = []
+
+    class Counted(random.Random):
+        def __init__(self, seed: str) -> None:
+            drawn.append(seed)
+            super().__init__(seed)
+
+    monkeypatch.setattr(random, "Random", Counted)
+    # A seed of its own, which no other test has left designs of. Nine arms: 18 blocks a design.
+    designs, cases = 3, len(study.cases)
+    many = msgspec.structs.replace(study, blocks=18 * designs, seed=20261121)
+    plan = make_plan(many)
+    assert len(drawn) == len(set(drawn)) == many.blocks + designs * cases
+    made = {id(run) for block in plan.blocks for run in block.runs}
+    assert len(made) == cases * len(study.arms)
 
 
 def test_cases_have_orders_of_their_own(study) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from itertools import chain
 from typing import Any
 
 from parity.benchmarks import benchmarks
@@ -24,6 +25,7 @@ from parity.runtimes import every_arm
 def make_plan(study: Study) -> Plan:
     """The whole plan; pure and repeatable."""
     used = sorted({case.benchmark for case in study.cases})
+    of_node_counts = [_blocks_on(study, nodes) for nodes in study.node_counts]
     return Plan(
         **{field: getattr(study, field) for field in Design.__struct_fields__},
         version=PLAN_VERSION,
@@ -32,11 +34,7 @@ def make_plan(study: Study) -> Plan:
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
         benchmark_titles={name: benchmarks()[name].title for name in used},
         benchmark_notes={name: benchmarks()[name].note for name in used},
-        blocks=tuple(
-            _block(study, nodes, number)
-            for number in range(1, study.blocks + 1)
-            for nodes in study.node_counts
-        ),
+        blocks=tuple(chain.from_iterable(zip(*of_node_counts, strict=True))),
         comparisons=_comparisons(study),
     )
 
@@ -67,8 +65,8 @@ def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
     )
 
 
-def _block(study: Study, nodes: int, number: int) -> Block:
-    """One block: the cases of one node count in random order, arms one after the other.
+def _blocks_on(study: Study, nodes: int) -> list[Block]:
+    """The blocks of one node count: its cases in random order, arms one after the other.
 
     A block is one allocation, so its cases all need the same number of nodes. The arms of
     one case follow each other directly, in the order of a Williams square, so that slow drift
@@ -79,22 +77,32 @@ def _block(study: Study, nodes: int, number: int) -> Block:
     stratum = f"n{nodes}-" if study.places_ranks else ""
     # random.Random of a text is defined by the language and stable between versions.
     seed = f"{study.study}/{study.seed}/{stratum}"
-    runs = tuple(
-        Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
-        for case in random.Random(f"{seed}{number}").sample(cases, len(cases))
-        for arm in arm_order(study.arms_of(case.name), f"{seed}{case.name}", number)
-    )
-    name = f"{study.campaign}-{stratum}b{number:04d}-{_digest(study, cases, runs, number)}"
-    return Block(name=name, number=number, nodes=nodes, runs=runs)
+    runs = {
+        case.name: {
+            arm: Run(name=f"{case.name}.{arm}", case=case.name, arm=arm)
+            for arm in study.arms_of(case.name)
+        }
+        for case in cases
+    }
+    does = _does(study, cases)
+    blocks = []
+    for number in range(1, study.blocks + 1):
+        ordered = tuple(
+            by_arm[arm]
+            for case, by_arm in random.Random(f"{seed}{number}").sample([*runs.items()], len(runs))
+            for arm in arm_order(tuple(by_arm), f"{seed}{case}", number)
+        )
+        digest = _digest(does | {"number": number, "runs": ordered})
+        name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
+        blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
+    return blocks
 
 
-def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int) -> str:
-    """The end of a block's name: what it does, and nothing of what is concluded from it."""
+def _does(study: Study, cases: list[Case]) -> dict[str, Any]:
+    """What all blocks of these cases do, and nothing of what is concluded from it."""
     does: dict[str, Any] = {
         "study": study.study,
-        "number": number,
         "attempts": study.attempts,
-        "runs": runs,
         "cases": [
             {"case": case.name, "parameters": case.parameters, "timeout": case.timeout_seconds}
             for case in cases
@@ -105,4 +113,9 @@ def _digest(study: Study, cases: list[Case], runs: tuple[Run, ...], number: int)
         does["provider"] = study.provider
     if study.positive_control:
         does["positive_control"] = study.positive_control
+    return does
+
+
+def _digest(does: dict[str, Any]) -> str:
+    """The end of a block's name: what it does."""
     return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]

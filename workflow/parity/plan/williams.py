@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
@@ -25,13 +26,19 @@ def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
         seed: of the case; the same seed gives the same orders, however many blocks there are.
         number: of the block, from 1.
     """
-    squares = _squares(len(arms))
-    design, place = divmod(number - 1, len(arms) * len(squares))
+    design, place = divmod(number - 1, len(arms) * (1 + len(arms) % 2))
+    return _design(tuple(arms), f"{seed}/{design}")[place]
+
+
+# The blocks of a design follow each other, between those of the other cases of a study.
+@lru_cache(maxsize=1024)
+def _design(arms: tuple[str, ...], seed: str) -> tuple[tuple[str, ...], ...]:
+    """The orders of the arms in all blocks of one design."""
     # random.Random of a text is defined by the language and stable between versions.
-    chance = random.Random(f"{seed}/{design}")
+    chance = random.Random(seed)
     labelled = chance.sample(arms, len(arms))
-    sequences = [row for square in squares for row in chance.sample(square, len(square))]
-    return tuple(labelled[arm] for arm in sequences[place])
+    sequences = [row for square in _squares(len(arms)) for row in chance.sample(square, len(arms))]
+    return tuple(tuple(labelled[arm] for arm in sequence) for sequence in sequences)
 
 
 def _squares(size: int) -> list[list[tuple[int, ...]]]:
