@@ -93,20 +93,21 @@ def analyse(
     """
     left_out = exclusions.of_dataset(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
-    concluded, pairs = comparisons.conclude(dataset, values)
+    by_case = pairing.numbers(values)
+    concluded, pairs = comparisons.conclude(dataset, by_case)
     stages = ledger.run_stages(dataset, pairs, left_out)
     return Analysis(
         values=values,
         pairs=pairs,
         comparisons=concluded,
-        factorial=crossed.effects(dataset, values),
-        steps=ladder.steps(dataset, values),
+        factorial=crossed.effects(dataset, by_case),
+        steps=ladder.steps(dataset, by_case),
         dispersion=dispersion(values),
         ledger=ledger.ledger(dataset, stages),
         losses=ledger.losses(dataset, stages),
         exclusions=left_out,
         sensitivity=(
-            sensitivity.sensitivity(dataset, values, pairs, concluded)
+            sensitivity.sensitivity(dataset, by_case, pairs, concluded)
             if beside
             else tables.frame(tables.SENSITIVITY, [])
         ),

@@ -12,7 +12,7 @@ from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
 from parity.analysis.ledger import objection_to_losses
-from parity.analysis.pairing import RATIO, Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.pairing import RATIO, Asked, ByCase, Numbers, Pair, pairs
 from parity.analysis.sample import sample
 
 NEEDS_TWO = "needs two blocks"
@@ -63,19 +63,18 @@ def of_table(table: pd.DataFrame) -> list[Comparison]:
     return made
 
 
-def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
+def wanted_comparisons(dataset: Dataset, by_case: ByCase) -> list[Asked]:
     """What is to be compared, without repeats.
 
     These are the plan's comparisons, the A/A pair and the declared gaps among them;
     and, as plain differences, every other number that the runs gave.
     """
     plan, margins = dataset.plan, dataset.margins
-    measured = set(values[["case", "metric"]].itertuples(index=False, name=None))
     compared = {(c.case, c.metric, c.arm) for c in plan.comparisons}
     for case, metric in margins:
         arms = [plan.double, *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
-    for case, metric in measured - margins.keys():
+    for case, metric in by_case.keys() - margins.keys():
         compared |= {(case, metric, arm) for arm in dataset.arms_of(case)}
     return [
         Asked(
@@ -87,15 +86,21 @@ def wanted_comparisons(dataset: Dataset, values: pd.DataFrame) -> list[Asked]:
     ]  # fmt: skip
 
 
-def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`)."""
-    by_case = numbers(values)
+def conclude(dataset: Dataset, by_case: ByCase) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All comparisons and their pairs (`tables.COMPARISONS`, `tables.PAIRS`).
+
+    Args:
+        by_case: the numbers that count.
+    """
     double, positive = dataset.plan.double, dataset.plan.positive_arm
     controls, assays = dict[tuple[str, str], Decision](), dict[tuple[str, str], str]()
     rows, all_pairs = [], []
     # The controls come first: the gates and the reference of all others follow from them.
     order = {double: 0, positive: 1}
-    wanted = sorted(wanted_comparisons(dataset, values), key=lambda each: order.get(each.arm, 2))
+    wanted = sorted(wanted_comparisons(dataset, by_case), key=lambda each: order.get(each.arm, 2))
+    planned = {
+        sides: _planned_blocks(dataset, *sides) for sides in {_sides(asked) for asked in wanted}
+    }
     for asked in wanted:
         of_case = by_case.get((asked.case, asked.metric), Numbers())
         control = controls.get(asked[:2], WITHOUT_CONTROL)
@@ -113,7 +118,7 @@ def conclude(dataset: Dataset, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
                 asked=asked,
                 unit=of_case.unit,
                 better=of_case.better,
-                planned_blocks=len(set.intersection(*_planned(dataset, asked))),
+                planned_blocks=planned[_sides(asked)],
                 identity=dataset.identity([asked.case], arms, blocks),
                 control=asked.arm == double,
                 natives=natives,
@@ -196,10 +201,15 @@ def rested(
     return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=objection)
 
 
-def _planned(dataset: Dataset, asked: Asked) -> list[set[str]]:
-    """The blocks in which the plan holds each side."""
-    sides = (asked.arm, asked.reference)
-    return [dataset.planned_in.get((asked.case, arm), set()) for arm in sides]
+def _sides(asked: Asked) -> tuple[str, str, str]:
+    """The case and both arms: what comparisons of its metrics have in common."""
+    return asked.case, asked.arm, asked.reference
+
+
+def _planned_blocks(dataset: Dataset, case: str, arm: str, reference: str) -> int:
+    """In how many blocks the plan holds both sides."""
+    there = [dataset.planned_in.get((case, each), set()) for each in (arm, reference)]
+    return len(set.intersection(*there))
 
 
 def _reason(dataset: Dataset, asked: Asked) -> str:

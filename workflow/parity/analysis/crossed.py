@@ -23,7 +23,7 @@ from parity.analysis.comparisons import NEEDS_TWO, assay, references, rested
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision
 from parity.analysis.ledger import objection_to_losses
-from parity.analysis.pairing import Numbers, numbers
+from parity.analysis.pairing import ByCase, Numbers
 from parity.analysis.statistics.factorial import two_by_two
 from parity.plan.plan import Case, Plan
 
@@ -117,9 +117,8 @@ def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
             yield low, high
 
 
-def effects(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
+def effects(dataset: Dataset, by_case: ByCase) -> pd.DataFrame:
     """All effects of all such factors (`tables.FACTORIAL`)."""
-    by_case = numbers(values)
     rows = [
         effect.columns()
         for crossing in crossings(dataset.plan)
@@ -128,9 +127,7 @@ def effects(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
     return tables.frame(tables.FACTORIAL, rows)
 
 
-def _of_crossing(
-    dataset: Dataset, crossing: Crossing, by_case: Mapping[tuple[str, str], Numbers]
-) -> list[Effect]:
+def _of_crossing(dataset: Dataset, crossing: Crossing, by_case: ByCase) -> list[Effect]:
     """The effects of one factor, after the gates.
 
     What the A/A pair must show is that the factor has the same effect in both of its arms,
@@ -178,7 +175,8 @@ def _level(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], ar
     """The cost ratio of the high level to the low one in an arm."""
     low, high = (each.costs(arm) for each in of_cases)
     logs = {block: high[block] - low[block] for block in sorted(low.keys() & high.keys())}
-    return Effect(crossing, arm, LEVEL, "", _decided(dataset, crossing, of_cases, arm, logs))
+    objection = _objection(dataset, crossing, of_cases, arm)
+    return Effect(crossing, arm, LEVEL, "", _decided(dataset, crossing, objection, logs))
 
 
 def _crossed(
@@ -198,28 +196,29 @@ def _crossed(
     found = two_by_two(frame, (crossing.low, crossing.high), (reference, arm))
     same = dataset.identity(crossing.cases, (arm, reference), found.blocks)
     parts = {LEVEL_OVERALL: found.first, ARM_OVERALL: found.second, INTERACTION: found.interaction}
+    objection = _objection(dataset, crossing, of_cases, arm)
     made = []
     for effect, logs in parts.items():
         by_block = dict(zip(found.blocks, logs.tolist(), strict=True))
-        decision = _decided(dataset, crossing, of_cases, arm, by_block)
+        decision = _decided(dataset, crossing, objection, by_block)
         made.append(Effect(crossing, arm, effect, same, decision))
     return made
 
 
-def _decided(
-    dataset: Dataset,
-    crossing: Crossing,
-    of_cases: Sequence[Numbers],
-    arm: str,
-    logs: Mapping[str, float],
-) -> Decision:
-    """The decision on the logs of blocks, before the A/A gate."""
+def _objection(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], arm: str) -> str:
+    """What the losses of either case have against the effects of an arm."""
     arms = (arm, dataset.plan.reference)
     objections = [
         objection_to_losses(dataset, of_case, case, arms)
         for case, of_case in zip(crossing.cases, of_cases, strict=True)
     ]
-    objection = next(filter(None, objections), "")
+    return next(filter(None, objections), "")
+
+
+def _decided(
+    dataset: Dataset, crossing: Crossing, objection: str, logs: Mapping[str, float]
+) -> Decision:
+    """The decision on the logs of blocks, before the A/A gate."""
     decision = rested(dataset, logs, crossing.margin, objection)
     few = decision.outcome == outcomes.TOO_FEW_BLOCKS
     return replace(decision, reason=NEEDS_TWO) if few else decision

@@ -104,11 +104,23 @@ class Dataset:
         return {tuple(row[:3]): tuple(row[3:]) for row in runs.itertuples(index=False, name=None)}
 
     def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
-        """The worst that these blocks say about the binaries of two arms in these cases."""
-        (one, other), said, there = arms, self._digests, list(blocks)
-        return identity(
-            [(said[b, case, one], said[b, case, other]) for case in cases for b in there]
-        )
+        """The worst that these blocks say about the binaries of two arms in these cases.
+
+        Most metrics of a case have the same blocks: what was found of them is remembered.
+        """
+        asked = (arms, tuple(cases), tuple(blocks))
+        if asked not in self._identities:
+            (one, other), cases, blocks = asked
+            said = self._digests
+            self._identities[asked] = identity(
+                [(said[b, case, one], said[b, case, other]) for case in cases for b in blocks]
+            )
+        return self._identities[asked]
+
+    @cached_property
+    def _identities(self) -> dict[tuple[tuple[str, ...], ...], str]:
+        """What is known of arms, cases and blocks."""
+        return {}
 
     @cached_property
     def sizes(self) -> dict[str, str]:

@@ -141,7 +141,7 @@ def rank_estimate(effects: Effects) -> float:
     Hodges & Lehmann, Ann. Math. Stat. 1963: the centre of symmetric effects, moved little by
     a few that lie far off.
     """
-    return float(np.median(_walsh_averages(effects)))
+    return float(np.median(_walsh_averages(tuple(effects))))
 
 
 def rank_interval(effects: Effects, confidence: float) -> Interval:
@@ -152,7 +152,7 @@ def rank_interval(effects: Effects, confidence: float) -> Interval:
     it needs symmetry and no normal law. Ties make it too wide rather than too narrow. Below
     5 effects at 90 %, and below 6 at 95 %, no sign-flip test can reject: the whole line.
     """
-    averages = _walsh_averages(effects)
+    averages = _walsh_averages(tuple(effects))
     below = np.cumsum(_signed_rank_law(len(effects)))
     left_out = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
     if left_out == 0:
@@ -160,7 +160,9 @@ def rank_interval(effects: Effects, confidence: float) -> Interval:
     return float(averages[left_out - 1]), float(averages[-left_out])
 
 
-def _walsh_averages(effects: Effects) -> np.ndarray:
+# The estimate and the intervals of one comparison follow each other, and sort most of the time.
+@lru_cache(maxsize=1)
+def _walsh_averages(effects: tuple[float, ...]) -> np.ndarray:
     values = np.asarray(effects, dtype=float)
     first, second = np.triu_indices(len(values))
     return np.sort((values[first] + values[second]) / 2)

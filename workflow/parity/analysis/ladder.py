@@ -14,7 +14,7 @@ import pandas as pd
 
 from parity.analysis import comparisons, decision, tables
 from parity.analysis.dataset import Dataset
-from parity.analysis.pairing import Asked, Numbers, numbers, pairs
+from parity.analysis.pairing import Asked, ByCase, Numbers, pairs
 from parity.plan.plan import Plan
 
 LADDER = "ladder"  # the runtime of the rungs
@@ -32,9 +32,9 @@ def order(plan: Plan, arms: Sequence[str]) -> list[str]:
     return [*first, *(arm for arm in arms if arm not in first)]
 
 
-def steps(dataset: Dataset, values: pd.DataFrame) -> pd.DataFrame:
+def steps(dataset: Dataset, by_case: ByCase) -> pd.DataFrame:
     """Each rung over the one before, and each other arm over the top (`tables.STEPS`)."""
-    by_case, rows = numbers(values), list[dict[str, Any]]()
+    rows = list[dict[str, Any]]()
     for (case, metric), margin in dataset.margins.items():
         if margin is not None and rungs(dataset.plan, dataset.arms_of(case)):
             of_case = by_case.get((case, metric), Numbers())

@@ -60,6 +60,10 @@ class Numbers:
         }
 
 
+# By case and metric.
+ByCase = Mapping[tuple[str, str], Numbers]
+
+
 class Asked(NamedTuple):
     """A comparison of two arms that is wanted.
 

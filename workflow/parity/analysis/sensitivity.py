@@ -21,7 +21,7 @@ from parity.analysis import estimate, outcomes, tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import UNKNOWN, outcome_of
 from parity.analysis.estimate import Interval
-from parity.analysis.pairing import RATIO, Numbers, numbers
+from parity.analysis.pairing import RATIO, ByCase, Numbers
 from parity.analysis.statistics import mixed
 
 # In the order in which they are shown.
@@ -71,16 +71,17 @@ class Found:
 
 
 def sensitivity(
-    dataset: Dataset, values: pd.DataFrame, pairs: pd.DataFrame, comparisons: pd.DataFrame
+    dataset: Dataset, by_case: ByCase, pairs: pd.DataFrame, comparisons: pd.DataFrame
 ) -> pd.DataFrame:
     """Every planned ratio that was tested, by every method (`tables.SENSITIVITY`).
 
     Args:
-        values, pairs, comparisons: the analysis' tables of these names.
+        by_case: the numbers that count.
+        pairs, comparisons: the analysis' tables of these names.
     """
     tested = comparisons["outcome"] != outcomes.NOT_TESTED
     planned = comparisons[tested & comparisons["planned"] & (comparisons["kind"] == RATIO)]
-    models = _Models(dataset, values)
+    models = _Models(dataset, by_case)
     pairs_of = dict(list(pairs.groupby(["case", "metric", "arm"])))
     made = []
     for row in tables.rows(planned):
@@ -100,8 +101,8 @@ def sensitivity(
 class _Models:
     """The hierarchical models of a dataset, each fitted once."""
 
-    def __init__(self, dataset: Dataset, values: pd.DataFrame) -> None:
-        self._by_case = numbers(values)
+    def __init__(self, dataset: Dataset, by_case: ByCase) -> None:
+        self._by_case = by_case
         self._placed = _placed_runs(dataset)
         self._fitted: dict[tuple[str, str, str], dict[str, mixed.Contrast] | str] = {}
 

@@ -245,7 +245,7 @@ def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
     dataset = in_memory.dataset(layout, values)
     nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
     counted = pairing.counted_values(dataset.metrics, nothing["exclusions"])
-    concluded, pairs = comparisons.conclude(dataset, counted)
+    concluded, pairs = comparisons.conclude(dataset, pairing.numbers(counted))
     known = nothing | {"values": counted, "comparisons": concluded, "pairs": pairs}
     return dataset, Analysis(**{field: known[field] for field in Analysis.__dataclass_fields__})
 
