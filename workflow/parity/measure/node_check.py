@@ -56,14 +56,15 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
         checked = dict(zip(question.arms, pool.map(check, question.arms), strict=True))
     if folder:
         _wait_for_the_others(question.nodes, folder)
+    idleness = wait_until_idle(question.max_busy_fraction, question.settle_seconds)
     state = NodeState(
         node_name=platform.node(),
         facts=facts,
-        busy_fraction=wait_until_idle(question.max_busy_fraction, question.settle_seconds),
+        busy_fraction=idleness.busy_fraction,
         arms={name: state for name, (state, _) in checked.items()},
         binaries=tuple(binary for _, audited in checked.values() for binary in audited),
     )
-    return NodeAnswer(state=state, size=size, namespaces=ours)
+    return NodeAnswer(state=state, taken_by=idleness.taken_by, size=size, namespaces=ours)
 
 
 def make_ready() -> None:
