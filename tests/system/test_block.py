@@ -49,7 +49,7 @@ NO_IMAGES = {
 SHORT = {"prime": 1000, "events": 200, "threads": 1}
 
 
-def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
+def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2, blocks=1) -> Plan:
     return make_plan(
         Study(
             study="trial",
@@ -61,7 +61,7 @@ def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
             aa_pair=("native-a", "native-b"),
             arms=tuple(arm_names),
             cases=cases,
-            blocks=1,
+            blocks=blocks,
             attempts=attempts,
         )
     )
@@ -108,6 +108,21 @@ def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
     tables = _run(plan, tmp_path)
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")} == before
     assert Counter(row["stage"] for row in tables["runs"]) == {"valid": 2}
+
+
+def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    plan = _plan(_case(), blocks=2)
+    first, second = (tmp_path / block.name for block in plan.blocks)
+    run_block(plan, first.name, NO_IMAGES, {}, SYSTEM, first)
+    elsewhere = msgspec.structs.replace(SYSTEM, name="elsewhere")
+    for folder in (second, first):
+        with pytest.raises(UserError) as raised:
+            run_block(plan, folder.name, NO_IMAGES, {}, elsewhere, folder)
+        assert raised.value.what == "the block was measured on test, not on elsewhere"
+        assert raised.value.where == str(first)
+    assert not list(second.glob("runs/*"))
 
 
 def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
