@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from parity.core.errors import UserError
-from parity.core.files import write_json
+from parity.core.files import read_regular, write_json
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -29,6 +29,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 D = TypeVar("D")
 Content = dict[str, Any]
 
+# Far beyond every document; it is there for what has no end.
+LARGEST_DOCUMENT = 1 << 30
 # What to do about a file that is not as it was written.
 RESTORE = "restore the file, or let the workflow make it anew"
 # The end of msgspec's messages: where in the document the problem is.
@@ -88,8 +90,8 @@ def read_text(path: Path) -> str:
         UserError: there is no such file, or it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_regular(path, LARGEST_DOCUMENT)
+    except (OSError, ValueError) as error:
         raise UserError(
             f"the file cannot be read: {error}",
             where=str(path),
