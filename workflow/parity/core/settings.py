@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +29,8 @@ _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The register of claims has 5,000 values, nested 8 deep; aliases count as what they stand for.
 MOST_VALUES, MOST_NESTED = 20_000, 64
 _LONGEST_NUMBER = 64
+# Of so many violations the one that says most is shown.
+MOST_COMPARED = 500
 _LARGEST_INTEGER = 2**63 - 1
 _PLAIN = ("str", "bool", "int", "float", "null", "timestamp", "seq", "map")
 _TAG = "tag:yaml.org,2002:"
@@ -190,10 +193,10 @@ def check(document: Any, rules: dict[str, Any], where: str) -> None:
     """Check a document against a JSON schema.
 
     Raises:
-        UserError: the first violation, with the key's path and what is allowed there.
+        UserError: the violation that says most, with the key's path and what is allowed there.
     """
     errors = _Validator(rules).iter_errors(document)
-    error = jsonschema.exceptions.best_match(errors)
+    error = jsonschema.exceptions.best_match(islice(errors, MOST_COMPARED))
     if error is not None:
         key = ".".join(str(part) for part in error.absolute_path)
         what, allowed = _explain(error)
