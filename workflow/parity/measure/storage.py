@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import io
 import os
 import shutil
 import stat
@@ -97,17 +96,20 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
         yield
 
 
-def _own_file(path: Path) -> io.FileIO:
-    """A regular file, made if need be; a link is not followed, for it may be anybody's."""
+@contextmanager
+def _own_file(path: Path) -> Iterator[int]:
+    """A regular file, open, made if need be; a link is not followed, it may be anybody's."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        file = open(os.open(path, flags, 0o644), "wb", buffering=0)  # noqa: SIM115
+        file = os.open(path, flags, 0o644)
     except OSError as error:
         raise UserError(f"the lock cannot be opened: {error.strerror}", where=str(path)) from None
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise UserError("the lock is no regular file", where=str(path), action="remove it")
-    return file
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise UserError("the lock is no regular file", where=str(path), action="remove it")
+        yield file
+    finally:
+        os.close(file)
 
 
 def refuse_when_full(folder: Path) -> None:
