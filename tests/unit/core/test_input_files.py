@@ -1,5 +1,6 @@
 """What is no file of people's: one message within two seconds and 300 MB, never a traceback."""
 
+import json
 import os
 import resource
 import subprocess
@@ -11,8 +12,10 @@ import pytest
 from parity.claims import defects, expected, published, registration
 from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
+from parity.plan.plan import read_plan
 from parity.preview import published_designs
 from parity.report.tables import published as published_values
+from parity.report.text.formatting import latex
 
 MOST_SECONDS, MOST_BYTES = 2, 300 << 20
 NINE = ",".join(["*{}"] * 9)
@@ -212,3 +215,19 @@ def test_a_published_bar_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_control_characters_do_not_reach_the_terminal() -> None:
     message = str(UserError("\x1b[2J\x07 here", where="a\x9bb"))
     assert "\x1b" not in message and "\\x1b[2J\\x07 here" in message and "\\x9b" in message
+
+
+@pytest.mark.parametrize("control", ["\x00", "\x1b", "\x7f", "\x9b"])
+def test_a_control_character_in_an_archive_names_its_datum(tmp_path: Path, control: str) -> None:
+    """LaTeX failed on it, and named a line of its own file."""
+    archived = next((Path(__file__).parents[3] / "results/archive").glob("machine-*/plan.json"))
+    content = json.loads(archived.read_text())
+    content["arms"][1] += control
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"control character(.|\n)*plan\.json: arms\[1\]"):
+        read_plan(path)
+
+
+def test_what_a_program_said_is_set_with_its_control_characters_spelt_out() -> None:
+    assert latex("died: \x1b[31mred\x07") == r"died: \textbackslash{}x1b[31mred\textbackslash{}x07"

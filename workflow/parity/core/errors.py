@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 LONGEST_VALUE, LONGEST_LINE = 100, 2000
-# All but the line's end and the tabulator: a terminal would obey them.
+# All but the line's end and the tabulator.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -23,10 +23,14 @@ def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
+def spelt_out(text: str) -> str:
+    """Text with its control characters as Python writes them."""
+    return CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def _printable(text: str) -> str:
-    """Text for a terminal: control characters spelt out, and endless lines cut."""
-    spelt = CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
-    lines = spelt.split("\n")
+    """Text for a terminal, which would obey control characters; endless lines are cut."""
+    lines = spelt_out(text).split("\n")
     return "\n".join(x if len(x) <= LONGEST_LINE else f"{x[:LONGEST_LINE]}…" for x in lines)
 
 
