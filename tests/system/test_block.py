@@ -6,6 +6,7 @@ skipped with the reason.
 
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,8 @@ import psutil
 import pytest
 
 from parity.benchmarks import benchmarks
+from parity.core.errors import UserError
+from parity.measure import idle_cpu
 from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
@@ -46,7 +49,7 @@ NO_IMAGES = {
 SHORT = {"prime": 1000, "events": 200, "threads": 1}
 
 
-def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
+def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2, blocks=1) -> Plan:
     return make_plan(
         Study(
             study="trial",
@@ -58,7 +61,7 @@ def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2) -> Plan:
             aa_pair=("native-a", "native-b"),
             arms=tuple(arm_names),
             cases=cases,
-            blocks=1,
+            blocks=blocks,
             attempts=attempts,
         )
     )
@@ -107,6 +110,21 @@ def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
     assert Counter(row["stage"] for row in tables["runs"]) == {"valid": 2}
 
 
+def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    plan = _plan(_case(), blocks=2)
+    first, second = (tmp_path / block.name for block in plan.blocks)
+    run_block(plan, first.name, NO_IMAGES, {}, SYSTEM, first)
+    elsewhere = msgspec.structs.replace(SYSTEM, name="elsewhere")
+    for folder in (second, first):
+        with pytest.raises(UserError) as raised:
+            run_block(plan, folder.name, NO_IMAGES, {}, elsewhere, folder)
+        assert raised.value.what == "the block was measured on test, not on elsewhere"
+        assert raised.value.where == str(first)
+    assert not list(second.glob("runs/*"))
+
+
 def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
     names = ["native-a", "native-b", *(n for n, arm in arms().items() if arm.image_format)]
     tables = _run(_plan(_case(), arm_names=names), tmp_path)
@@ -128,19 +146,34 @@ def test_a_run_that_takes_too_long_is_tried_again_and_then_counted_once(tmp_path
     assert not tables["metrics"]
 
 
-def test_a_node_that_is_not_quiet_fails_its_gate_and_keeps_its_runs(tmp_path: Path) -> None:
-    strict = System(
-        "test",
-        "vm",
-        "bootstrap",
-        max_busy_fraction=-1.0,
-        settle_seconds=0.0,
-        max_steal_fraction=1.0,
+def _patient(seconds: float) -> System:
+    """A system whose node is busy if others take half of its CPU time, and waits so long."""
+    return System("test", "vm", "bootstrap", 0.5, seconds, max_steal_fraction=1.0)
+
+
+def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monkeypatch) -> None:
+    plan = _plan(_case())
+    monkeypatch.setattr(idle_cpu, "busy_now", lambda: 0.75)
+    with pytest.raises(UserError) as raised:
+        _run(plan, tmp_path, _patient(0.5))
+    assert raised.value.what == (
+        "the node is busy: others used 0.750 of CPU time, allowed 0.5, after 0.5 s of waiting"
     )
-    tables = _run(_plan(_case(), attempts=3), tmp_path, strict)
-    assert len(tables["runs"]) == 2, "trying again at once would not make the node quiet"
-    assert {(row["stage"], row["reason"]) for row in tables["runs"]} == {("ran", "gate-quiet")}
-    assert all(row["stdout_sha256"] for row in tables["runs"])
+    assert raised.value.where.startswith(f"{platform.node()}: ")
+    assert "quiet_node.settle_seconds" in raised.value.action
+    assert not list(tmp_path.glob("runs/*")) and not (tmp_path / "block.json").exists()
+    # The same call goes on where it was, and both sessions are kept.
+    tables = _run(plan, tmp_path)
+    assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
+    assert {row["session"] for row in tables["runs"]} == {2}
+
+
+def test_a_block_begins_when_the_node_is_idle(tmp_path, monkeypatch, capsys) -> None:
+    seen = iter([0.75, 0.75, 0.25])
+    monkeypatch.setattr(idle_cpu, "busy_now", lambda: next(seen))
+    tables = _run(_plan(_case()), tmp_path, _patient(120.0))
+    assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
+    assert capsys.readouterr().out.count("waiting 120 s at most for an idle node: ") == 1
 
 
 def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_up_runs_jobs_and_down_leaves_nothing(before) -> None:
     assert up.returncode == 0, up.stderr
     assert up.stdout.count("idle") == 2
     step = _run("srun", "--mpi=pmix", "--nodes=2", "--ntasks=4", "sh", "-c", "hostname; env")
-    assert {"n1", "n2"} <= set(step.stdout.split("\n")), step.stderr
+    assert {"n1", "n2.virtual.example"} <= set(step.stdout.split("\n")), step.stderr
     assert step.stdout.count("PMIX_RANK=") == 4
     # A job that is still running must not survive, nor what it started in the background.
     # Open MPI's ranks leave such a file when they are killed.

@@ -93,5 +93,6 @@ def hosts(cluster: Cluster) -> str:
     """A node's /etc/hosts; containers that run on the node are given the same."""
     lines = ["127.0.0.1 localhost", "::1 localhost"]
     lines += [f"{layout.address(layout.HOST_NUMBER)} {cluster.host.name}"]
-    lines += [f"{node.address} {node.name}" for node in cluster.nodes]
+    for node in cluster.nodes:
+        lines.append(" ".join(dict.fromkeys((node.address, node.host_name, node.name))))
     return "\n".join(lines) + "\n"

@@ -25,6 +25,7 @@ PRIVATE = STATE / "node"
 MEASUREMENT_LOCK = STATE / "measurement.lock"
 
 NAME = "parity-virtual"
+DOMAIN = "virtual.example"
 PARTITION = "virtual"
 SUBNET = "10.213.7.0/24"
 PREFIX_LENGTH = 24
@@ -52,8 +53,13 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Its host name and its name in Slurm."""
+        """Its name in Slurm."""
         return f"n{self.number}"
+
+    @property
+    def host_name(self) -> str:
+        """What it calls itself: every second node by its domain, too, as many sites have it."""
+        return self.name if self.number % 2 else f"{self.name}.{DOMAIN}"
 
     @property
     def address(self) -> str:

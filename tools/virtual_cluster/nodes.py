@@ -33,7 +33,7 @@ def open_node(node: Node) -> None:
     holder = processes.start([*enter, *unshare, *_HOLDER], node.log)
     (node.folder / "holder.pid").write_text(f"{holder.pid}\n")
     _wait_until_unshared(holder, node)
-    _inside(node, "hostname", node.name)
+    _inside(node, "hostname", node.host_name)
     _drop_mounts_of_containers(node, holder.pid)
     _inside(node, "mount", "--bind", node.folder, layout.PRIVATE)
     _inside(node, "mount", "--bind", layout.STATE / "hosts", "/etc/hosts")

@@ -71,4 +71,5 @@ def test_accounting_is_off_unless_asked_for() -> None:
 
 def test_nodes_know_each_other_and_the_host() -> None:
     lines = [line.split() for line in configuration.hosts(CLUSTER).splitlines()]
-    assert {name for _, name in lines} == {"localhost", "login", "n1", "n2", "n3"}
+    names = {name for _, *names in lines for name in names}
+    assert names == {"localhost", "login", "n1", "n2", "n2.virtual.example", "n3"}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 from parity.measure.kept import KEPT
+from parity.measure.node import node_name
 from parity.plan.system import System
 
 
@@ -34,11 +34,11 @@ def this_allocation(system: System, nodes: int) -> Allocation:
     Raises:
         UserError: the block needs other nodes than these, or there is no job around us.
     """
-    allocation = _slurm_job() if system.batch_system else Allocation((platform.node(),))
+    allocation = _slurm_job() if system.batch_system else Allocation((node_name(),))
     if system.launcher and len(allocation.hosts) != nodes:
         raise UserError(
             f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
-            where=f"job {allocation.job}" if allocation.job else platform.node(),
+            where=f"job {allocation.job}" if allocation.job else node_name(),
             action="let Snakemake submit it: snakemake --profile slurm all",
         )
     return allocation
@@ -55,7 +55,7 @@ def _slurm_job() -> Allocation:
     said = output_of(["scontrol", "show", "job", "--oneliner", job])
     facts = job_facts(said)
     hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
-    hosts.sort(key=lambda host: host != platform.node())
+    hosts.sort(key=lambda host: host != node_name())
     queue = output_of(["squeue", "--noheader", f"--jobs={job}", "--format=%i|%P|%T|%D|%N|%h"])
     named = {f"allocation.{key}": value for key, value in facts.items()}
     named |= {"allocation.squeue": queue.strip(), "allocation.hosts": ",".join(hosts)}

@@ -14,7 +14,14 @@ from parity.core.errors import UserError
 from parity.measure import block_progress, history, storage
 from parity.measure.allocation import this_allocation
 from parity.measure.attempt import AllocationLost, make_attempt
-from parity.measure.block_folder import BLOCK, RECORD, STARTED, read_sessions
+from parity.measure.block_folder import (
+    BLOCK,
+    RECORD,
+    STARTED,
+    next_session,
+    read_sessions,
+    refuse_another_system,
+)
 from parity.measure.cleanup import clean_up
 from parity.measure.documents import ArmState, BlockRecord, NotStarted
 from parity.measure.record import Order
@@ -43,7 +50,8 @@ def run_block(
 
     Raises:
         UserError: the working folder is not ours, or we stand in it; the allocation is
-            not the block's, or was lost on the way; a file of the block is broken.
+            not the block's, or was lost on the way; a file of the block is broken; blocks of
+            this plan were measured on another system.
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,6 +61,7 @@ def run_block(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",
             action="move the clone to another folder",
         )
+    _refuse_a_mixture(plan, folder, system)
     allocation = this_allocation(system, block.nodes)
     # A workflow that was killed leaves its jobs running; the next one's wait for them here,
     # and find the block done.
@@ -75,6 +84,17 @@ def run_block(
                 not_started=not_started,
             )
             BLOCK.write_in(folder, record)
+
+
+def _refuse_a_mixture(plan: Plan, folder: Path, system: System) -> None:
+    """Measure nothing for a campaign that was begun on another system.
+
+    This block and the first one that was begun tell: no later one was begun elsewhere.
+    """
+    beside = (folder.with_name(block.name) for block in plan.blocks)
+    begun = next((each for each in beside if next_session(each) > 1), folder)
+    for each in dict.fromkeys((folder, begun)):
+        refuse_another_system(each, read_sessions(each), system.name)
 
 
 def end_interrupted(folder: Path) -> None:

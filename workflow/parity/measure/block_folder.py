@@ -7,9 +7,11 @@ It holds for every session of the runner what it found on the nodes (`session-<n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from parity.core.documents import Content, Format, in_parts, said_from_2_on, unchanged
+from parity.core.errors import UserError
 from parity.measure.documents import (
     BlockProgress,
     BlockRecord,
@@ -98,6 +100,25 @@ def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
         )
         for number in numbers
     )
+
+
+def refuse_another_system(block: Path, sessions: Iterable[SessionRecord], system: str) -> None:
+    """Refuse a block that was measured elsewhere; its name would not tell.
+
+    Args:
+        block: its folder.
+        sessions: what was found in its sessions.
+        system: name of the system that it must come from.
+
+    Raises:
+        UserError: it comes from another.
+    """
+    if others := {session.start.system for session in sessions} - {system}:
+        raise UserError(
+            f"the block was measured on {', '.join(sorted(others))}, not on {system}",
+            where=str(block),
+            action="use a clone for each system, or move results/ away",
+        )
 
 
 def _number(path: Path) -> int:

@@ -148,12 +148,14 @@ class NodeAnswer(Document, frozen=True, kw_only=True):
     """What a node answers to a question; its state is kept with the block.
 
     Attributes:
+        taken_by: what kept the node busy to the end, in words; empty if it was idle.
         size: what benchmarks size themselves by; its hosts and launcher are not filled in.
         namespaces: the runner's own there, name to inode.
     """
 
     version: int = 1
     state: NodeState
+    taken_by: str
     size: NodeFacts
     namespaces: dict[str, str]
 

@@ -1,7 +1,9 @@
 cpus=$1 beginnings=$2 rank_name=$3
 shift 3
 eval "rank=\$$rank_name"
-read -r host < /proc/sys/kernel/hostname
+# The batch system's own name of the node: the host may call itself by a longer one.
+host=${SLURMD_NODENAME:-}
+if [ -z "$host" ]; then read -r host < /proc/sys/kernel/hostname; fi
 set -f
 set_cpu() { shift $((rank % $#)); cpu=$1; }
 set_cpu $cpus

@@ -18,6 +18,14 @@ from parity.measure.kept import KEPT
 CPU = Path("/sys/devices/system/cpu")
 
 
+def node_name() -> str:
+    """The batch system's name of this node; where there is none, what the host calls itself.
+
+    A host that calls itself by its domain, too, is known to Slurm by its short name.
+    """
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
+
+
 def facts() -> dict[str, str]:
     """All facts of this node, sorted by name; a fact that the node does not tell is empty."""
     meminfo, cpuinfo = pairs(read("/proc/meminfo")), pairs(read("/proc/cpuinfo"))

@@ -7,7 +7,6 @@ answers lie in a folder that all nodes see.
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -56,14 +55,15 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
         checked = dict(zip(question.arms, pool.map(check, question.arms), strict=True))
     if folder:
         _wait_for_the_others(question.nodes, folder)
+    idleness = wait_until_idle(question.max_busy_fraction, question.settle_seconds)
     state = NodeState(
-        node_name=platform.node(),
+        node_name=node.node_name(),
         facts=facts,
-        busy_fraction=wait_until_idle(question.max_busy_fraction, question.settle_seconds),
+        busy_fraction=idleness.busy_fraction,
         arms={name: state for name, (state, _) in checked.items()},
         binaries=tuple(binary for _, audited in checked.values() for binary in audited),
     )
-    return NodeAnswer(state=state, size=size, namespaces=ours)
+    return NodeAnswer(state=state, taken_by=idleness.taken_by, size=size, namespaces=ours)
 
 
 def make_ready() -> None:
@@ -75,7 +75,7 @@ def make_ready() -> None:
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:
     """Nodes that share a machine would see each other at work, not the neighbours they fear."""
-    (folder / f"checked-{platform.node()}").touch()
+    (folder / f"checked-{node.node_name()}").touch()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(list(folder.glob("checked-*"))) < nodes and time.monotonic() < deadline:
         time.sleep(0.1)

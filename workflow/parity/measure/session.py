@@ -74,7 +74,11 @@ def begin_session(
     allocation: Allocation,
     folder: Path,
 ) -> Session:
-    """Check the nodes, the arms, the images and the binaries; nothing is timed yet."""
+    """Check the nodes, the arms, the images and the binaries; nothing is timed yet.
+
+    Raises:
+        UserError: a node does not answer, or others keep it busy.
+    """
     number = next_session(folder)
     names = sorted({case.benchmark for case in plan.cases})
     provided = {name: benchmarks()[name].provided_by(plan.provider) for name in names}
@@ -107,7 +111,22 @@ def begin_session(
         system=system,
     )
     write_document(folder / SESSION_START.format(number), _start(session, nodes))
+    _refuse_busy(answers, session.block_gates[0], system)
     return session
+
+
+def _refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> None:
+    """Measure nothing beside other programs: no run would count, and the block were spent."""
+    if gate.passed:
+        return
+    busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
+    raise UserError(
+        f"the node is busy: {gate.detail}, after {system.settle_seconds:g} s of waiting",
+        where=f"{busiest.state.node_name}: {busiest.taken_by}",
+        action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on with"
+        " this block; quiet_node.settle_seconds of the system's file waits longer, and"
+        " quiet_node.max_busy_fraction allows more",
+    )
 
 
 def _start(session: Session, nodes: Sequence[NodeState]) -> SessionStart:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.documents import read_text
-from parity.core.errors import UserError
-from parity.measure.block_folder import BLOCK, RECORD
+from parity.measure.block_folder import BLOCK, RECORD, refuse_another_system
 from parity.measure.documents import BlockRecord
 
 Row = dict[str, Any]
@@ -30,12 +29,7 @@ def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:
         path = folder / BLOCK.file
         text = read_text(path)
         block = BLOCK.parse(text, str(path))
-        if others := {session.start.system for session in block.sessions} - {system}:
-            raise UserError(
-                f"the block was measured on {', '.join(sorted(others))}, not on {system}",
-                where=str(folder),
-                action="use a clone for each system, or move results/ away",
-            )
+        refuse_another_system(folder, block.sessions, system)
         rows.append(_key(block) | {"record": text})
     return rows
 
