@@ -30,8 +30,10 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     try:
         given = next(reader, [])
         if given != list(columns):
+            missing = [name for name in columns if name not in given]
+            lack = f"; missing columns: {', '.join(missing)}" if missing else ""
             raise UserError(
-                f"the columns are not those of {path.name}: {shown(given, ', '.join)}",
+                f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}",
                 where=str(path),
                 allowed=", ".join(columns),
             )
