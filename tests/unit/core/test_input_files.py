@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from parity.claims import defects, expected, published, registration
+from parity.core.documents import parse_json, read_text
 from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
 from parity.plan.plan import read_plan
@@ -25,6 +26,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(
 )
 LOADERS = {
     "YAML": load_yaml,
+    "documents": lambda path: parse_json(read_text(path), str(path)),
     "registrations": registration.load,
     "published numbers": published.load_published,
     "expected verdicts": expected.load,
@@ -63,7 +65,7 @@ def _special(folder: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("loader", LOADERS)
 def test_what_is_no_file_of_text_is_refused_in_words(tmp_path: Path, loader: str) -> None:
     for path in _special(tmp_path).values():
-        with pytest.raises(UserError, match=r"cannot be read|no such file"):
+        with pytest.raises(UserError, match=r"cannot be read|no such file|not a JSON"):
             LOADERS[loader](path)
 
 

@@ -29,8 +29,6 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 D = TypeVar("D")
 Content = dict[str, Any]
 
-# Far beyond every document; it is there for what has no end.
-LARGEST_DOCUMENT = 1 << 30
 # What to do about a file that is not as it was written.
 RESTORE = "restore the file, or let the workflow make it anew"
 # The end of msgspec's messages: where in the document the problem is.
@@ -90,7 +88,7 @@ def read_text(path: Path) -> str:
         UserError: there is no such file, or it cannot be read.
     """
     try:
-        return read_regular(path, LARGEST_DOCUMENT)
+        return read_regular(path)
     except (OSError, ValueError) as error:
         raise UserError(
             f"the file cannot be read: {error}",

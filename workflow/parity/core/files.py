@@ -16,8 +16,8 @@ from parity.core.errors import UserError
 LARGEST_INPUT = 1 << 18
 
 
-def read_regular(path: Path, most: int) -> str:
-    """The UTF-8 text of a regular file of at most so many bytes.
+def read_regular(path: Path, most: int | None = None) -> str:
+    """The UTF-8 text of a regular file, of at most so many bytes if that is given.
 
     A FIFO would wait for ever, and a device such as /dev/zero has no end.
 
@@ -28,8 +28,9 @@ def read_regular(path: Path, most: int) -> str:
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        # Room for as many bytes as are asked for is made at once.
+        content = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most // 1024} kB")
     return content.decode("utf-8")
 
