@@ -17,6 +17,7 @@ from pathlib import Path
 import bench_slurm
 
 from parity.benchmarks import benchmarks
+from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
 from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
@@ -124,4 +125,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with shown_to_the_user():
+        main()

@@ -18,6 +18,7 @@ from parity.analysis import tables as analysis
 from parity.analysis.tables import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
+from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
 from parity.core.settings import schema
 from parity.records import schema as records
@@ -182,4 +183,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with shown_to_the_user():
+        main()

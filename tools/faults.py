@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,4 +79,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with shown_to_the_user():
+        main()

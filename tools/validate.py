@@ -16,6 +16,7 @@ from pathlib import Path
 from parity.checks.planted_truth.report import COLUMNS, cells, document, render, row
 from parity.checks.planted_truth.scenarios import scenarios
 from parity.checks.planted_truth.trials import NO, SHOWN, YES, validate
+from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,4 +73,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with shown_to_the_user():
+        status = main()
+    sys.exit(status)

@@ -253,6 +253,12 @@ def test_an_archive_that_was_changed_is_refused_by_its_reader(tmp_path: Path) ->
     for read in (dataset.load, lambda _: claims.refuse_changed(rests_on, tmp_path)):
         with pytest.raises(UserError, match=r"archive was changed: images\.json"):
             read(folder)
+    shutil.copy(root / "machine-libaio-2026-11-21/images.json", tmp_path)
+    images.unlink()
+    images.symlink_to(tmp_path / "images.json")
+    (folder / "records/more.parquet").touch()
+    with pytest.raises(UserError, match=r"changed: records/more\.parquet, images\.json"):
+        dataset.load(folder)
     (folder / "SHA256SUMS").unlink()
     with pytest.raises(UserError, match="no checksums"):
         dataset.load(folder)

@@ -264,3 +264,17 @@ def test_a_user_s_claims_need_no_bibliography_and_bring_their_own_numbers(tmp_pa
     path.write_text(yaml.safe_dump({"claims": [entry]}))
     with pytest.raises(UserError, match=r"npb\.speed"):
         load_users_claims(path, KNOWN)
+
+
+@pytest.mark.parametrize("rule", [[], {}, None, 3])
+def test_a_rule_that_is_no_text_is_refused_in_words(tmp_path: Path, rule: object) -> None:
+    """`rule: []` ended in a traceback, as a list cannot be looked up."""
+    cells = {"benchmark": "npb", "metric": "rate", "arms": ["lxc"]}
+    entry = {
+        "id": "ours-1", "kind": "magnitude", "claim": "It costs a tenth.",
+        "scales": {"machine": "full", "cluster": "full"}, "tests": [{"rule": rule, "cells": cells}],
+    }  # fmt: skip
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump({"claims": [entry]}))
+    with pytest.raises(UserError, match=r"not of the right type(.|\n)*tests\.1\.rule"):
+        load_users_claims(path, KNOWN)

@@ -256,3 +256,42 @@ def test_every_key_of_a_schema_is_described_and_no_other_is_taken(name: str) -> 
             assert rule["additionalProperties"] is False, key
     if rules["type"] == "object":
         assert rules["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("words", ["{nodes.foo}", "{nodes!r}", "{nodes[0]}", "{nodes:3}", "{}"])
+def test_braces_of_a_launcher_hold_a_name_and_nothing_else(tmp_path: Path, words: str) -> None:
+    """`{nodes.foo}` ended in a traceback, and `{nodes[0]}` would where it is filled in."""
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    path = tmp_path / "system.yaml"
+    for key in ("command", "each_node"):
+        launcher = document["launcher"] | {key: [*document["launcher"][key], words]}
+        path.write_text(yaml.safe_dump(document | {"launcher": launcher}))
+        with pytest.raises(UserError, match="none of the known ones"):
+            load_system(path)
+
+
+def test_what_is_started_once_per_node_knows_of_no_ranks(tmp_path: Path) -> None:
+    """`{ranks}` passed there, and there was nothing to fill it in with."""
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    document["launcher"]["each_node"].append("{ranks}")
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=r"each_node\n  allowed: \{nodes\}$"):
+        load_system(path)
+
+
+BAD_OTHER_SCALES = {
+    "parameter": (("parameters", {"sysbench": {"threads": 0}}), "scales.cluster.parameters"),
+    "arms": (("arms", ["native-a", "docker"]), "unknown arm of this study at scale cluster"),
+    "benchmark": (("benchmarks", ["linpack"]), "scales.cluster.benchmarks"),
+    "allocations": (("allocations", {"sysbench": ["1x1"]}), "scales.cluster.allocations.sysbench"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_OTHER_SCALES)
+def test_scales_that_are_not_selected_are_checked_too(tmp_path: Path, name: str) -> None:
+    """A mistake at the cluster's scale was found on the cluster, after the days of smoke."""
+    (key, value), expected = BAD_OTHER_SCALES[name]
+    path = _write(tmp_path, _set("scales", "cluster", key, value))
+    with pytest.raises(UserError, match=expected):
+        load_study(path, "smoke")

@@ -34,6 +34,47 @@ def test_a_private_folder_is_no_link_and_no_one_else_s(tmp_path: Path) -> None:
         storage.private_folder(tmp_path / "link")
 
 
+@pytest.mark.parametrize("kind", ["file", "FIFO", "link to nothing", "link to itself", "open"])
+def test_what_is_no_private_folder_is_refused_in_one_message(tmp_path: Path, kind: str) -> None:
+    """A neighbour can leave anything in /tmp; a file there ended every block in a traceback."""
+    place = tmp_path / "parity"
+    match kind:
+        case "file":
+            place.touch()
+        case "FIFO":
+            os.mkfifo(place)
+        case "link to nothing":
+            place.symlink_to("nowhere")
+        case "link to itself":
+            place.symlink_to(place)
+        case "open":
+            place.mkdir()
+            place.chmod(0o777)
+    with pytest.raises(UserError, match=r"no folder|others may write"):
+        storage.private_folder(place)
+    with pytest.raises(UserError, match="cannot be made"):
+        storage.private_folder(tmp_path / "no such folder/parity")
+
+
+@pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
+def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
+    """A link would have made or opened a file elsewhere, with the rights of who measures."""
+    lock, elsewhere = tmp_path / "lock", tmp_path / "elsewhere"
+    match kind:
+        case "link":
+            lock.symlink_to(elsewhere)
+        case "FIFO":
+            os.mkfifo(lock)
+        case "folder":
+            lock.mkdir()
+    with (
+        pytest.raises(UserError, match=r"the lock (is no|cannot)"),
+        storage.only_one(tmp_path, "another measurement"),
+    ):
+        pass
+    assert not elsewhere.exists()
+
+
 def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:
     (tmp_path / "work" / "deep").mkdir(parents=True)
     assert list(storage.emptied(tmp_path / "work").iterdir()) == []

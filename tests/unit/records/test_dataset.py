@@ -79,3 +79,12 @@ def test_a_list_of_files_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_sums(tmp_path, sums)
     assert (tmp_path / CHECKSUMS).read_text() == "5e  a b\n7f  records/raw.parquet\n"
     assert read_sums(tmp_path) == sums
+
+
+@pytest.mark.parametrize(
+    "text", ["5e  a\n5e  a\n", "5e\n", "no checksum\n", "5e  \n", "\xff", "5e a\n", "\n"]
+)
+def test_a_list_of_files_that_is_none_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / CHECKSUMS).write_bytes(text.encode("latin-1"))
+    with pytest.raises(UserError, match=CHECKSUMS):
+        read_sums(tmp_path)

@@ -363,3 +363,27 @@ def test_a_tree_is_read_in_the_order_of_sorted_paths(tmp_path):
     expected = sorted(tmp_path.rglob("*"))
     names = [line.split(b"\0")[0].decode() for line in lines]
     assert names == [".", *(str(path.relative_to(tmp_path)) for path in expected)]
+
+
+def test_a_build_does_not_see_our_environment(tmp_path: Path, monkeypatch) -> None:
+    """A site's tokens were handed to every program that a build runs."""
+    seen = tmp_path / "seen"
+    program = tmp_path / "mmdebstrap"
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\nenv > {seen}; touch "$4"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SITE_TOKEN", "secret")
+    monkeypatch.setenv("https_proxy", "http://proxy:1")
+    monkeypatch.setattr(build, "debian_sources", lambda _suite: ["deb http://mirror x main"])
+    record = build.bootstrap_base(tmp_path / "base.tar", tmp_path / "log")
+    assert record.digest and not record.reason
+    assert "https_proxy=http://proxy:1" in seen.read_text()
+    assert "SOURCE_DATE_EPOCH=" in seen.read_text()
+    assert "SITE_TOKEN" not in seen.read_text()
+
+
+def test_only_what_is_inherited_is_seen(monkeypatch) -> None:
+    monkeypatch.setenv("SITE_TOKEN", "secret")
+    ask = ["/bin/sh", "-c", 'echo "$SITE_TOKEN/$MORE"']
+    assert output_of(ask, environment={"MORE": "1"}) == "secret/1\n"
+    assert output_of(ask, environment={"MORE": "1"}, inherited=("PATH",)) == "/1\n"

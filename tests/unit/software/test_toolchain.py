@@ -10,7 +10,7 @@ from toolchains import composed_toolchain, site_toolchain
 from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
-from parity.software.environment import compilers_of
+from parity.software.environment import compilers_of, read_builds
 from parity.software.lock import check_lock, packages_of, specs_of
 from parity.software.spack import SpackSite, find_spack, spack_site
 from parity.software.toolchain import (
@@ -210,3 +210,26 @@ def test_a_prefix_where_no_benchmark_looks_is_refused() -> None:
         check_prefix({"prefix": "/srv/parity"})
     assert "spack.prefix" in str(caught.value)
     check_prefix({"prefix": "/opt/parity"})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"roots": [], "concrete_specs": {"a": {}}}', '{"roots": [{}]}']
+)
+def test_a_lock_that_spack_did_not_write_is_refused_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "spack.lock"
+    path.write_text(text)
+    for read in (packages_of, specs_of):
+        with pytest.raises(UserError, match=r"spack\.lock"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "spack: []", "spack: {packages: []}", "spack: {packages: {a: 1}}"]
+)
+def test_an_environment_that_is_none_is_refused_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "spack.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"spack\.yaml"):
+        compilers_of(path)
+    with pytest.raises(UserError, match="no environment that was composed here"):
+        read_builds(path)

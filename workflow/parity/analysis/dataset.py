@@ -234,11 +234,9 @@ def refuse_broken(folder: Path) -> None:
     """
     if folder.parent.name != ARCHIVE:
         return
-    try:
-        broken = broken_files(folder)
-    except OSError as error:
-        raise UserError(f"the archive has no checksums: {error}", where=str(folder)) from error
-    if broken:
+    if not (folder / CHECKSUMS).exists():
+        raise UserError("the archive has no checksums", where=str(folder))
+    if broken := broken_files(folder):
         raise UserError(
             f"the archive was changed: {', '.join(broken)}",
             where=str(folder),

@@ -17,6 +17,7 @@ import pandas as pd
 
 from parity.claims.arithmetic import CHECKS
 from parity.claims.published import load_published
+from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.documents import Document
 from parity.core.errors import UserError
 
@@ -111,8 +112,9 @@ def _looked_up(of: str | float | list[str], known: dict[str, Any]) -> Any:
 
 def _table_1(path: Path) -> pd.DataFrame:
     """Table 1 of Ruiz et al.: a row per code; columns value, configuration and component."""
-    named, values = ["configuration", "component"], ["time_ms", "percent"]
-    table = _pivoted(path, ["benchmark"], named, values)
+    named, values = ["configuration", "component"], ["percent", "time_ms"]
+    given = _values(path, [*named, "benchmark", *values], [*named, "benchmark"], values)
+    table = given.pivot(index=["benchmark"], columns=named, values=values)
     if table.isna().any(axis=None):
         raise UserError(f"a cell of {path.name} is missing", where=str(path.parent))
     return table
@@ -120,22 +122,24 @@ def _table_1(path: Path) -> pd.DataFrame:
 
 def _figures(path: Path) -> pd.DataFrame:
     """The bars of Ruiz et al., s: a row per figure, code and x; columns are series."""
-    bars = _pivoted(path, ["place", "benchmark", "x"], ["series"], ["seconds"])
-    return bars.droplevel(0, axis="columns")
+    rows = ["place", "benchmark", "x"]
+    columns = ["place", "figure", "benchmark", "x", "series", "seconds"]
+    given = _values(path, columns, [*rows, "series"], ["seconds"])
+    return given.pivot(index=rows, columns="series", values="seconds")
 
 
-def _pivoted(path: Path, rows: list[str], columns: list[str], values: list[str]) -> pd.DataFrame:
-    """Published values of a file, each row and column once.
+def _values(path: Path, columns: list[str], named: list[str], values: list[str]) -> pd.DataFrame:
+    """Published values of a file, each named once.
 
     Raises:
-        UserError: the file cannot be read, a value is no number, or one is there twice.
+        UserError: there is no such CSV file, a value is no number, or one is there twice.
     """
-    named = [*rows, *columns]
-    types = dict.fromkeys(values, float) | dict.fromkeys(named, str)
-    try:
-        given = pd.read_csv(path, usecols=[*named, *values], dtype=types)
-        return given.pivot(index=rows, columns=columns, values=values)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"the published numbers cannot be read: {error}", where=str(path.parent)
-        ) from error
+    rows = read_rows(path, columns)
+    given = pd.DataFrame(rows, columns=columns)
+    twice = given.duplicated(named).to_numpy()
+    if twice.any():
+        raise UserError("this value is there twice", where=row_of(path, int(twice.argmax())))
+    for name in values:
+        numbers = [finite(row[name], name, row_of(path, i)) for i, row in enumerate(rows)]
+        given[name] = numbers
+    return given

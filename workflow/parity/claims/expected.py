@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from parity.core.csv_files import read_rows
 from parity.core.errors import UserError
 from parity.core.wording import counted
 
@@ -20,17 +21,9 @@ def load(path: Path) -> dict[tuple[str, str], str]:
     """The expected verdict by dataset and claim (config/expected_verdicts.csv).
 
     Raises:
-        UserError: the file is missing, or has other columns or a line twice.
+        UserError: there is no such CSV file, or a line is there twice.
     """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), tuple(reader.fieldnames or ())
-    except OSError as error:
-        raise UserError(f"the expected verdicts cannot be read: {error}", where=str(path)) from None
-    if columns != COLUMNS:
-        allowed = ", ".join(COLUMNS)
-        raise UserError("the columns are not those of verdicts", where=str(path), allowed=allowed)
+    rows = read_rows(path, COLUMNS)
     found = {(row["dataset"], row["claim"]): row["verdict"] for row in rows}
     if len(found) < len(rows):
         raise UserError("a claim of a dataset is given twice", where=str(path))

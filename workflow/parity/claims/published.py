@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.errors import UserError
+from parity.core.csv_files import finite, read_rows, row_of
+from parity.core.errors import UserError, shown
 
 COLUMNS = (
     "claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place",
@@ -28,33 +27,11 @@ def load_published(path: Path) -> dict[str, dict[str, Published]]:
     Raises:
         UserError: other columns, a value that is no number, or a key given twice.
     """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), tuple(reader.fieldnames or ())
-    except OSError as error:
-        raise UserError(f"the published numbers cannot be read: {error}", where=str(path)) from None
-    if columns != COLUMNS:
-        raise UserError(
-            "the columns are not those of published claims",
-            where=str(path),
-            allowed=", ".join(COLUMNS),
-        )
     found: dict[str, dict[str, Published]] = {}
-    for line, row in enumerate(rows, start=2):
-        where, key = f"{path}: line {line}", f"{row['metric']}/{row['runtime']}"
+    for index, row in enumerate(read_rows(path, COLUMNS)):
+        where, key = row_of(path, index), f"{row['metric']}/{row['runtime']}"
         of_claim = found.setdefault(row["claim"], {})
         if key in of_claim:
-            raise UserError(f"{row['claim']} has {key} twice", where=where)
-        of_claim[key] = Published(_number(row["value"], where), row["unit"])
+            raise UserError(f"{shown(row['claim'], str)} has {shown(key, str)} twice", where=where)
+        of_claim[key] = Published(finite(row["value"], "value", where), row["unit"])
     return found
-
-
-def _number(text: str | None, where: str) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"value is {text!r}, not a number", where=where)
-    return value

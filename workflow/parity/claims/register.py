@@ -16,7 +16,7 @@ from parity.claims.rules import rules
 from parity.claims.rules.model import Options
 from parity.claims.selection import Selection
 from parity.core.documents import canonical
-from parity.core.errors import UserError
+from parity.core.errors import UserError, shown
 from parity.core.settings import check, load_checked, schema
 
 NOT_OPTIONS = ("rule", "cells", "instead_of", "waits_for")
@@ -180,16 +180,19 @@ def _test(
             the claim does not have.
     """
     known = rules()
+    check(entry["rule"], {"type": "string", "description": "A rule's name."}, f"{where}.rule")
     if entry["rule"] not in known:
         raise UserError(
-            f"unknown rule: {entry['rule']}", where=f"{where}.rule", allowed=", ".join(known)
+            f"unknown rule: {shown(entry['rule'], str)}",
+            where=f"{where}.rule",
+            allowed=", ".join(known),
         )
     options = known[entry["rule"]].options
     defaults = {name: of["default"] for name, of in options.items() if "default" in of}
     check(entry, _schema_of(options, options.keys() - defaults), where)
     if "published" in entry and entry["published"] not in values:
         raise UserError(
-            f"no published number {entry['published']!r} of this claim",
+            f"no published number {shown(entry['published'])} of this claim",
             where=f"{where}.published",
             allowed=", ".join(values) or "add a row to config/published/claims.csv",
         )

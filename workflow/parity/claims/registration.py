@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parity.claims.register import Register
+from parity.core.csv_files import moment, read_rows, row_of
 from parity.core.errors import UserError
 from parity.plan.plan import Plan, plan_digest, read_plan
 
@@ -47,17 +48,11 @@ def load(path: Path) -> tuple[Registration, ...]:
     """The registrations, in their order.
 
     Raises:
-        UserError: other columns, a line without a time, or times that run backwards.
+        UserError: no such CSV file, a line without a time and its zone, or times that run
+            backwards.
     """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) != COLUMNS:
-                raise ValueError(f"the columns are not {', '.join(COLUMNS)}")
-            rows = [Registration(*(row[name] for name in COLUMNS)) for row in reader]
-        times = [row.time for row in rows]
-    except (OSError, TypeError, ValueError) as error:
-        raise UserError(f"the registrations cannot be read: {error}", where=str(path)) from None
+    rows = [Registration(**row) for row in read_rows(path, COLUMNS)]
+    times = [moment(row.registered, "registered", row_of(path, i)) for i, row in enumerate(rows)]
     if times != sorted(times):
         raise UserError(
             "the registrations are not in the order of time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from parity.core.errors import UserError
@@ -17,6 +17,7 @@ def output_of(
     argv: Sequence[str | Path],
     *,
     environment: Mapping[str, str] | None = None,
+    inherited: Collection[str] | None = None,
     log: Path | None = None,
 ) -> str:
     """Run a command to its end and return its standard output.
@@ -24,12 +25,14 @@ def output_of(
     Args:
         argv: the command line; no shell reads it.
         environment: variables on top of our own.
+        inherited: names of our own that it sees; all of them if not given.
         log: file that the command line and both streams are appended to.
 
     Raises:
         UserError: the program is not there or failed; the message ends with its output.
     """
     words = [str(word) for word in argv]
+    ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
     try:
         done = subprocess.run(
             words,
@@ -37,7 +40,7 @@ def output_of(
             capture_output=True,
             text=True,
             errors="replace",
-            env={**os.environ, **(environment or {})},
+            env={**ours, **(environment or {})},
         )
     except FileNotFoundError as error:
         raise UserError(f"{words[0]} is not installed", action="make setup") from error

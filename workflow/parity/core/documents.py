@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from parity.core.errors import UserError
-from parity.core.files import write_json
+from parity.core.errors import CONTROL, UserError, shown
+from parity.core.files import read_regular, write_json
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -88,8 +88,8 @@ def read_text(path: Path) -> str:
         UserError: there is no such file, or it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_regular(path)
+    except (OSError, ValueError) as error:
         raise UserError(
             f"the file cannot be read: {error}",
             where=str(path),
@@ -100,6 +100,24 @@ def read_text(path: Path) -> str:
 def read_document(path: Path, kind: type[D]) -> D:
     """The document in a file; raises UserError as `parse_json` and `as_document` do."""
     return as_document(parse_json(read_text(path), str(path)), kind, str(path))
+
+
+def _refuse_control_characters(content: Any, where: str) -> None:
+    """Refuse a text that LaTeX cannot set and a terminal would obey, with its key."""
+    parts: list[tuple[str, Any]] = [("", content)]
+    while parts:
+        key, part = parts.pop()
+        if isinstance(part, str) and CONTROL.search(part):
+            raise UserError(
+                f"a control character in {shown(part)}",
+                where=f"{where}: {key.lstrip('.')}",
+                action=RESTORE,
+            )
+        if isinstance(part, dict):
+            parts += [(f"{key}.{name}", name) for name in part]
+            parts += [(f"{key}.{name}", value) for name, value in part.items()]
+        elif isinstance(part, list):
+            parts += [(f"{key}[{number}]", value) for number, value in enumerate(part)]
 
 
 def _name_of(kind: type) -> str:
@@ -126,12 +144,15 @@ class Format(Generic[D]):
         upgrades: what turns a content of each version, from 1, into one of the next.
         shape: the version that a content has; some of the oldest do not say it rightly.
         file: its name in a folder, where it always has the same.
+        printed: whether all of its texts are people's and printed, so that none may have a
+            control character; what programs said is spelt out where it is printed.
     """
 
     kind: type[D]
     upgrades: Sequence[Callable[[Content], Content]] = ()
     shape: Callable[[Mapping[str, Any]], Any] = _version_said
     file: str = ""
+    printed: bool = False
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has the document's file."""
@@ -152,7 +173,10 @@ class Format(Generic[D]):
     def parse(self, text: str | bytes, where: str) -> D:
         """The document in a text; `where` says in a message which text it is."""
         newest = self._newest(parse_json(text, where), where)
-        return as_document(newest, self.kind, where)
+        document = as_document(newest, self.kind, where)
+        if self.printed:
+            _refuse_control_characters(newest, where)
+        return document
 
     def _newest(self, content: Any, where: str) -> Any:
         """The content in the present shape; what is no object is left to the class to refuse."""

@@ -3,9 +3,35 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
+import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+LONGEST_VALUE, LONGEST_LINE = 100, 2000
+# All but the line's end and the tabulator.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
+    """A value as a message shows it, cut where it is long."""
+    text = written(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def spelt_out(text: str) -> str:
+    """Text with its control characters as Python writes them."""
+    return CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def _printable(text: str) -> str:
+    """Text for a terminal, which would obey control characters; endless lines are cut."""
+    lines = spelt_out(text).split("\n")
+    return "\n".join(x if len(x) <= LONGEST_LINE else f"{x[:LONGEST_LINE]}…" for x in lines)
 
 
 class UserError(Exception):
@@ -24,17 +50,31 @@ class UserError(Exception):
         lines += [f"  where:   {where}"] if where else []
         lines += [f"  allowed: {allowed}"] if allowed else []
         lines += [f"  to do:   {action}"] if action else []
-        super().__init__("\n".join(lines))
+        super().__init__(_printable("\n".join(lines)))
 
 
 @contextmanager
 def shown_to_the_user() -> Iterator[None]:
-    """Print a UserError, or that a disk is full, as a message alone; exit with status 1."""
+    """Print a UserError, or that a disk is full, as a message alone; exit with status 1.
+
+    What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a
+    reader that has read enough (`| head`) end it with the status that a shell gives them.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         yield
+        sys.stdout.flush()
     except UserError as error:
-        print(f"parity: {error}", file=sys.stderr)
+        _say(error)
         sys.exit(1)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        sys.exit(128 + signal.SIGINT)
+    except BrokenPipeError:
+        # What is left in the buffer would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
@@ -43,5 +83,9 @@ def shown_to_the_user() -> Iterator[None]:
             where=str(error.filename or "the file system of results/"),
             action="make room and start Snakemake again: it goes on where it was",
         )
-        print(f"parity: {full}", file=sys.stderr)
+        _say(full)
         sys.exit(1)
+
+
+def _say(what: object) -> None:
+    print(f"parity: {what}", file=sys.stderr)

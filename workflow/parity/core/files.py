@@ -1,12 +1,60 @@
-"""JSON files that are whole or not there."""
+"""Files: JSON that is whole or not there, and the text of files that people write."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from parity.core.errors import UserError
+
+# The largest file that people write here, the register of claims, has 75 kB.
+LARGEST_INPUT = 1 << 18
+
+
+def read_regular(path: Path, most: int | None = None) -> str:
+    """The UTF-8 text of a regular file, of at most so many bytes if that is given.
+
+    A FIFO would wait for ever, and a device such as /dev/zero has no end.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger.
+        ValueError: it is not UTF-8, or the path has a null character.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    with path.open("rb") as file:
+        # Room for as many bytes as are asked for is made at once.
+        content = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most // 1024} kB")
+    return content.decode("utf-8")
+
+
+def read_input(path: Path) -> str:
+    """The text of a file that people write.
+
+    Raises:
+        UserError: there is no such file, it cannot be read, is no regular file, not UTF-8, or
+            larger than such a file can be.
+    """
+    try:
+        return read_regular(path, LARGEST_INPUT)
+    except FileNotFoundError:
+        near = sorted(p.name for p in path.parent.glob("[!.]*.*") if p.suffix == path.suffix)
+        raise UserError(
+            "there is no such file",
+            where=str(path),
+            allowed=", ".join(near),
+            action="correct the path, or make the file",
+        ) from None
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"the file cannot be read: {said}", where=str(path)) from None
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

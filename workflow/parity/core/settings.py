@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import yaml
 
-from parity.core.errors import UserError
+from parity.core.errors import CONTROL, UserError, shown
+from parity.core.files import read_input
 
 # Every schema lies in the package whose document it is about.
 SCHEMAS = {
@@ -20,47 +24,130 @@ SCHEMAS = {
 }
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice; YAML itself keeps the last one silently."""
+# libyaml takes a fifth of the time of Python's own parser, where PyYAML has it.
+_Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The register of claims has 5,000 values, nested 8 deep; aliases count as what they stand for.
+MOST_VALUES, MOST_NESTED = 20_000, 64
+_LONGEST_NUMBER = 64
+# Of so many violations the one that says most is shown.
+MOST_COMPARED = 500
+_LARGEST_INTEGER = 2**63 - 1
+_PLAIN = ("str", "bool", "int", "float", "null", "timestamp", "seq", "map")
+_TAG = "tag:yaml.org,2002:"
+
+
+class _StrictLoader(_Parser):  # type: ignore[misc, valid-type]
+    """A safe loader that refuses what YAML or Python would take silently, or choke on.
+
+    A key given twice, of which YAML keeps the last one; numbers that are not finite or beyond
+    64 bits; control characters; a tag that the text does not fit.
+    """
+
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {
+        tag: yaml.SafeLoader.yaml_constructors[tag]
+        for tag in (None, *(f"{_TAG}{name}" for name in _PLAIN))
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} is not text", problem_mark=key_node.start_mark
-                )
+                raise _refused(f"the key {shown(key)} is not text", key_node)
             if key in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark
-                )
+                raise _refused(f"the key {shown(key)} is given twice", key_node)
             seen.add(key)
-        return super().construct_mapping(node, deep)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found
+
+    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+        text, is_text = node.value, node.tag == f"{_TAG}str"
+        if CONTROL.search(text):
+            raise _refused(f"a control character in {shown(text)}", node)
+        if not is_text and self.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
+            raise _refused(f"{shown(text)} is no {node.tag.removeprefix(_TAG)}", node)
+        if not is_text and len(text) > _LONGEST_NUMBER:
+            raise _refused(f"{shown(text)} is too long for a number", node)
+        return super().construct_scalar(node)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        value = super().construct_object(node, deep)
+        if isinstance(value, int | float) and not is_number(value):
+            raise _refused(f"{shown(value)} is {NO_NUMBER}", node)
+        return value
+
+
+NO_NUMBER = "not a finite number, or beyond 64 bits"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, an integer within 64 bits; a truth value is one, too."""
+    if isinstance(value, int):
+        return abs(value) <= _LARGEST_INTEGER
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _refused(problem: str, at: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    """What a YAML text is made of; what is wrong with it in the words of Python's parser."""
+    try:
+        yield from yaml.parse(text, Loader=_Parser)
+    except yaml.YAMLError:
+        deque(yaml.parse(text, Loader=yaml.SafeLoader), maxlen=0)
+        raise
+
+
+def _refuse_excess(text: str) -> None:
+    """Refuse what is too large or too deep before anything is made of it.
+
+    libyaml crashes on deep nesting, and ten lines of aliases can stand for more than any
+    memory holds.
+
+    Raises:
+        YAMLError: it is not YAML; or has too many values, aliases replaced, or is too deep.
+    """
+    anchors: dict[str, int] = {}
+    # Values in each collection that is open, and its anchor; the outermost is the file.
+    still_open: list[tuple[str | None, int]] = [(None, 0)]
+    for event in _events(text):
+        anchor, size = getattr(event, "anchor", None), 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            still_open.append((anchor, 1))
+            if len(still_open) > MOST_NESTED:
+                raise _refused("it is nested too deep", event)
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = still_open.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == name for name, _ in still_open):
+                raise _refused("it contains itself", event)
+            anchor, size = None, anchors.get(str(anchor), 1)
+        elif not isinstance(event, yaml.ScalarEvent):
+            continue
+        if anchor:
+            anchors[anchor] = size
+        outer, inside = still_open.pop()
+        if inside + size > MOST_VALUES:
+            raise _refused(f"it has more than {MOST_VALUES} values, aliases replaced", event)
+        still_open.append((outer, inside + size))
 
 
 def load_yaml(path: Path | str) -> Any:
     """The content of a YAML file.
 
     Raises:
-        UserError: the file is missing, unreadable, not UTF-8 or not YAML; with line and column.
+        UserError: the file is missing, unreadable, too large, not UTF-8, not YAML, or has a
+            number that is not finite; with line and column.
     """
     path = Path(path)
+    text = read_input(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        near = sorted(p.name for p in path.parent.glob("[!.]*.yaml"))
-        raise UserError(
-            "there is no such file",
-            where=str(path),
-            allowed=", ".join(near),
-            action="correct the path, or make the file",
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the file cannot be read: {error}", where=str(path)) from None
-    try:
+        _refuse_excess(text)
         return yaml.load(text, Loader=_StrictLoader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -72,12 +159,42 @@ def _whole_pattern(
 ) -> Iterator[jsonschema.ValidationError]:
     """A pattern is about all of a text; `$` alone would let a trailing newline pass."""
     if isinstance(value, str) and not re.fullmatch(pattern, value):
-        yield jsonschema.ValidationError(f"{value!r} does not match {pattern}")
+        yield jsonschema.ValidationError(f"{shown(value)} does not match {pattern}")
+
+
+def _unique_items(
+    _validator: Any, unique: bool, value: Any, _rules: Any
+) -> Iterator[jsonschema.ValidationError]:
+    """In one pass; the library compares each with each, 6,000 entries for half a minute."""
+    if unique and isinstance(value, list) and len({_frozen(x) for x in value}) < len(value):
+        yield jsonschema.ValidationError(f"{shown(value)} has non-unique elements")
+
+
+def _frozen(value: Any) -> Any:
+    """A value that can be looked up; 1 and 1.0 are the same there, and 1 and true are not."""
+    if isinstance(value, dict):
+        return frozenset((key, _frozen(inner)) for key, inner in value.items())
+    if isinstance(value, list):
+        return tuple(_frozen(inner) for inner in value)
+    return isinstance(value, bool), value
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    """An integer is written as one: 3.0 would go on as a float into what counts with it."""
+    return isinstance(value, int) and not isinstance(value, bool) and is_number(value)
+
+
+def _is_number(_checker: Any, value: Any) -> bool:
+    return is_number(value) and not isinstance(value, bool)
 
 
 # The stubs have no types for `extend`.
 _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-    jsonschema.Draft202012Validator, {"pattern": _whole_pattern}
+    jsonschema.Draft202012Validator,
+    {"pattern": _whole_pattern, "uniqueItems": _unique_items},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
 )
 
 
@@ -85,9 +202,7 @@ _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
 def schema(name: str) -> dict[str, Any]:
     """The JSON schema of that name: `<name>.schema.yaml` in one of the packages."""
     text = SCHEMAS[name].read_text(encoding="utf-8")
-    # Every job reads the schemas. libyaml takes a fifth of the time, but its messages about
-    # what people wrote are poorer, so theirs are read by Python.
-    rules: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    rules: dict[str, Any] = yaml.load(text, Loader=_Parser)
     return rules
 
 
@@ -95,10 +210,10 @@ def check(document: Any, rules: dict[str, Any], where: str) -> None:
     """Check a document against a JSON schema.
 
     Raises:
-        UserError: the first violation, with the key's path and what is allowed there.
+        UserError: the violation that says most, with the key's path and what is allowed there.
     """
     errors = _Validator(rules).iter_errors(document)
-    error = jsonschema.exceptions.best_match(errors)
+    error = jsonschema.exceptions.best_match(islice(errors, MOST_COMPARED))
     if error is not None:
         key = ".".join(str(part) for part in error.absolute_path)
         what, allowed = _explain(error)
@@ -121,16 +236,17 @@ def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
     if error.validator == "additionalProperties":
         known = rules.get("properties", {})
         patterns = rules.get("patternProperties", {})
-        unknown = sorted(str(key) for key in value if key not in known)
+        unknown = sorted(shown(key, str) for key in value if key not in known)
         allowed = sorted(known) + [f"names like {pattern}" for pattern in patterns]
         return f"unknown key: {', '.join(unknown)}", ", ".join(allowed)
     if error.validator == "required":
         missing = sorted(set(rule) - set(value))
         return f"missing key: {', '.join(missing)}", f"the keys {', '.join(rule)} are needed"
     if error.validator == "enum":
-        return f"{value!r} is not known here", ", ".join(map(str, rule))
+        return f"{shown(value)} is not known here", ", ".join(map(str, rule))
     if error.validator == "type":
-        return f"{value!r} is not of the right type", f"{rule}. {meaning}".strip()
+        return f"{shown(value)} is not of the right type", f"{rule}. {meaning}".strip()
     if error.validator == "pattern":
-        return f"{value!r} is not a safe name", f"text that matches {rule}"
-    return error.message, meaning
+        return f"{shown(value)} is not a safe name", f"text that matches {rule}"
+    said = error.message.removeprefix(repr(value))
+    return (f"{shown(value)}{said}" if said != error.message else said), meaning

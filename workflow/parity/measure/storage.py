@@ -18,6 +18,7 @@ from parity.core.errors import UserError
 
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
+_WORKING = "the working folder of measured programs"
 
 
 def attempts(run_folder: Path) -> list[Path]:
@@ -37,15 +38,27 @@ def private_folder(folder: Path) -> Path:
     """Make a folder under a shared one such as /tmp, and be sure that it is ours.
 
     Raises:
-        UserError: it is a link, or another user's.
+        UserError: it cannot be made, is no folder, is a link, another user's, or others may
+            write to it.
     """
-    folder.mkdir(mode=0o755, exist_ok=True)
-    facts = folder.lstat()
+    try:
+        folder.mkdir(mode=0o755, exist_ok=True)
+        facts = folder.lstat()
+    except FileExistsError:
+        facts = folder.lstat()
+    except OSError as error:
+        raise UserError(f"{folder} cannot be made: {error.strerror}", where=_WORKING) from None
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
         raise UserError(
-            f"{folder} is a link or belongs to another user",
-            where="the working folder of measured programs",
+            f"{folder} is a link or belongs to another user, or is no folder",
+            where=_WORKING,
             action=f"ask its owner to remove {folder}, or measure on another node",
+        )
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UserError(
+            f"others may write to {folder}",
+            where=_WORKING,
+            action=f"see what they left there, and remove {folder}: it is made anew",
         )
     return folder
 
@@ -66,9 +79,9 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
         other: who may hold it, for the line that says that we wait.
 
     Raises:
-        UserError: the file system cannot lock files.
+        UserError: the file system cannot lock files, or the lock is a link or no file.
     """
-    with (folder / "lock").open("a") as file:
+    with _own_file(folder / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -81,6 +94,22 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
                 action="use a file system with flock, or mount this one so that it has it",
             ) from error
         yield
+
+
+@contextmanager
+def _own_file(path: Path) -> Iterator[int]:
+    """A regular file, open, made if need be; a link is not followed, it may be anybody's."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        file = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise UserError(f"the lock cannot be opened: {error.strerror}", where=str(path)) from None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise UserError("the lock is no regular file", where=str(path), action="remove it")
+        yield file
+    finally:
+        os.close(file)
 
 
 def refuse_when_full(folder: Path) -> None:

@@ -266,7 +266,9 @@ def _with_positive_control(content: Content) -> Content:
     return {"positive_control": None} | content
 
 
-_FORMAT = Format(Plan, (_with_nodes, _with_provider, unchanged, _with_positive_control))
+_FORMAT = Format(
+    Plan, (_with_nodes, _with_provider, unchanged, _with_positive_control), printed=True
+)
 
 
 def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:

@@ -44,7 +44,7 @@ class Study(Design, frozen=True, kw_only=True):
 
 
 def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Study:
-    """The study file at `path`, at one of its scales.
+    """The study file at `path`, at one of its scales; the others are checked as well.
 
     Args:
         toolchain: what Spack builds with, where it provides the programs.
@@ -62,13 +62,23 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             allowed=", ".join(document["scales"]),
             action="set `scale` in config/config.yaml or with --config scale=…",
         )
-    size = document["scales"][scale]
-    provider = document.get("provider", DISTRIBUTION)
     _known(document["arms"], known_arms(), f"{where}: arms", "arm")
+    for label, of_scale in document["scales"].items():
+        for key in ("parameters", "allocations"):
+            place = f"{where}: scales.{label}.{key}"
+            _known(of_scale.get(key, {}), document["benchmarks"], place, "benchmark")
+    provider = document.get("provider", DISTRIBUTION)
+    by = provider_of(toolchain) if provider == SPACK else provider
+    return {label: _at_scale(document, label, by, where) for label in document["scales"]}[scale]
+
+
+def _at_scale(document: Mapping[str, Any], scale: str, provider: str, where: str) -> Study:
+    """The study of a file at one of its scales; raises UserError."""
+    size = document["scales"][scale]
     arms = size.get("arms", document["arms"])
     _known(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
     for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
-        _known(names, arms, f"{where}: {key}", "arm of this study at this scale")
+        _known(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
     if document["reference"] not in document["aa_pair"]:
         raise UserError(
             "the reference is not one of the A/A pair",
@@ -83,12 +93,8 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             )
     chosen = size.get("benchmarks", list(document["benchmarks"]))
     _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
-    for label, document_scale in document["scales"].items():
-        for key in ("parameters", "allocations"):
-            place = f"{where}: scales.{label}.{key}"
-            _known(document_scale.get(key, {}), document["benchmarks"], place, "benchmark")
     cases = tuple(case for name in chosen for case in _cases(name, document, scale, where))
-    control, without = _positive_control(document, arms, cases, where)
+    control, without = _positive_control(document, arms, cases, scale, where)
     return Study(
         study=document["study"],
         scale=scale,
@@ -105,7 +111,7 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             *(NotTested(**entry) for entry in document.get("not_tested", ())),
             *without,
         ),
-        provider=provider_of(toolchain) if provider == SPACK else provider,
+        provider=provider,
         positive_control=control,
     )
 
@@ -118,7 +124,7 @@ def _known(names: Iterable[str], known: Iterable[str], where: str, kind: str) ->
 
 
 def _positive_control(
-    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], where: str
+    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], scale: str, where: str
 ) -> tuple[PositiveControl | None, list[NotTested]]:
     """The positive control with its parameters in each case, and where it cannot be, and why.
 
@@ -147,7 +153,7 @@ def _positive_control(
     if not parameters:
         raise UserError(
             f"no case can have a positive control: {next(iter(more.values()))}",
-            where=key,
+            where=f"{key}, at scale {scale}",
             action="leave it out at this scale, or give a benchmark more work to add to",
         )
     reasons = {case.benchmark: each for case in cases if isinstance(each := more[case.name], str)}
@@ -180,8 +186,10 @@ def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> lis
     benchmark, entry = benchmarks()[name], entries[name]
     factors = entry.get("factors", {})
     _check_factors(benchmark, factors, f"{where}.factors")
-    given = size.get("allocations", {}).get(name, entry.get("allocations", ()))
-    allocations = _allocations(benchmark, given, where)
+    own = size.get("allocations", {})
+    given = own.get(name, entry.get("allocations", ()))
+    place = f"{path}: scales.{scale}.allocations.{name}" if name in own else f"{where}.allocations"
+    allocations = _allocations(benchmark, given, place)
     parameters = _parameters(benchmark, entry, size, scale, path)
     margin = entry["margin_percent"]
     return [
@@ -206,13 +214,13 @@ def _allocations(
     if given and not benchmark.allocations:
         raise UserError(
             f"{benchmark.name} is not placed on allocations",
-            where=f"{where}.allocations",
+            where=where,
             action="remove the key: the benchmark runs on one node",
         )
     if not given and benchmark.allocations == "required":
         raise UserError(
             f"{benchmark.name} needs the allocations it is placed on",
-            where=f"{where}.allocations",
+            where=where,
             allowed="a list of <nodes>x<ranks>, such as 2x2",
         )
     placements: dict[str, dict[str, int]] = {}
@@ -221,7 +229,7 @@ def _allocations(
         if ranks % nodes:
             raise UserError(
                 f"{ranks} ranks cannot be spread equally over {nodes} nodes",
-                where=f"{where}.allocations: {text}",
+                where=f"{where}: {text}",
                 allowed=f"a multiple of {nodes} ranks",
             )
         placements[text] = {"nodes": nodes, "ranks": ranks}

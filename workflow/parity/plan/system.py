@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from msgspec import field
@@ -104,21 +105,34 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
 
 def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
     """Refuse words that do not say how many nodes and ranks there are, or something unknown."""
-    for key, names in (("command", ("nodes", "ranks")), ("each_node", ("nodes",))):
-        known = {"nodes": 1, "ranks": 1, "ranks_per_node": 1}
+    for key, known, needed in (
+        ("command", ("nodes", "ranks", "ranks_per_node"), ("nodes", "ranks")),
+        ("each_node", ("nodes",), ("nodes",)),
+    ):
         where = f"{path}: launcher.{key}"
-        try:
-            words = [word.format(**known) for word in entry[key]]
-        except (KeyError, IndexError, ValueError):
+        said = [inside for word in entry[key] for inside in _in_braces(word)]
+        if not set(said) <= set(known):
             raise UserError(
                 "a word has braces that are none of the known ones",
                 where=where,
                 allowed=", ".join(f"{{{name}}}" for name in known),
-            ) from None
-        missing = [name for name in names if not any(f"{{{name}}}" in w for w in entry[key])]
-        if missing or not words[0]:
+            )
+        missing = [name for name in needed if name not in said]
+        if missing or not entry[key][0]:
             raise UserError(
                 f"the command does not say how many {' and '.join(missing)} there are",
                 where=where,
-                allowed=f"words with {', '.join(f'{{{name}}}' for name in names)}",
+                allowed=f"words with {', '.join(f'{{{name}}}' for name in needed)}",
             )
+
+
+def _in_braces(word: str) -> list[str]:
+    """What stands in the braces of a word; the whole word where one is not closed."""
+    try:
+        return [
+            f"{name}{'!' if conversion else ''}{':' if form else ''}"
+            for _, name, form, conversion in Formatter().parse(word)
+            if name is not None
+        ]
+    except ValueError:
+        return [word]

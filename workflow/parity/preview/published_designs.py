@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity.analysis.statistics import power
+from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError
 from parity.preview.terminal import aligned, percent
 
@@ -64,34 +64,29 @@ def load(path: Path) -> list[Design]:
     """The designs in a CSV file.
 
     Raises:
-        UserError: the file is missing, lacks a column, or holds something that is no number.
+        UserError: there is no such CSV file, or it holds something that is no number.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames or []
-    except OSError as error:
-        raise UserError(f"the file cannot be read: {error}", where=str(path)) from None
-    if missing := [name for name in COLUMNS if name not in columns]:
-        raise UserError(
-            f"missing columns: {', '.join(missing)}", where=str(path), allowed=", ".join(COLUMNS)
-        )
-    return [_design(row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
+    return [_design(row, row_of(path, i)) for i, row in enumerate(read_rows(path, COLUMNS))]
 
 
 def _design(row: dict[str, str], where: str) -> Design:
-    try:
-        runs = int(row["runs"]) if row["runs"] else None
-        cv, margin = (
-            float(row[name]) / 100 if row[name] else None
-            for name in ("cv_percent", "margin_percent")
-        )
-    except (TypeError, ValueError) as error:
-        raise UserError(f"not a number: {error}", where=where) from None
+    runs, cv, margin = (
+        finite(row[name], name, where) if row[name] else None
+        for name in ("runs", "cv_percent", "margin_percent")
+    )
+    if runs is not None and runs != int(runs):
+        raise UserError(f"runs is {runs}, not a whole number", where=where)
     if any(value is not None and value <= 0 for value in (runs, cv, margin)):
         raise UserError("a number is not above zero", where=where)
-    study, experiment, source = row["study"], row["experiment"], row["cv_source"]
-    return Design(study, experiment, runs, cv, source, margin, row["place"])
+    return Design(
+        study=row["study"],
+        experiment=row["experiment"],
+        runs=None if runs is None else int(runs),
+        cv=None if cv is None else cv / 100,
+        cv_source=row["cv_source"],
+        margin=None if margin is None else margin / 100,
+        place=row["place"],
+    )
 
 
 def paper_lines(designs: Sequence[Design]) -> list[str]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from parity.core.documents import (
+    RESTORE,
     Document,
     Format,
     canonical,
+    read_text,
     said_from_2_on,
     unchanged,
     write_document,
 )
-from parity.core.errors import UserError
+from parity.core.errors import UserError, shown
+from parity.core.files import files_below
 from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity
 from parity.plan.plan import PLAN, read_plan
@@ -60,9 +64,22 @@ _PROVENANCE = Format(Provenance, (unchanged,), said_from_2_on)
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files of an archived dataset, as sha256sum lists them; OSError without."""
-    lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    """SHA-256 of the files of an archived dataset, as sha256sum lists them.
+
+    Raises:
+        UserError: there is no such list, a line is none, or a file is listed twice.
+    """
+    sums: dict[str, str] = {}
+    for number, line in enumerate(read_text(folder / CHECKSUMS).splitlines(), start=1):
+        parts = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
+        if not parts or parts[2] in sums:
+            raise UserError(
+                f"{shown(line)} is no checksum, or the second one of its file",
+                where=f"{folder / CHECKSUMS}, line {number}",
+                action=RESTORE,
+            )
+        sums[parts[2]] = parts[1]
+    return sums
 
 
 def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
@@ -188,16 +205,22 @@ def provenance(dataset: Path) -> Provenance:
 def broken_files(archive: Path) -> list[str]:
     """The files of an archived dataset that are missing, unlisted or differ from their checksum.
 
+    So is a link that leads out of it: what it leads to is not archived.
+
     Raises:
-        OSError: there is no list of checksums.
+        UserError: there is no list of checksums.
     """
     sums = read_sums(archive)
     expected = sorted({*files_of(archive), *(sums.keys() & set(OPTIONAL))})
-    unexpected = sorted(sums.keys() - set(expected))
+    # Beside them lies what was analysed and drawn from them.
+    there = {str(path.relative_to(archive)) for path in files_below(archive / "records")}
+    unexpected = sorted((sums.keys() | there) - set(expected))
     return unexpected + [
         name
         for name in expected
-        if not (archive / name).is_file() or _sha256(archive / name) != sums.get(name)
+        if not (archive / name).is_file()
+        or not (archive / name).resolve().is_relative_to(archive.resolve())
+        or _sha256(archive / name) != sums.get(name)
     ]
 
 

@@ -37,6 +37,18 @@ PACKAGES = ("buildah", "mmdebstrap", "skopeo", "uidmap", "umoci")
 SOURCE_DATE_EPOCH = "1686355200"
 # The tool of a base that was not bootstrapped.
 REGISTRY = "registry"
+# What a build sees of our environment: how its tool finds its programs, store, daemon and the
+# network. All else, such as a site's tokens, is kept from the programs that a build runs.
+BUILD_VARIABLES = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+    "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+    "DOCKER_BUILDKIT", "REGISTRY_AUTH_FILE", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
+    "CONTAINERS_REGISTRIES_CONF", "STORAGE_DRIVER", "STORAGE_OPTS",
+    "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy",
+    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
 _DOCKER_STORE = "docker-daemon:"
 
 
@@ -121,7 +133,8 @@ def bootstrap_base(destination: Path, log: Path) -> ImageRecord:
 
     def bootstrap(part: Path) -> None:
         argv = ["mmdebstrap", "--variant=minbase", "--format=tar", suite, str(part), *sources]
-        output_of(argv, environment={"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}, log=log)
+        when = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}
+        output_of(argv, environment=when, inherited=BUILD_VARIABLES, log=log)
 
     return _made(ImageRecord("base"), bootstrap, destination, ("mmdebstrap", "--version"))
 
@@ -145,7 +158,8 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
             reference = _base_reference(base, builder, Path(folder), log)
             identity = Path(folder) / "id"
             try:
-                output_of(build_command(builder, context, reference, recipe, identity), log=log)
+                argv = build_command(builder, context, reference, recipe, identity)
+                output_of(argv, inherited=BUILD_VARIABLES, log=log)
             except UserError as error:
                 # The command line alone would be a screen.
                 what = f"{builder.program} cannot build it, see {log}\n{error.what}"

@@ -80,7 +80,7 @@ def read_builds(manifest: Path) -> dict[str, str]:
         content = load_yaml(manifest)["spack"]
         folders = content["view"]["default"]["projections"]
         return {spec: folders[_without_version(spec)] for spec in content["specs"]}
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         raise UserError(
             "this is no environment that was composed here",
             where=str(manifest),
@@ -177,12 +177,22 @@ def _compiler_as_package(compiler: Compiler) -> dict[str, Any]:
 
 
 def compilers_of(manifest: Path) -> dict[str, str]:
-    """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran)."""
-    content = load_yaml(manifest)["spack"]
-    found = [entry["compiler"]["paths"] for entry in content.get("compilers", [])]
-    found += [
-        external.get("extra_attributes", {}).get("compilers", {})
-        for package in content.get("packages", {}).values()
-        for external in package.get("externals", [])
-    ]
-    return {language: path for paths in found for language, path in paths.items() if path}
+    """Paths of the compilers of a spack.yaml by language (cc, cxx, f77, fc; or c, cxx, fortran).
+
+    Raises:
+        UserError: it has them in another form than Spack.
+    """
+    content = load_yaml(manifest)
+    try:
+        found = [entry["compiler"]["paths"] for entry in content["spack"].get("compilers", [])]
+        found += [
+            external.get("extra_attributes", {}).get("compilers", {})
+            for package in content["spack"].get("packages", {}).values()
+            for external in package.get("externals", [])
+        ]
+        return {language: path for paths in found for language, path in paths.items() if path}
+    except (KeyError, TypeError, AttributeError):
+        raise UserError(
+            "Spack's packages and compilers are not where its environments have them",
+            where=str(manifest),
+        ) from None

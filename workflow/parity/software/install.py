@@ -23,7 +23,7 @@ from pathlib import Path
 
 from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed, output_of
-from parity.core.errors import UserError
+from parity.core.errors import UserError, shown_to_the_user
 from parity.core.settings import load_checked
 from parity.runtimes import arms
 from parity.software import build
@@ -216,4 +216,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with shown_to_the_user():
+        status = main()
+    sys.exit(status)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from parity.core import digests
-from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
+from parity.core.documents import (
+    Document,
+    Format,
+    read_document,
+    said_from_2_on,
+    unchanged,
+    write_document,
+)  # fmt: skip
 from parity.core.errors import UserError
-from parity.core.files import files_below, read_json
+from parity.core.files import files_below
 from parity.software.environment import compose, read_builds
 from parity.software.toolchain import Toolchain
 
@@ -99,9 +104,44 @@ def _recipes_digest(folder: Path) -> str:
     return f"sha256:{state.hexdigest()}"
 
 
+class _Root(msgspec.Struct):
+    hash: str
+
+
+class _Target(msgspec.Struct):
+    name: str
+
+
+class _Arch(msgspec.Struct):
+    target: str | _Target
+
+
+class _External(msgspec.Struct):
+    path: str | None = None
+
+
+class _Spec(msgspec.Struct):
+    name: str
+    version: str
+    arch: _Arch
+    parameters: dict[str, list[str] | str | float | bool | None] = {}
+    external: _External | None = None
+
+
+class SpackLock(msgspec.Struct):
+    """What is read of a spack.lock; Spack writes more, and more with each release."""
+
+    roots: tuple[_Root, ...]
+    concrete_specs: dict[str, _Spec]
+
+
 def packages_of(lock: Path) -> list[str]:
-    """The hashes of all packages of a lock file; each covers its dependencies, too."""
-    return sorted(read_json(lock)["concrete_specs"])
+    """The hashes of all packages of a lock file; each covers its dependencies, too.
+
+    Raises:
+        UserError: it is no lock file.
+    """
+    return sorted(read_document(lock, SpackLock).concrete_specs)
 
 
 class BuiltPackage(Document, frozen=True):
@@ -123,28 +163,27 @@ class BuiltPackage(Document, frozen=True):
 
 
 def specs_of(path: Path) -> list[BuiltPackage]:
-    """The packages of a lock file: those asked for and those they need, by name and hash."""
-    lock = read_json(path)
-    roots = {root["hash"] for root in lock["roots"]}
+    """The packages of a lock file: those asked for and those they need, by name and hash.
+
+    Raises:
+        UserError: it is no lock file.
+    """
+    lock = read_document(path, SpackLock)
+    roots = {root.hash for root in lock.roots}
     packages = [
         BuiltPackage(
-            name=spec["name"],
-            version=spec["version"],
+            name=spec.name,
+            version=spec.version,
             hash=digest,
-            target=_target(spec),
+            target=spec.arch.target if isinstance(spec.arch.target, str) else spec.arch.target.name,
             flags={
                 name: " ".join(words)
-                for name, words in spec.get("parameters", {}).items()
-                if name.endswith("flags") and words
+                for name, words in spec.parameters.items()
+                if name.endswith("flags") and isinstance(words, list) and words
             },
-            external=(spec.get("external") or {}).get("path") or "",
+            external=(spec.external.path or "") if spec.external else "",
             root=digest in roots,
         )
-        for digest, spec in lock["concrete_specs"].items()
+        for digest, spec in lock.concrete_specs.items()
     ]
     return sorted(packages, key=lambda package: (package.name, package.hash))
-
-
-def _target(spec: Mapping[str, Any]) -> str:
-    target: str | dict[str, str] = spec["arch"]["target"]
-    return target if isinstance(target, str) else target["name"]

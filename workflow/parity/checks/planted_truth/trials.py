@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import math
 import multiprocessing
+import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -118,7 +119,8 @@ def make_trials(
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
             fork = multiprocessing.get_context("fork")
-            with fork.Pool(workers) as pool:
+            # Ctrl-C is for us: each of the others would say where it was.
+            with fork.Pool(workers, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
                 parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()

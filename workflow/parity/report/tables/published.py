@@ -6,8 +6,6 @@ of magnitude is the same and nothing more.
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -16,7 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from parity.benchmarks import benchmarks
-from parity.core.errors import UserError
+from parity.core.csv_files import finite, read_rows, row_of
+from parity.core.errors import UserError, shown
 from parity.core.wording import counted
 from parity.report.tables.table import Table
 from parity.report.text import formatting
@@ -61,17 +60,9 @@ def load(path: Path, study: str) -> list[PublishedValue]:
         UserError: the file has other columns, or a row an unknown statistic or metric,
             no number, or an arm where none belongs; with the line.
     """
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file, restval="")
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise UserError(
-                "the columns are not those of published values",
-                where=str(path),
-                allowed=", ".join(COLUMNS),
-            )
-        values = [PublishedValue(**{name: row[name] for name in COLUMNS}) for row in reader]
-    for line, value in enumerate(values, start=2):
-        _check(value, f"{path}: line {line}")
+    values = [PublishedValue(**row) for row in read_rows(path, COLUMNS)]
+    for index, value in enumerate(values):
+        _check(value, row_of(path, index))
     return [value for value in values if value.study == study]
 
 
@@ -81,19 +72,14 @@ def _check(row: PublishedValue, where: str) -> None:
         ("metric", row.metric, METRICS),
     ):
         if said not in known:
-            raise UserError(f"unknown {key} {said!r}", where=where, allowed=", ".join(known))
+            raise UserError(f"unknown {key} {shown(said)}", where=where, allowed=", ".join(known))
     if bool(row.arm) != (row.statistic in OF_ONE_ARM):
         raise UserError(
-            f"{row.statistic} and arm {row.arm!r} do not belong together",
+            f"{row.statistic} and arm {shown(row.arm)} do not belong together",
             where=where,
             allowed=f"an arm with {', '.join(OF_ONE_ARM)}, none with any other statistic",
         )
-    try:
-        number = float(row.published)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserError(f"published is {row.published!r}, not a number", where=where)
+    finite(row.published, "published", where)
 
 
 def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks.metrics import Quantity
+from parity.core.errors import spelt_out
 from parity.core.wording import counted
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import quantity, spelt
@@ -62,8 +63,8 @@ class DecidedRow(Protocol):
 
 
 def latex(text: str) -> str:
-    """Text with every character that LaTeX would take for a command escaped."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    """Text with every character that LaTeX would take for a command, or refuse, escaped."""
+    return "".join(_LATEX.get(character, character) for character in spelt_out(text))
 
 
 def arm_title(plan: Plan, arm: str) -> str:
