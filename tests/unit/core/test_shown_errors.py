@@ -57,11 +57,14 @@ def test_a_reader_that_is_gone_before_the_last_line_is_no_traceback_either() -> 
     assert process.wait() == 128 + signal.SIGPIPE
 
 
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+HEARING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def test_an_interrupt_is_said_in_one_line() -> None:
     body = "    print('here', flush=True)\n    import time; time.sleep(60)\n"
-    process = subprocess.Popen(
-        [sys.executable, "-c", START + body], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    words = [sys.executable, "-c", HEARING + START + body]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout and process.stderr
     assert process.stdout.readline() == b"here\n"
     process.send_signal(signal.SIGINT)
