@@ -17,16 +17,15 @@ from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
+from parity.preview.block_states import BlockState, states_of
 from parity.preview.progress import (
     REPORT,
     BlockLog,
-    BlockState,
     at_once,
     estimate,
     one_line,
     progress_lines,
     rest,
-    states_of,
 )
 
 ROOT = Path(__file__).parents[3]

@@ -94,10 +94,11 @@ def _goodness(found: Finding) -> tuple[int, float]:
 
 def _near(found: Finding) -> bool:
     """Whether it is against a claim by no more than twice the margin, or there is no margin."""
-    margin = found.decision.margin
-    if margin is None or not math.isnan(found.needed):
-        return margin is None or found.needed <= 2 * margin
+    decision, margin = found.decision, found.decision.margin
+    if margin is None:
+        return True
+    if not math.isnan(found.needed):
+        return found.needed <= 2 * margin
     # A rule whose margin is a smallest effect has no margin that would pass: its intervals tell.
-    decision = found.decision
     ends = np.log([*decision.interval90, *decision.robust_interval90])
     return bool(np.abs(ends).max() <= math.log1p(2 * margin))
