@@ -13,6 +13,7 @@ from scipy import stats
 
 from parity.analysis import agreement, prediction
 from parity.analysis.analysis import Analysed, analysed
+from parity.analysis.comparable import ABSOLUTE
 from parity.analysis.dataset import Place
 from parity.analysis.decision import ASSAY
 from parity.analysis.ledger import LOSSES
@@ -155,7 +156,7 @@ def test_the_control_is_compared_too(shifted) -> None:
 
 def test_what_is_absolute_or_absent_is_named_and_not_compared(shifted) -> None:
     absolute = _row(shifted, "startup-cold", "docker", "start_seconds")
-    assert (absolute.outcome, absolute.reason) == ("not-compared", agreement.ABSOLUTE)
+    assert (absolute.outcome, absolute.reason) == ("not-compared", ABSOLUTE)
     assert math.isnan(absolute.fresh_ratio)
     assert _row(shifted, "sysbench", "lxc").reason == "only in the archive"
     assert _row(shifted, "sysbench", "shifter").reason.startswith("not tested here")

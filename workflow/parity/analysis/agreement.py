@@ -17,7 +17,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
-from parity.analysis.comparisons import Comparison
+from parity.analysis.comparable import another_problem, obstacle
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import (
     FEW,
@@ -31,16 +31,13 @@ from parity.analysis.decision import (
 )
 from parity.analysis.identity import worst
 from parity.analysis.ledger import LOSSES
-from parity.analysis.pairing import DIFFERENCE
 from parity.analysis.sample import CLUSTERS
 from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
-from parity.records.sizes import choosing_size
 
 NOT_COMPARED = "not-compared"
-ABSOLUTE = "an absolute difference, which is not compared between machines"
 # Two logs that differ by rounding alone.
 ROUNDING = 1e-12
 
@@ -132,7 +129,7 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     if here is None or there is None:
         reason = f"only in the {'archive' if here is None else 'fresh dataset'}"
     else:
-        reason = _obstacle(here, there) or _another_problem(key[0], fresh, archive)
+        reason = obstacle(here, there) or another_problem(key[0], fresh, archive)
     if reason:
         return row | {"outcome": NOT_COMPARED, "counted": False, "reason": reason}
     effects = fresh.effects[key], archive.effects[key]
@@ -233,41 +230,6 @@ def _decided(decision: Decision) -> dict[str, Any]:
 def _varies(fresh: np.ndarray, archive: np.ndarray) -> bool:
     """Whether either side varies at all; if not, no interval can hold anything by chance."""
     return bool(max(np.ptp(fresh), np.ptp(archive)) >= ROUNDING)
-
-
-def _obstacle(here: Comparison, there: Comparison) -> str:
-    """Why two comparisons cannot be compared; empty if they can."""
-    if DIFFERENCE in (here.asked.kind, there.asked.kind):
-        return ABSOLUTE
-    if here.asked.reference != there.asked.reference:
-        return (
-            f"against {here.asked.reference} here, against {there.asked.reference} in the archive"
-        )
-    for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
-        if decision.outcome == outcomes.NOT_TESTED:
-            return f"not tested {where}: {decision.reason}"
-        if decision.blocks < 2:
-            return f"fewer than two blocks {where}: {decision.reason}"
-    return ""
-
-
-def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
-    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
-    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
-    planned = fresh.dataset.plan.case(case)
-    # However a size was chosen: the runs tell which it was.
-    told = choosing_size(planned.benchmark) if here_size and there_size else set()
-    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
-    parts = [
-        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
-        for name in sorted((here.keys() | there.keys()) - told)
-        if here.get(name) != there.get(name)
-    ]
-    if parts:
-        return f"other parameters: {'; '.join(parts)}"
-    if here_size == there_size:
-        return ""
-    return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
 
 
 def same_outcomes(table: pd.DataFrame) -> Kappa:

@@ -1,0 +1,46 @@
+"""Whether the same comparison in two datasets is of the same thing."""
+
+from __future__ import annotations
+
+from parity.analysis import outcomes
+from parity.analysis.analysis import Analysed
+from parity.analysis.comparisons import Comparison
+from parity.analysis.pairing import DIFFERENCE
+from parity.records.sizes import choosing_size
+
+ABSOLUTE = "an absolute difference, which is not compared between machines"
+
+
+def obstacle(here: Comparison, there: Comparison) -> str:
+    """Why two comparisons cannot be compared; empty if they can."""
+    if DIFFERENCE in (here.asked.kind, there.asked.kind):
+        return ABSOLUTE
+    if here.asked.reference != there.asked.reference:
+        return (
+            f"against {here.asked.reference} here, against {there.asked.reference} in the archive"
+        )
+    for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
+        if decision.outcome == outcomes.NOT_TESTED:
+            return f"not tested {where}: {decision.reason}"
+        if decision.blocks < 2:
+            return f"fewer than two blocks {where}: {decision.reason}"
+    return ""
+
+
+def another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
+    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
+    planned = fresh.dataset.plan.case(case)
+    # However a size was chosen: the runs tell which it was.
+    told = choosing_size(planned.benchmark) if here_size and there_size else set()
+    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
+    parts = [
+        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
+        for name in sorted((here.keys() | there.keys()) - told)
+        if here.get(name) != there.get(name)
+    ]
+    if parts:
+        return f"other parameters: {'; '.join(parts)}"
+    if here_size == there_size:
+        return ""
+    return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
