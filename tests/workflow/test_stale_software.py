@@ -6,16 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from parity.benchmarks import benchmarks
 from parity.core.documents import write_document
+from parity.plan.study import load_study
+from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, write_images
+from parity.software.needed_image import needed_image
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-FORMATS = ("base", "oci", "directory", "docker", "podman", "sif", "squashfs")
 LOCK = ("spack.yaml", "spack.lock", "lock.json")
 
 
 def _dry_run(clone: Path, target: str, study: str) -> str:
-    words = ["--rerun-triggers", "mtime", "--config", f"study=config/studies/{study}.yaml"]
+    words = [
+        "--rerun-triggers",
+        "mtime",
+        "--config",
+        f"study=config/studies/{study}.yaml",
+        "scale=smoke",
+    ]
     done = subprocess.run(
         [SNAKEMAKE, "-n", target, *words], cwd=clone, capture_output=True, text=True, check=False
     )
@@ -26,13 +35,18 @@ def _dry_run(clone: Path, target: str, study: str) -> str:
 @pytest.fixture
 def made(clone: Path) -> Path:
     """A clone in which all is made, by its records."""
-    folder = clone / "results/images"
-    folder.mkdir(parents=True, exist_ok=True)
-    records = {name: ImageRecord(name, reason="for a test") for name in FORMATS}
+    study = load_study(clone / "config/studies/torrez2019.yaml", "smoke")
+    used = [benchmarks()[case.benchmark] for case in study.cases]
+    needed = needed_image("bootstrap", used, [every_arm()[name] for name in study.arms])
+    root = str(clone / "results/images")
+    gathered = Path(needed.records_in(root))
+    gathered.mkdir(parents=True, exist_ok=True)
+    records = {name: ImageRecord(name, reason="for a test") for name in needed.chain}
     for name, record in records.items():
-        write_document(folder / f"{name}.json", record)
-    write_images(folder / "images.json", records)
-    (folder / "images.parquet").touch()
+        folder = needed.base_in(root) if name == "base" else needed.image_in(root)
+        write_document(Path(folder) / f"{name}.json", record)
+    write_images(gathered / "images.json", records)
+    (gathered / "images.parquet").touch()
     native = clone / "results/spack/debian12/native"
     native.mkdir(parents=True, exist_ok=True)
     for name in ("native.json", *LOCK):

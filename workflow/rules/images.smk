@@ -1,22 +1,11 @@
-"""Images: one Dockerfile, one OCI image, every runtime's format, and the digests of each.
+"""Images: one Dockerfile, one OCI image, the formats that the study's arms run from, and digests.
 
-Needs: containers/Dockerfile, the benchmarks that are installed natively; for Spack, a toolchain.
-Makes: <format>.json in results/images (results/spack/<toolchain>/images) and images.{json,parquet}.
+Needs: containers/Dockerfile, the study's benchmarks that are installed natively; for Spack, a
+toolchain. Makes, in results/images (results/spack/<toolchain>/images): <base>/base.json,
+<base>/<packages>/<format>.json, and of the study's formats images.{json,parquet}.
 """
 
-from parity.benchmarks import benchmarks
 from parity.core.files import files_below
-from parity.software.debian_packages import installed_versions
-from parity.runtimes import arms
-
-# A native package that is upgraded makes another image.
-PACKAGES = installed_versions(
-    [name for benchmark in benchmarks().values() for name in benchmark.packages]
-)
-# Made where Snakemake runs, or in a job where the site does not let login nodes build.
-HERE = not SYSTEM.images_on_node
-SOURCES = [f"{IMAGES}/sources"] if BY_SPACK else []
-FORMATS = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
 
 
 rule bootstrap_base:
@@ -25,15 +14,15 @@ rule bootstrap_base:
         # Nothing is built for a toolchain that is refused.
         sources=ancient(SOURCES),
     output:
-        record=f"{IMAGES}/base.json",
+        record=f"{BASE}/base.json",
     log:
-        f"{IMAGES}/logs/bootstrap_base.log",
+        f"{BASE}/logs/bootstrap_base.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
         base_image=SYSTEM.base_image,
-        folder=IMAGE_FOLDER,
+        folder=BASE_PLACE,
     script:
         "../scripts/bootstrap_base.py"
 
@@ -41,14 +30,14 @@ rule bootstrap_base:
 rule build_image:
     """Build the image with the package versions of the native side."""
     input:
-        base=f"{IMAGES}/base.json",
+        base=f"{BASE}/base.json",
         # All of the folder: the Dockerfile copies from it.
         containers=list(map(str, files_below(Path(own("containers"))))),
         sources=SOURCES,
     output:
-        record=f"{IMAGES}/oci.json",
+        record=f"{IMAGE}/oci.json",
     log:
-        f"{IMAGES}/logs/build_image.log",
+        f"{IMAGE}/logs/build_image.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
@@ -59,7 +48,7 @@ rule build_image:
         toolchains=SYSTEM.toolchains if BY_SPACK else {},
         containers=containers_folder,
         recipes=recipes_folder,
-        folder=IMAGE_FOLDER,
+        folder=IMAGE_PLACE,
     script:
         "../scripts/build_image.py"
 
@@ -67,16 +56,16 @@ rule build_image:
 rule unpack_image:
     """Unpack the image into a directory."""
     input:
-        oci=f"{IMAGES}/oci.json",
+        oci=f"{IMAGE}/oci.json",
     output:
-        record=f"{IMAGES}/directory.json",
+        record=f"{IMAGE}/directory.json",
     log:
-        f"{IMAGES}/logs/unpack_image.log",
+        f"{IMAGE}/logs/unpack_image.log",
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
-        folder=IMAGE_FOLDER,
+        folder=IMAGE_PLACE,
     script:
         "../scripts/unpack_image.py"
 
@@ -84,30 +73,32 @@ rule unpack_image:
 rule convert_image:
     """Convert the image into the format of one runtime."""
     input:
-        oci=f"{IMAGES}/oci.json",
-        directory=f"{IMAGES}/directory.json",
+        oci=f"{IMAGE}/oci.json",
+        # Only where the format is made from it.
+        directory=branch(
+            lambda wildcards: maker_of(wildcards.format).made_from == "directory",
+            then=[f"{IMAGE}/directory.json"],
+            otherwise=[],
+        ),
     output:
-        record=f"{IMAGES}/{{format}}.json",
+        record=f"{IMAGE}/{{format}}.json",
     log:
-        f"{IMAGES}/logs/convert_{{format}}.log",
+        f"{IMAGE}/logs/convert_{{format}}.log",
     wildcard_constraints:
-        format="|".join(FORMATS),
+        format="|".join(CONVERTED),
     localrule: HERE
     conda:
         "../../envs/parity.yaml"
     params:
-        folder=IMAGE_FOLDER,
+        folder=IMAGE_PLACE,
     script:
         "../scripts/convert_image.py"
 
 
 rule images:
-    """Gather the records of all formats."""
+    """Gather the records of the formats that the study's arms run from."""
     input:
-        expand(
-            f"{IMAGES}/{{format}}.json",
-            format=["base", "oci", "directory", *FORMATS],
-        ),
+        [f"{BASE if name == 'base' else IMAGE}/{name}.json" for name in NEEDED.chain],
     output:
         images=f"{IMAGES}/images.json",
         table=f"{IMAGES}/images.parquet",

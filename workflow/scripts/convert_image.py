@@ -5,17 +5,20 @@ from pathlib import Path
 
 from parity.core.documents import read_document, write_document
 from parity.core.errors import shown_to_the_user
-from parity.runtimes import arms
 from parity.software import images
 from parity.software.build import make_format
+from parity.software.needed_image import maker_of
 
 if __name__ == "__main__":
     with shown_to_the_user():
         name = snakemake.wildcards.format
-        arm = next(arm for arm in arms().values() if arm.image_format == name)
+        arm = maker_of(name)
         oci = read_document(Path(snakemake.input.oci), images.ImageRecord)
-        directory = read_document(Path(snakemake.input.directory), images.ImageRecord)
         place = images.place_of(snakemake.output.record, snakemake.params.folder, f"image.{name}")
+        # Nothing is at this place for a format that is not made from it.
+        directory = images.ImageRecord("directory", location=str(place.with_name("directory")))
+        for path in snakemake.input.directory:
+            directory = read_document(Path(path), images.ImageRecord)
         make = partial(make_format, arm, oci, directory, place)
         empty = images.ImageRecord(name, parent=arm.made_from)
         record = images.made_or_reason(make, empty, Path(snakemake.log[0]))

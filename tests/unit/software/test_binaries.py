@@ -1,53 +1,77 @@
 import hashlib
+import io
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from parity.core.errors import UserError
 from parity.software.binaries import (
     Library,
     ProgramFile,
     audit_script,
     build_id,
     closure_digest,
-    parse_audit,
+    read_audit,
 )
 
-PAGE = "7f 45 4c 46 02 01 01 00"
-NOTE = "04 00 00 00 04 00 00 00 03 00 00 00 47 4e 55 00 de ad be ef ff ff"
+NOTE = bytes.fromhex("0400000004000000 03000000 474e5500 deadbeef ffff")
+ONE, MATHS, LOADER = b"\x7fELF\x02\x01\x01\x00" + NOTE, b"two\ncontents\n", b""
 TEXT = f"""\
 a remark of a runtime
+file system: a remark as well
 executable /usr/bin/one
-sha256 1111  -
-page  {PAGE}
-page  {NOTE}
-library libm.so.6 2222  -
-library /lib64/ld.so 3333  -
-library libgone.so.1 not-found
+library libm.so.6 /lib/libm.so.6
+library /lib64/ld.so /lib64/ld.so
+library libgone.so.1
 executable /usr/bin/none
+file {len(LOADER)} /lib64/ld.so
+file {len(MATHS)} /lib/libm.so.6
+file {len(ONE)} /usr/bin/one
 """
+ANSWER = TEXT.encode() + b"contents\n" + LOADER + MATHS + ONE + b"end of contents\n"
+AFTER = "executable of a runtime\nanswered everything\n"
 
 
-def test_rows_of_a_known_text():
-    one, none = parse_audit(TEXT)
-    libraries = (("ld.so", "3333"), ("libgone.so.1", "not-found"), ("libm.so.6", "2222"))
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_rows_of_a_known_answer():
+    (one, none), text = read_audit(io.BytesIO(ANSWER + AFTER.encode()))
+    loader, maths = digest(LOADER), digest(MATHS)
+    libraries = (("ld.so", loader), ("libgone.so.1", "not-found"), ("libm.so.6", maths))
     assert one == ProgramFile(
         path="/usr/bin/one",
-        sha256="1111",
+        sha256=digest(ONE),
         build_id="deadbeef",
-        closure=tuple(Library(library=name, sha256=digest) for name, digest in libraries),
-        closure_sha256=hashlib.sha256(
-            b"ld.so 3333\nlibgone.so.1 not-found\nlibm.so.6 2222\n"
-        ).hexdigest(),
+        closure=tuple(Library(library=name, sha256=sha256) for name, sha256 in libraries),
+        closure_sha256=digest(
+            f"ld.so {loader}\nlibgone.so.1 not-found\nlibm.so.6 {maths}\n".encode()
+        ),
     )
     assert none == ProgramFile(
         path="/usr/bin/none", sha256="", build_id="", closure=(), closure_sha256=""
     )
+    assert text == TEXT + AFTER
 
 
-def test_a_text_that_is_no_audit_has_no_rows():
-    assert parse_audit("") == parse_audit("library x y\npage ff\n") == []
+def test_an_answer_that_ends_too_early_has_no_rows():
+    for end in range(len(ANSWER)):
+        with pytest.raises(UserError):
+            read_audit(io.BytesIO(ANSWER[:end]))
+
+
+@pytest.mark.parametrize("change", [b"", b"two\ncontents\n more"])
+def test_a_file_that_changed_while_it_was_read_is_refused(change):
+    with pytest.raises(UserError):
+        read_audit(io.BytesIO(ANSWER.replace(LOADER + MATHS, change)))
+
+
+def test_a_library_whose_content_is_not_told_is_refused():
+    with pytest.raises(UserError, match="libm"):
+        read_audit(io.BytesIO(ANSWER.replace(b"file 13 /lib/libm.so.6\n", b"").replace(MATHS, b"")))
 
 
 def test_the_order_of_libraries_does_not_matter():
@@ -56,14 +80,15 @@ def test_the_order_of_libraries_does_not_matter():
 
 
 def test_only_elf_files_have_a_build_id():
-    note = NOTE.replace(" ", "")
+    note = NOTE.hex()
     assert build_id("7f454c46" + note) == "deadbeef"
     assert build_id("23212f62" + note) == build_id("7f454c46") == build_id("") == ""
 
 
 def audit(*paths):
     words = audit_script([str(path) for path in paths])
-    return parse_audit(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    answer = subprocess.run(words, capture_output=True, check=True)
+    return read_audit(io.BytesIO(answer.stdout)).programs
 
 
 def test_the_real_shell_on_this_machine():
@@ -81,6 +106,16 @@ def test_the_build_id_is_the_one_that_readelf_reads():
     (shell,) = audit("/bin/sh")
     notes = subprocess.run(["readelf", "-n", "/bin/sh"], capture_output=True, text=True, check=True)
     assert f"Build ID: {shell.build_id}\n" in notes.stdout
+
+
+def test_a_file_is_read_once_and_a_folder_never(tmp_path):
+    words = audit_script(["/bin/sh", str(tmp_path), "/bin/sh", "/bin/true"])
+    answer = subprocess.run(words, capture_output=True, check=True).stdout
+    shell, folder, other = read_audit(io.BytesIO(answer)).programs
+    assert folder.sha256 == "" and shell.sha256 and other.sha256
+    libraries = {library for library in (*shell.closure, *other.closure)}
+    sizes, _, _ = answer.partition(b"\ncontents\n")
+    assert sizes.count(b"\nfile ") == 2 + len(libraries)
 
 
 def test_one_changed_byte_is_seen(tmp_path):

@@ -1,24 +1,31 @@
 """Which executables and libraries an arm really runs, asked of the files inside the arm.
 
 The question is a constant shell script with nothing in it but what Debian's smallest
-image has (dash, coreutils, sed, ldd). It runs once for each arm and block, untimed. What
-a program loads by itself later (the plugins of Open MPI, for instance) is not in its
-closure.
+image has (dash, coreutils, sed, ldd). It runs once for each arm and block, untimed. The
+files are read there and hashed here: with the processor's own instructions that is three times
+as fast as with the image's sha256sum. What a program loads by itself later (the plugins of Open
+MPI, for instance) is not in its closure.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, NamedTuple
 
 from parity.core.documents import Document
+from parity.core.errors import UserError
 
-# Prints for each executable: its name, its hash, its first page in hexadecimal (which
-# holds the ELF notes), and for each library of its closure: name, hash.
+# Prints each executable's name and the libraries of its closure, each with its path; then
+# every file once: first all sizes, then all contents, one after the other.
 _SCRIPT = Path(__file__).with_name("binaries_audit.sh").read_text(encoding="utf-8")
+_BEGIN, _END = b"contents\n", b"end of contents\n"
+
+# The ELF notes lie in a file's first page.
+_PAGE_BYTES = 4096
+_PIECE_BYTES = 1 << 18
 
 # An ELF note named GNU of type 3 is the build-id: length of the name, length of the
 # identifier, type, name (System V ABI, "Note Section"), here of little-endian machines.
@@ -47,35 +54,93 @@ class ProgramFile(Document, frozen=True):
     closure_sha256: str
 
 
-def parse_audit(text: str) -> list[ProgramFile]:
+class Audit(NamedTuple):
+    """What was answered: the executables in the order of the question, and all lines of text."""
+
+    programs: list[ProgramFile]
+    text: str
+
+
+class CutOff(UserError):
+    """An answer that ends too early."""
+
+    def __init__(self) -> None:
+        super().__init__("the answer about programs and libraries is cut off")
+
+
+class _Content(NamedTuple):
+    sha256: str
+    build_id: str
+
+
+def read_audit(stream: IO[bytes]) -> Audit:
     """The executables from the script's output, each with its closure sorted by name.
 
     A library that is not there has the hash `not-found`. Lines that the script did not
     print, such as a runtime's own remarks, are passed over.
+
+    Raises:
+        CutOff: it ends too early.
+        UserError: a file changed while it was read, or a library cannot be read.
     """
-    rows: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        kind, _, rest = line.partition(" ")
-        if kind == "executable":
-            rows.append({"path": rest, "sha256": "", "page": "", "closure": []})
-        elif rows and kind == "sha256":
-            rows[-1]["sha256"] = rest.split(" ")[0]
-        elif rows and kind == "page":
-            rows[-1]["page"] += rest.replace(" ", "")
-        elif rows and kind == "library":
-            name, _, digest = rest.partition(" ")
-            library = Library(library=name.rpartition("/")[2], sha256=digest.split(" ")[0])
-            rows[-1]["closure"].append(library)
-    return [
-        ProgramFile(
-            path=row["path"],
-            sha256=row["sha256"],
-            build_id=build_id(row["page"]),
-            closure=tuple(sorted(row["closure"], key=lambda library: library.library)),
-            closure_sha256=closure_digest(row["closure"]) if row["sha256"] else "",
-        )
-        for row in rows
-    ]
+    closures: dict[str, list[tuple[str, str]]] = {}
+    sizes: dict[str, int] = {}
+    contents: dict[str, _Content] | None = None
+    lines: list[str] = []
+    for line in stream:
+        if line == _BEGIN and contents is None:
+            contents = {path: _read(stream, size) for path, size in sizes.items()}
+            if stream.readline() != _END:
+                raise UserError("a program or library changed while it was read")
+            continue
+        lines.append(line.decode(errors="replace"))
+        kind, _, rest = lines[-1].rstrip("\n").partition(" ")
+        if contents is None and kind == "executable":
+            closures[rest] = []
+        elif contents is None and kind == "library" and closures:
+            name, _, path = rest.partition(" ")
+            closures[next(reversed(closures))].append((name.rpartition("/")[2], path))
+        elif contents is None and kind == "file" and closures:
+            size, _, path = rest.partition(" ")
+            if size.isdecimal():
+                sizes[path] = int(size)
+    if contents is None:
+        raise CutOff
+    if untold := {at for row in closures.values() for _, at in row if at} - contents.keys():
+        raise UserError(f"a library cannot be read: {min(untold)}")
+    programs = [_program(path, closure, contents) for path, closure in closures.items()]
+    return Audit(programs, "".join(lines))
+
+
+def _read(stream: IO[bytes], size: int) -> _Content:
+    """What the next `size` bytes are."""
+    state, first, left = hashlib.sha256(), b"", size
+    while left and (piece := stream.read(min(left, _PIECE_BYTES))):
+        first = first or piece[:_PAGE_BYTES]
+        state.update(piece)
+        left -= len(piece)
+    if left:
+        raise CutOff
+    return _Content(state.hexdigest(), build_id(first.hex()))
+
+
+def _program(
+    path: str, closure: Iterable[tuple[str, str]], contents: Mapping[str, _Content]
+) -> ProgramFile:
+    """An executable with its closure, as (name, path); the path is empty if nothing is there."""
+    if path not in contents:
+        return ProgramFile(path=path, sha256="", build_id="", closure=(), closure_sha256="")
+    libraries = sorted(
+        (Library(name, contents[at].sha256 if at else "not-found") for name, at in closure),
+        key=lambda library: library.library,
+    )
+    return ProgramFile(
+        path=path,
+        sha256=contents[path].sha256,
+        build_id=contents[path].build_id,
+        closure=tuple(libraries),
+        closure_sha256=closure_digest(libraries),
+    )
 
 
 def build_id(page: str) -> str:

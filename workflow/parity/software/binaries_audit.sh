@@ -1,16 +1,22 @@
+newline='
+'
+files=
 for path in "$@"; do
   echo "executable $path"
-  [ -r "$path" ] || continue
-  echo "sha256 $(sha256sum < "$path")"
-  od -A n -v -t x1 -N 4096 "$path" | sed 's/^/page /'
-  ldd "$path" 2>/dev/null | sed -n '
-    s/^\t\([^ ]*\) => not found$/\1 -/p
-    s/^\t\([^ ]*\) => \(\/[^ ]*\) (0x.*/\1 \2/p
-    s/^\t\(\/[^ ]*\) (0x.*/\1 \1/p
-  ' | while read -r name file; do
-    case $file in
-      -) echo "library $name not-found" ;;
-      *) echo "library $name $(sha256sum < "$file")" ;;
-    esac
-  done
+  [ -f "$path" ] && [ -r "$path" ] || continue
+  closure=$(ldd "$path" 2>/dev/null | sed -n '
+    s/^\t\([^ ]*\) => not found$/library \1/p
+    s/^\t\([^ ]*\) => \(\/[^ ]*\) (0x.*/library \1 \2/p
+    s/^\t\(\/[^ ]*\) (0x.*/library \1 \1/p
+  ')
+  printf '%s\n' "$closure"
+  libraries=$(printf '%s\n' "$closure" | sed -n 's/^library [^ ]* //p')
+  files="$files$path$newline$libraries$newline"
 done
+IFS=$newline
+set -f
+set -- $(printf '%s' "$files" | sort -u)
+if [ $# -gt 0 ]; then stat -L -c 'file %s %n' -- "$@"; fi
+echo contents
+if [ $# -gt 0 ]; then cat -- "$@"; fi
+echo 'end of contents'

@@ -283,7 +283,7 @@ def _check_store(record: ImageRecord, oci: Path) -> None:
     in_store = record.location == record.digest
     if in_store and record.digest not in expected:
         raise UserError(
-            f"{record.format} holds another image than results/images/oci: "
+            f"{record.format} holds another image than {oci}: "
             f"its id is {record.digest}, expected {' or '.join(expected)}",
             action="snakemake images --forcerun build_image",
         )

@@ -28,7 +28,8 @@ from parity.core.settings import load_checked
 from parity.runtimes import arms
 from parity.software import build
 from parity.software.debian_packages import installed_packages
-from parity.software.images import forget_failures
+from parity.software.images import IMAGES, forget_failures
+from parity.software.needed_image import RECORDS, ROOT
 from parity.software.probe import probe_lines
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
@@ -43,7 +44,6 @@ PAPER_PACKAGES = (
 # (Playwright, from PyPI) has nothing to download. And readelf, which they hold our own
 # reader of programs against.
 TEST_PACKAGES = ("binutils", "chromium-headless-shell")
-IMAGES = Path("results/images")
 SYSTEM = Path("config/systems/machine.yaml")
 _say = partial(print, flush=True)
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
@@ -51,8 +51,10 @@ _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
 def image_folders() -> list[Path]:
-    """Where records of images are: the distribution's, and those of each toolchain."""
-    return [IMAGES, *sorted(COMPOSED.glob("*/images"))]
+    """Where records of images are: of bases, of what is built on each, and what is gathered."""
+    roots = [Path(ROOT), *COMPOSED.glob("*/images")]
+    first = ("*/base.json", "*/*/oci.json", f"*/*/{RECORDS}*/{IMAGES}")
+    return sorted({path.parent for root in roots for name in first for path in root.glob(name)})
 
 
 def wanted_packages(

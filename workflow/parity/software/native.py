@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from parity.core import digests
-from parity.core.commands import answer_of, output_of
+from parity.core.commands import answer_of
 from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
 from parity.core.errors import UserError
-from parity.software.binaries import ProgramFile, audit_script, parse_audit
+from parity.software.binaries import ProgramFile, audit_script, read_audit
 from parity.software.environment import compilers_of, read_builds
 from parity.software.lock import (
     BuiltPackage,
@@ -184,7 +185,10 @@ def not_installed(tree: Path, lock: Path) -> list[str]:
 
 def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> NativeBuild:
     """What was built: by which Spack, lock and compilers, and the identity of each binary."""
-    audit = output_of(audit_script([str(path) for path in programs_of(view)]))
+    question = audit_script([str(path) for path in programs_of(view)])
+    with subprocess.Popen(question, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as answer:
+        assert answer.stdout is not None
+        audit = read_audit(answer.stdout)
     return NativeBuild(
         version=NATIVE_VERSION,
         toolchain=toolchain.name,
@@ -198,7 +202,7 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> N
         view=str(view),
         binaries=tuple(
             msgspec.structs.replace(program, path=str(Path(program.path).relative_to(view)))
-            for program in parse_audit(audit)
+            for program in audit.programs
         ),
         seconds=seconds,
     )

@@ -14,10 +14,11 @@ from parity.analysis.decision import decide
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
-from parity.checks.noise_audit.script import BLOCKS, Pair
+from parity.checks.noise_audit.script import Pair
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 from parity.measure import history, node
+from parity.measure.block_folder import BLOCK_FOLDERS
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Case, Plan, write_plan
 from parity.plan.study import load_study
@@ -30,6 +31,9 @@ from parity.records.noise_audit import (
     PairTimes,
     TimeRatio,
 )
+from parity.runtimes import every_arm
+from parity.software.images import IMAGES, write_images
+from parity.software.needed_image import ROOT, needed_image
 
 
 def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
@@ -133,17 +137,19 @@ def measure(
     plan = make_plan(load_study(study, label))
     write_plan(folder / PLAN, plan)
     changed = {"study": str(study), "scale": label, "system": system_file}
+    _without_image(plan, system)
     order, path, case = script.pairs_of(plan), folder / "script.sh", plan.cases[0]
     # Its words do not depend on the node that it runs on.
     program = benchmarks()[case.benchmark].program(case.parameters, node.node_facts()).argv
-    block, starts = script.block_words(system, changed, snakefile), len(plan.blocks[0].runs)
+    block = script.block_words(system, changed, plan.campaign, snakefile)
+    starts = len(plan.blocks[0].runs)
     path.write_text(script.script_of(order, program, starts, block, folder, system.modules))
     in_a_job = script.submit_words(folder, pairs, site)
     output_of(in_a_job if system.batch_system else ["/bin/sh", path])
     times, lost = [], []
     for pair in order:
         try:
-            times.append(times_of(pair, plan, folder, BLOCKS))
+            times.append(times_of(pair, plan, folder, BLOCK_FOLDERS))
         except (UserError, OSError) as error:
             lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
     own, outer = ratios(times)
@@ -165,6 +171,15 @@ def measure(
     for place in (folder, live):
         AUDIT.write_in(place, audit)
     return audit
+
+
+def _without_image(plan: Plan, system: System) -> None:
+    """Write the records of no image, which the blocks ask for; those that are there stay."""
+    chosen = [every_arm()[name] for name in plan.arms]
+    records = Path(needed_image(system.base_image, (), chosen).records_in(ROOT)) / IMAGES
+    if not records.exists():
+        records.parent.mkdir(parents=True, exist_ok=True)
+        write_images(records, {})
 
 
 def line_of(audit: NoiseAudit) -> str:

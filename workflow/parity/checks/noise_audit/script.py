@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity.measure.block_folder import BLOCK
+from parity.measure.block_folder import LIVE
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import arms
 
-BLOCKS = Path("results/blocks")
 # A pair takes about ten seconds; a job that waits for a node to become quiet takes longer.
 MINUTES_BESIDE, MINUTES_PER_PAIR = 15, 1
 # The site's words for sbatch, by the name that they have as Snakemake's resources.
@@ -125,19 +124,22 @@ def script_of(
     )
 
 
-def block_words(system: System, config: Mapping[str, str], snakefile: str) -> list[str]:
+def block_words(
+    system: System, config: Mapping[str, str], campaign: str, snakefile: str
+) -> list[str]:
     """The words that run the block `@block@` as Snakemake does: in a job, or on this machine.
 
     Args:
         config: the audit's own study, its scale, and the system's file.
+        campaign: of that study at that scale; each of its blocks is a batch of its own.
     """
     words = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--nolock"]
-    words += ["--nocolor", "--cores", "all", "--allowed-rules", "run_block"]
+    words += ["--nocolor", "--cores", "all", "--allowed-rules", "run_batch"]
     words += ["--config", *(f"{key}={value}" for key, value in config.items())]
     if not system.batch_system:
-        return [*words, "--", f"{BLOCKS}/@block@/{BLOCK.file}"]
+        return [*words, "--", f"{LIVE}/{campaign}/batches/@block@.json"]
     # What the executor plugin puts into a job; this Snakemake then starts another one.
-    words += ["--target-jobs", "run_block:block=@block@", "--force", "--force-use-threads"]
+    words += ["--target-jobs", "run_batch:batch=@block@", "--force", "--force-use-threads"]
     words += ["--ignore-incomplete", "--no-hooks", "--target-files-omit-workdir-adjustment"]
     return [*words, "--executor", "slurm-jobstep", "--jobs", "1", "--mode", "remote"]
 

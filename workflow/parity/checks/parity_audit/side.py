@@ -20,7 +20,7 @@ from parity.measure.node_check import arm_state, host_namespaces
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
-from parity.software.binaries import ProgramFile, parse_audit
+from parity.software.binaries import ProgramFile
 from parity.software.images import ImageRecord
 
 # Paths of programs by benchmark.
@@ -128,11 +128,11 @@ def _answer(
     if not state.gate.passed:
         raise AuditError(f"not its image: {state.gate.detail}")
     answer = run_in_arm(arm, state.image, words)
-    if not is_whole(answer.stdout):
+    if not is_whole(answer.text):
         raise AuditError("its answer is cut off")
-    witness = evidence(answer.stderr)
+    witness = evidence(answer.said)
     where = where_gate(arm, witness, ours, state.recipe if arm.image_format else "")
     if where.detail:
         raise AuditError(where.detail)
-    by_path = {program.path: program for program in parse_audit(answer.stdout)}
-    return by_path, parse_interface(answer.stdout, witness, ours)
+    by_path = {program.path: program for program in answer.programs}
+    return by_path, parse_interface(answer.text, witness, ours)

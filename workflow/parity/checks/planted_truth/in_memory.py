@@ -56,6 +56,7 @@ class Layout:
         parameters: of each case, by its name.
         arms: those beside the A/A pair.
         ending: of `ENDINGS`, of the runs without a number.
+        looks: the numbers of blocks at which it is looked at; none for once.
     """
 
     parameters: dict[str, dict[str, Any]]
@@ -64,6 +65,7 @@ class Layout:
     margin: float | None
     metric: Metric = Metric()
     ending: str = "timeout"
+    looks: tuple[int, ...] = ()
 
     @property
     def all_arms(self) -> tuple[str, ...]:
@@ -108,6 +110,9 @@ class Layout:
             not_tested=(),
             provider="system",
             positive_control=control if PLUS in self.arms else None,
+            looks=self.looks,
+            minutes=None,
+            blocks_per_job=1,
             arm_titles={arm: known_arms()[arm].title for arm in self.all_arms},
             arm_runtimes={arm: known_arms()[arm].runtime for arm in self.all_arms},
             benchmark_titles={BENCHMARK: "Planted"},
@@ -127,15 +132,18 @@ class Layout:
         )  # fmt: skip
 
 
-def dataset(layout: Layout, values: np.ndarray) -> Dataset:
+def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = None) -> Dataset:
     """The dataset of these values.
 
     Args:
         values: shape (blocks, cases, arms), in the order of the layout; NaN for a run that
-            was lost.
+            was lost, or not made any more. There may be fewer blocks than are planned.
+        stopped: why runs were not made any more, in the same shape; empty texts for the others.
     """
     plan = layout.plan()
     runs = _runs(layout, plan, values)
+    if stopped is not None:
+        _stop(runs, stopped.ravel())
     return Dataset(
         name="live/planted-memory",
         plan=plan,
@@ -143,7 +151,7 @@ def dataset(layout: Layout, values: np.ndarray) -> Dataset:
         kind=kind_of(["vm"]),
         runs=runs,
         metrics=_metrics(layout, runs, values),
-        nodes=_nodes(layout, plan),
+        nodes=_nodes(layout, plan, runs),
         images=_frame(schema.IMAGES, {}, 0),
     )
 
@@ -163,6 +171,7 @@ def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
     blocks, cases, arms = values.shape
     of_block = cases * arms
     names = np.array([run.name for run in plan.blocks[0].runs], dtype=object)
+    measured = np.array([block.name for block in plan.blocks[:blocks]], dtype=object)
     lost = np.isnan(values).ravel()
     position = np.tile(np.arange(1, of_block + 1), blocks)
     reason, evidence = ENDINGS[layout.ending]
@@ -170,7 +179,7 @@ def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
     started = np.datetime_as_string(_BEGINNING + days + position.astype("timedelta64[s]"))
     known = {
         "campaign": np.full(values.size, plan.campaign, dtype=object),
-        "block": np.repeat(np.array([block.name for block in plan.blocks], object), of_block),
+        "block": np.repeat(measured, of_block),
         "block_number": np.repeat(np.arange(1, blocks + 1), of_block),
         "run": np.tile(names, blocks),
         "attempt": np.ones(values.size, dtype=int),
@@ -190,6 +199,16 @@ def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
     return _frame(schema.RUNS, known, values.size)
 
 
+def _stop(runs: pd.DataFrame, stopped: np.ndarray) -> None:
+    """Make runs into such as were not made any more, as parsing shows them."""
+    gone = stopped != ""
+    runs.loc[gone, "reason"] = stopped[gone]
+    runs.loc[gone, "attempt"] = 0
+    runs.loc[gone, "stage"] = "planned"
+    for name in ("started", "binary_sha256", "closure_sha256"):
+        runs.loc[gone, name] = ""
+
+
 def _metrics(layout: Layout, runs: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
     there = runs[np.isfinite(values).ravel()]
     shared = [column.name for column in schema.METRICS.columns if column.name in runs]
@@ -206,11 +225,13 @@ def _metrics(layout: Layout, runs: pd.DataFrame, values: np.ndarray) -> pd.DataF
     return _frame(schema.METRICS, known, len(there))
 
 
-def _nodes(layout: Layout, plan: Plan) -> pd.DataFrame:
-    """The memory of the node of each block, before and after it."""
+def _nodes(layout: Layout, plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
+    """The memory of the node of each block that was measured, before and after it."""
+    there, planned = set(runs["block"]), zip(plan.blocks, layout.nodes, strict=True)
     rows = [
         (plan.campaign, block.name, f"{SYSTEM}-{node}", phase, fact, value)
-        for block, node in zip(plan.blocks, layout.nodes, strict=True)
+        for block, node in planned
+        if block.name in there
         for phase in ("before", "after")
         for fact, value in (
             ("hostname", f"{SYSTEM}-{node}"),

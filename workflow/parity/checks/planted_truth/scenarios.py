@@ -20,6 +20,7 @@ from parity.checks.planted_truth.measures import LEVEL, Measure, cost
 from parity.checks.planted_truth.order_scenario import drifts
 from parity.checks.planted_truth.outputs import BANDWIDTH, PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
+from parity.checks.planted_truth.sequential_scenarios import sequential
 from parity.checks.planted_truth.sketches import sketches
 from parity.checks.planted_truth.trials import FromLogs, Scenario
 from parity.claims.terms import CONTRADICTED, SUPPORTED
@@ -235,7 +236,8 @@ def blind_control() -> Scenario:
 
 def scenarios() -> list[Scenario]:
     """All of them, in the order of the report."""
-    return [*log_scenarios(), *(each.scenario() for each in sketches()), *drifts()]
+    in_memory = [each.scenario() for each in sketches()]
+    return [*log_scenarios(), *in_memory, *drifts(), *sequential()]
 
 
 def log_scenarios() -> list[Scenario]:

@@ -62,7 +62,7 @@ class Scenario:
 
     Attributes:
         name: its name, which is part of its seed.
-        part: of the report: `logs`, `rules` or `hazards`.
+        part: of the report: `logs`, `rules`, `hazards` or `looks`.
         about: what is planted, in words.
         blocks: of each study.
         margin: of what is claimed; None if that has none.

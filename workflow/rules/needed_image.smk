@@ -1,0 +1,25 @@
+"""Which image the study needs, in which formats, and where each lies."""
+
+from parity.benchmarks import benchmarks
+from parity.runtimes import arms, every_arm
+from parity.software.debian_packages import installed_versions
+from parity.software.needed_image import ROOT, maker_of, needed_image
+
+NEEDED = needed_image(
+    SYSTEM.base_image,
+    [benchmarks()[case.benchmark].provided_by(STUDY.provider) for case in STUDY.cases],
+    [every_arm()[name] for name in STUDY.arms],
+)
+# What Spack builds has images of its own.
+IMAGE_ROOT = f"{BUILT}/images" if BY_SPACK else ROOT
+BASE, IMAGE = NEEDED.base_in(IMAGE_ROOT), NEEDED.image_in(IMAGE_ROOT)
+IMAGES = NEEDED.records_in(IMAGE_ROOT)
+# Where a site wants the images themselves; beside their records if it does not say.
+BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
+IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
+# A native package that is upgraded makes another image.
+PACKAGES = installed_versions(NEEDED.packages)
+# Made where Snakemake runs, or in a job where the site does not let login nodes build.
+HERE = not SYSTEM.images_on_node
+SOURCES = [f"{IMAGE_ROOT}/sources"] if BY_SPACK else []
+CONVERTED = sorted({arm.image_format for arm in arms().values()} - {None, "directory"})
