@@ -17,12 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from clones import EVERYTHING
 from cluster import end_a_dead_one
 from hypothesis import HealthCheck, settings
 from virtual_cluster import install
 from xdist.scheduler import LoadScopeScheduling
 
-from parity.software.images import ImageRecord, read_images
+from parity.benchmarks import benchmarks
+from parity.plan.system import load_system
+from parity.runtimes import arms
+from parity.software.images import IMAGES, ImageRecord, read_images
+from parity.software.needed_image import needed_image
 
 ROOT = Path(__file__).parents[1]
 
@@ -87,6 +93,11 @@ def new_clone(tmp_path_factory) -> Callable[[], Path]:
             if (ROOT / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+        # What tests run has three blocks, unless they ask for more.
+        config = folder / "config/config.yaml"
+        text = config.read_text()
+        assert text.count("scale: quick") == 1
+        config.write_text(text.replace("scale: quick", "scale: smoke"))
         return folder
 
     return make
@@ -109,15 +120,23 @@ def slurm_programs() -> None:
 
 @pytest.fixture(scope="session")
 def images() -> dict[str, ImageRecord]:
-    """The records of the image formats; built in results/images where they are not up to date.
+    """The records of one image for all tests; built in results/images where it is not up to date.
 
     For tests with the mark `system` alone. The first worker builds them and others wait.
     """
-    gathered = ROOT / "results/images/images.json"
     (ROOT / ".cache").mkdir(exist_ok=True)
+    study = ROOT / ".cache/everything.yaml"
+    config = ["--config", f"study={study.relative_to(ROOT)}", "scale=tiny"]
+    needed = needed_image(
+        load_system(ROOT / "config/systems/machine.yaml").base_image,
+        [benchmarks()[name] for name in EVERYTHING["benchmarks"]],
+        [arms()[name] for name in EVERYTHING["arms"]],
+    )
     with (ROOT / ".cache/images-of-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        study.write_text(yaml.safe_dump(EVERYTHING))
         # Also where they are there: an upgrade of libraries takes their base away.
         snakemake = Path(sys.executable).with_name("snakemake")
-        subprocess.run([snakemake, "images"], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
-    return read_images(gathered)
+        words = [snakemake, "images", *config]
+        subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    return read_images(Path(needed.records_in(str(ROOT / "results/images"))) / IMAGES)

@@ -9,8 +9,6 @@ knows only whole seconds.
 from __future__ import annotations
 
 import itertools
-import json
-import shutil
 import subprocess
 import sys
 import time
@@ -23,11 +21,17 @@ from typing import Any
 
 import yaml
 
+from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed
 from parity.core.files import read_json
 from parity.measure import history
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
+from parity.plan.system import load_system
+from parity.runtimes import every_arm
+from parity.software.images import IMAGES, read_images, write_images
+from parity.software.needed_image import ROOT as IMAGE_ROOT
+from parity.software.needed_image import needed_image
 
 ROOT = Path(__file__).parents[1]
 STUDY = "config/studies/bench.yaml"
@@ -114,11 +118,11 @@ def block_jobs(clone: Path) -> list[BlockJob]:
     # the submitting shell would fill them in.
     stamp = f"date +%s.%N >> {times}"
     words = ["--jobs", "1", "--precommand", f"trap '{stamp}' EXIT && {stamp}"]
-    words += ["--allowed-rules", "write_plan", "run_block"]
+    words += ["--allowed-rules", "write_plan", "run_batch"]
     words += ["--config", f"study={STUDY}", f"scale={SCALE}"]
     plan = make_plan(load_study(clone / STUDY, SCALE))
     blocks = [clone / "results/blocks" / block.name for block in plan.blocks]
-    targets = [str(block.relative_to(clone) / "block.json") for block in blocks]
+    targets = [f"results/live/{plan.campaign}/batches/{block.name}.json" for block in plan.blocks]
     with cluster_up():
         _run([*_SLURM, *words, "--", *targets], clone)
     moments = [float(line) for line in times.read_text().split()]
@@ -135,15 +139,24 @@ def _study_of_one_block(clone: Path) -> None:
     """
     document = yaml.safe_load((ROOT / "config/studies/scaling.yaml").read_text())
     document["scales"][SCALE]["blocks"] = 1
-    images = clone / "results/images"
-    images.mkdir(parents=True)
-    made = ROOT / "results/images/images.json"
-    if made.exists():
-        shutil.copy(made, images)
-    else:
-        document["scales"][SCALE]["arms"] = document["aa_pair"]
-        (images / "images.json").write_text(json.dumps({}))
     (clone / STUDY).write_text(yaml.safe_dump(document))
+    made = ROOT / _records(clone)
+    images = read_images(made) if made.exists() else {}
+    if not images:
+        document["scales"][SCALE]["arms"] = document["aa_pair"]
+        (clone / STUDY).write_text(yaml.safe_dump(document))
+    records = clone / _records(clone)
+    records.parent.mkdir(parents=True)
+    write_images(records, images)
+
+
+def _records(clone: Path) -> Path:
+    """Where the records of the study's image are in a clone."""
+    study = load_study(clone / STUDY, SCALE)
+    used = [benchmarks()[case.benchmark] for case in study.cases]
+    base = load_system(clone / "config/systems/slurm.yaml").base_image
+    needed = needed_image(base, used, [every_arm()[name] for name in study.arms])
+    return Path(needed.records_in(IMAGE_ROOT)) / IMAGES
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
 from parity.core.documents import canonical, digest_of_json
+from parity.plan.looks import STOPPED
 from parity.plan.plan import Case, Plan, PositiveControl
 from parity.plan.system_kind import kind_of
 from parity.records import schema
@@ -67,6 +68,7 @@ def dataset(
     positive: str = "",
     name: str = "live/planted-smoke",
     margin: float | None = None,
+    looks: Sequence[int] = (),
 ) -> tuple[Dataset, Analysis]:
     """A dataset and its analysis.
 
@@ -77,9 +79,10 @@ def dataset(
         label: kind of the system that measured.
         positive: arm of the positive control, in every case; empty without one.
         margin: of the A/A pair that the plan compares; None for a plan that compares nothing.
+        looks: those of the plan; none for one that is looked at once.
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
-    plan = _plan(cases, arms, metric, blocks, not_tested, margin)
+    plan = replace(_plan(cases, arms, metric, blocks, not_tested, margin), looks=tuple(looks))
     if positive:
         more = {case["case"]: {} for case in cases}
         control = PositiveControl(arm=positive, work_percent=4, parameters=more)
@@ -142,7 +145,7 @@ def _plan(cases, arms, metric, blocks, not_tested, margin) -> Plan:
 
 
 def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
-    absent = reason.startswith("not-tested")
+    absent = reason.startswith(("not-tested", STOPPED))
     texts = dict.fromkeys(
         (column.name for column in schema.RUNS.columns if str(column.type) == "string"), ""
     )

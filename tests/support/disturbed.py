@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
-from clones import borrow_images, never_wait_for_quiet
+from clones import never_wait_for_quiet
 from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
 
 from parity.core.files import read_json, write_json
@@ -101,7 +101,7 @@ class Workflow:
 class Study:
     """The small study at one of its scales, in a clone of its own."""
 
-    def __init__(self, clone: Path, scale: str, images: Mapping[str, Any]) -> None:
+    def __init__(self, clone: Path, scale: str) -> None:
         self.folder, self._started = clone, 0
         self.dataset = clone / f"results/live/faults-{scale}"
         self.blocks = clone / "results/blocks"
@@ -110,7 +110,6 @@ class Study:
         config = {"study": "config/studies/faults.yaml", "scale": scale}
         config["system"] = "config/systems/slurm.yaml"
         (clone / "config/slurm.yaml").write_text(yaml.safe_dump(config))
-        borrow_images(clone, images)
 
     @property
     def target(self) -> str:

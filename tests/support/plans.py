@@ -17,6 +17,9 @@ _WHOLE = {
     "arms": [], "arm_titles": {}, "arm_runtimes": {}, "benchmark_titles": {},
     "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [], "not_tested": [],
     "positive_control": None,
+    "looks": [],
+    "minutes": None,
+    "blocks_per_job": 1,
 }  # fmt: skip
 _CASE = {
     "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,

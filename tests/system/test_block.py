@@ -236,12 +236,13 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
         "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
         "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
     )
-    folder = tmp_path / "block"
+    folder = tmp_path / plan.blocks[0].name
     command = [sys.executable, "-m", "parity.measure"]
     for word in ("plan", "images", "system"):
         suffix = "yaml" if word == "system" else "json"
         command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
-    command += ["--block", plan.blocks[0].name, "--folder", str(folder)]
+    command += ["--batch", folder.name, "--folder", str(tmp_path)]
+    command += ["--record", str(tmp_path / "batch.json")]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
 
     runner = subprocess.Popen(command, env=environment)

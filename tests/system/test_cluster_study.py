@@ -33,7 +33,7 @@ BLOCKS = 2
 @pytest.fixture(scope="module")
 def finished(clone: Path, images: dict) -> Path:
     """The dataset of the smoke study, run on a cluster that is gone again."""
-    borrow_images(clone, images)
+    borrow_images(clone, images, "study=config/studies/scaling.yaml", "scale=smoke")
     # Nine blocks that each wait a minute for a quiet machine would wait in vain on a busy one.
     never_wait_for_quiet(clone, "slurm")
     # Two blocks of each size are as many as a difference needs; the third takes as long again.

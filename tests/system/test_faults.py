@@ -1,7 +1,7 @@
 """What clusters do to a study: each fault on a real Slurm, and the study is completed after it.
 
 Needs: root, no other Slurm cluster on this machine, and Debian's packages for Slurm, which
-are installed; sysbench, HPCC and LIKWID of `make setup`; the records of the images.
+are installed; sysbench, HPCC and LIKWID of `make setup`.
 
 Most faults end the workflow with an error, and Snakemake then takes half a minute to say so.
 So all faults strike first, one after the other, each in a clone of its own; then each study
@@ -46,9 +46,9 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 # What is given here replaces all of the profile's `set-resources`.
-SHORT = ("--set-resources", "run_block:runtime=1", "run_block:slurm_extra='--exclusive'")
-WATCHED = "run_block:slurm_extra='--exclusive --acctg-freq=task=1'"
-SMALL = ("--set-resources", "run_block:mem_mb=1000", WATCHED)
+SHORT = ("--set-resources", "run_batch:runtime=1", "run_batch:slurm_extra='--exclusive'")
+WATCHED = "run_batch:slurm_extra='--exclusive --acctg-freq=task=1'"
+SMALL = ("--set-resources", "run_batch:mem_mb=1000", WATCHED)
 
 
 @dataclass
@@ -146,11 +146,11 @@ def stack() -> Iterator[ExitStack]:
 
 
 @pytest.fixture(scope="module")
-def new_study(slurm, new_clone, images, stack) -> Callable[[str], Study]:
+def new_study(slurm, new_clone, stack) -> Callable[[str], Study]:
     """Makes the small study at a scale; none of its jobs outlives the tests."""
 
     def make(scale: str) -> Study:
-        study = Study(new_clone(), scale, images)
+        study = Study(new_clone(), scale)
         stack.callback(study.cancel_jobs)
         return study
 

@@ -1,6 +1,6 @@
 """Two pairs of the noise audit on this machine, through Snakemake, without a batch system.
 
-Needs: sysbench and the records of the images, which are built if they are not there.
+Needs: sysbench, and no image.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clones import borrow_images, never_wait_for_quiet
+from clones import never_wait_for_quiet
 from scipy import stats
 
 from parity.records.noise_audit import read_noise_audit
@@ -20,9 +20,8 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def test_two_pairs_are_measured_and_a_second_audit_overwrites_nothing(
-    clone: Path, images: dict
+    clone: Path,
 ) -> None:
-    borrow_images(clone, images)
     never_wait_for_quiet(clone, "machine")
     words = [SNAKEMAKE, "harness", "--allowed-rules", "harness", "write_plan"]
     words += ["--set-resources", "harness:pairs=2"]

@@ -51,7 +51,7 @@ def study(clone: Path, images: dict) -> Path:
     """A clone with the tiny study and the records of the images that are there."""
     (clone / "config/studies/tiny.yaml").write_text(yaml.safe_dump(STUDY))
     never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images)
+    borrow_images(clone, images, *WORDS[2:])
     return clone
 
 

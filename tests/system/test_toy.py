@@ -41,7 +41,7 @@ def study(clone: Path, images: dict) -> Path:
     (clone / "workflow/parity/benchmarks/toy_copy.py").write_text(toys.BENCHMARK)
     (clone / "config/studies/toys.yaml").write_text(yaml.safe_dump(toys.STUDY))
     never_wait_for_quiet(clone, "machine")
-    borrow_images(clone, images)
+    borrow_images(clone, images, *WORDS[3:])
     return clone
 
 

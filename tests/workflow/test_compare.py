@@ -19,7 +19,7 @@ def test_without_fresh_data_one_message_says_so_and_nothing_is_measured(clone: P
     said = done.stdout + done.stderr
     assert done.returncode != 0 and "Traceback" not in said
     assert "there is no such dataset" in said and "snakemake all" in said
-    assert "run_block" not in said and not (clone / "results/blocks").exists()
+    assert "run_batch" not in said and not (clone / "results/blocks").exists()
 
 
 def test_datasets_without_a_ratio_in_common_are_compared_to_nothing(clone: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from clones import borrow_images
 
 from parity.checks.parity_audit.document import ParityAudit
 from parity.core.documents import read_document
 from parity.plan.plan import read_plan
-from parity.software.images import write_images
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CAMPAIGN = "torrez2019-smoke"
@@ -34,8 +34,7 @@ def _parity(clone: Path, *words: str) -> subprocess.CompletedProcess:
 def asked(clone: Path, images: dict[str, dict]) -> tuple[Path, str]:
     """The clone in which every arm was asked, and what was printed."""
     records = images | {"sif": msgspec.structs.replace(images["sif"], digest=WRONG)}
-    (clone / "results/images").mkdir(parents=True)
-    write_images(clone / "results/images/images.json", records)
+    borrow_images(clone, records)
     done = _parity(clone)
     assert done.returncode == 0, done.stderr
     return clone / "results/parity", done.stdout

@@ -37,7 +37,7 @@ def test_one_message_says_how_to_get_it(new_clone, compilers: str) -> None:
     assert said.count("parity: ") == 1
     assert "git clone" in said and "`provider: system`" in said
     assert "Traceback" not in said
-    assert not list((clone / "results").glob("**/images/*.json"))
+    assert not list((clone / "results").glob("**/images/**/*.json"))
     assert not (clone / "results/spack/debian12/spack.lock").exists()
 
 

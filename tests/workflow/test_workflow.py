@@ -31,7 +31,7 @@ def _jobs(done: subprocess.CompletedProcess) -> Counter:
 
 def test_a_dry_run_works_before_anything_is_built(clone: Path) -> None:
     jobs = _jobs(_snakemake(clone, "-n", "all"))
-    assert jobs["run_block"] == 3
+    assert jobs["run_batch"] == 3
     for rule in ("write_plan", "build_image", "gather_blocks", "parse_records"):
         assert jobs[rule] == 1
 
@@ -119,7 +119,7 @@ def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
     place = 'github("owner/parity", path="workflow/Snakefile", tag="v1")'
     folder = _elsewhere(tmp_path / "deployed", place)
     done = _snakemake(folder, "-n", "--cores", "1")
-    assert _jobs(done)["run_block"] == 3
+    assert _jobs(done)["run_batch"] == 3
     (checked_out,) = (folder / ".snakemake/parity").iterdir()
     for own in ("containers/Dockerfile", "paper/main.tex", "config/studies/torrez2019.yaml"):
         assert f"{checked_out}/{own}" in done.stdout
@@ -155,7 +155,7 @@ def test_what_every_call_and_every_job_loads_holds_no_library_for_data(
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 3), ("machine", 30), ("cluster", 100)])
 def test_each_scale_has_its_blocks(clone: Path, scale: str, blocks: int) -> None:
     jobs = _jobs(_snakemake(clone, "-n", "all", "--config", f"scale={scale}"))
-    assert jobs["run_block"] == blocks
+    assert jobs["run_batch"] == blocks
 
 
 TARGETS = (
@@ -171,12 +171,12 @@ def test_every_documented_target_resolves(clone: Path, target: str) -> None:
 
 def test_figures_of_the_archive_measure_and_build_nothing(clone: Path) -> None:
     jobs = _jobs(_snakemake(clone, "-n", "figures"))
-    assert not {"run_block", "build_image", "convert_image", "bootstrap_base"} & jobs.keys()
+    assert not {"run_batch", "build_image", "convert_image", "bootstrap_base"} & jobs.keys()
 
 
 BAD_CALLS = {
-    "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, machine, cluster"]),
-    "unknown key": (["sclae=smoke"], ["unknown key: sclae", "archive, claims, data, fresh, scale"]),
+    "unknown scale": (["scale=huge"], ["no scale 'huge'", "smoke, quick, machine, cluster"]),
+    "unknown key": (["sclae=smoke"], ["unknown key: sclae", "data, fresh, minutes, scale"]),
     "missing study": (["study=config/studies/torez.yaml"], ["no such file", "torrez2019.yaml"]),
     "missing system": (["system=config/systems/x.yaml"], ["no such file", "machine.yaml"]),
     "scale for a shell": (["scale=$(reboot)"], ["is not a safe name"]),
@@ -227,7 +227,7 @@ def test_without_slurm_one_line_says_what_is_missing(clone: Path, tmp_path: Path
 @pytest.mark.parametrize(("scale", "blocks"), [("smoke", 9), ("virtual", 24), ("cluster", 500)])
 def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks: int) -> None:
     words = ("--profile", "slurm", "-n", "all", "--config", f"scale={scale}")
-    assert _jobs(_snakemake(clone, *words))["run_block"] == blocks
+    assert _jobs(_snakemake(clone, *words))["run_batch"] == blocks
 
 
 def test_lint_finds_nothing(clone: Path) -> None:

@@ -12,7 +12,7 @@ TABLES = ["runs", "metrics", "samples", "nodes", "binaries", "images"]
 rule gather_blocks:
     """Gather what the blocks left, verbatim, into two tables."""
     input:
-        blocks=expand("results/blocks/{block}/block.json", block=BLOCKS),
+        batches=all_batches,
         plan=f"{LIVE}/plan.json",
         images=f"{IMAGES}/images.json",
         native=KEPT,

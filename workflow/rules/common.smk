@@ -16,7 +16,8 @@ try:
     STUDY_FILE, SYSTEM_FILE = configured(config["study"]), configured(config["system"])
     # With Spack the toolchain is a part of who provides the programs.
     NAMED = Path(config["spack"]["toolchain"]).name
-    STUDY = load_study(STUDY_FILE, config["scale"], NAMED)
+    MINUTES = config.get("minutes")
+    STUDY = load_study(STUDY_FILE, config["scale"], NAMED, MINUTES)
     SYSTEM = load_system(SYSTEM_FILE)
     BY_SPACK = STUDY.provider != DISTRIBUTION
     TOOLCHAIN = choose_toolchain(
@@ -28,19 +29,23 @@ try:
     )
     if BY_SPACK:
         check_prefix(config["spack"])
-    PLAN = make_plan(STUDY)
+    # How much work takes the benchmarks' time here: before a pilot has found it, no plan is known.
+    PILOTED = [f"results/live/{STUDY.campaign}/{PILOT}"] if STUDY.is_piloted else []
+    PLAN = (
+        None
+        if any(not os.path.exists(path) for path in PILOTED)
+        else make_plan(piloted())
+    )
     if workflow.is_main_process:
         refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-BLOCKS = [block.name for block in PLAN.blocks]
 # A dataset is a folder: the live one is measured here, the archived one is the configured.
 LIVE = f"results/live/{STUDY.campaign}"
 ARCHIVE = f"results/archive/{config['archive']}"
-# What Spack builds has images of its own, and a record of what was built natively.
+# What Spack builds has a record of what was built natively.
 BUILT = f"results/spack/{TOOLCHAIN.name}"
-IMAGES = f"{BUILT}/images" if BY_SPACK else "results/images"
 # A site's folder may hold those of both providers.
 FOLDER = SYSTEM.image_folder
 IMAGE_FOLDER = f"{FOLDER}/{TOOLCHAIN.name}" if FOLDER and BY_SPACK else FOLDER
@@ -70,5 +75,6 @@ if len(OWN_CLAIMS) < len(config.get("claims", [])) or "claims" in OWN_CLAIMS:
 wildcard_constraints:
     source="live|archive",
     dataset="[a-z][a-z0-9]*-[a-z0-9-]+",
-    block="[a-z0-9]+-[a-z0-9]+-(n[0-9]+-)?b[0-9]{4}-[0-9a-f]{8}",
+    batch="[a-z0-9]+-[a-z0-9]+-(n[0-9]+-)?b[0-9]{4}(-[0-9]{4})?-[0-9a-f]{8}",
+    look="[1-9][0-9]*",
     format="[a-z]+",

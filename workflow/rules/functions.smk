@@ -1,5 +1,9 @@
 """What rules ask for by a function: inputs that follow from wildcards, and digests of code."""
 
+from functools import cache
+
+from parity.plan.batches import batches_of, job_of
+from parity.plan.pilot import PILOT, read_pilot
 from parity.records.noise_audit import NOISE_AUDIT
 
 
@@ -54,13 +58,57 @@ def noise_audit(wildcards):
     return [str(path)] if path.exists() else []
 
 
+def piloted():
+    """The study, with the amounts of work that a pilot found where it has one."""
+    if not PILOTED:
+        return STUDY
+    amounts = read_pilot(Path(PILOTED[0])).amounts
+    return load_study(STUDY_FILE, config["scale"], NAMED, MINUTES, amounts)
+
+
+@cache
+def planned():
+    """The plan and its batches; where a pilot comes first, once it is done."""
+    if PLAN is None:
+        checkpoints.pilot.get()
+    plan = PLAN or make_plan(piloted())
+    return plan, batches_of(plan)
+
+
 def asked(key):
-    """The function that tells Snakemake what a block asks of a batch system.
+    """The function that tells Snakemake what a batch asks of a batch system."""
 
-    `lookup` would walk through all blocks for each of them: with 2000 blocks, a minute.
-    """
+    def of_batch(wildcards):
+        plan, batches = planned()
+        return job_of(plan, batches[wildcards.batch])[key]
 
-    def of_block(wildcards):
-        return JOBS[wildcards.block][key]
+    return of_batch
 
-    return of_block
+
+def all_batches(wildcards):
+    """The records of all batches of the plan."""
+    return expand("{live}/batches/{batch}.json", live=LIVE, batch=planned()[1])
+
+
+def look_before_batch(wildcards):
+    """The look that says what a batch need not measure; none before the first."""
+    stage = planned()[1][wildcards.batch].stage
+    return [f"{LIVE}/looks/{stage}.json"] if stage else []
+
+
+def promise_before(wildcards):
+    """What says at the start what the time can prove; nothing where there is no limit."""
+    return [] if STUDY.minutes is None else [f"{LIVE}/promise.txt"]
+
+
+def look_before_look(wildcards):
+    """The look before this one; none before the first."""
+    before = int(wildcards.look) - 1
+    return [f"{LIVE}/looks/{before}.json"] if before else []
+
+
+def batches_until_look(wildcards):
+    """The records of all batches that a look sees."""
+    batches = planned()[1].items()
+    seen = [name for name, batch in batches if batch.stage < int(wildcards.look)]
+    return expand("{live}/batches/{batch}.json", live=LIVE, batch=seen)

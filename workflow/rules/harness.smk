@@ -1,6 +1,6 @@
 """Does the workflow disturb what it measures? See parity/checks/noise_audit.
 
-Needs: the plan and the records of the images, because a block does. Makes: harness.json
+Needs: the plan, and no image, since its program runs outside of containers. Makes: harness.json
 beside the plan, which the paper of the dataset quotes; every call measures anew.
 """
 
@@ -9,7 +9,6 @@ rule harness:
     """Compare a program under a bare script with the same program in a block, in one allocation."""
     input:
         plan=f"{LIVE}/plan.json",
-        images="results/images/images.json",
     log:
         f"{LIVE}/logs/harness.log",
     localrule: True
@@ -20,7 +19,7 @@ rule harness:
         pairs=30,
     params:
         benchmark="sysbench",
-        seed=PLAN.seed,
+        seed=STUDY.seed,
         system=SYSTEM_FILE,
         # The audit's blocks are started as Snakemake itself would start them.
         snakefile=workflow.main_snakefile,

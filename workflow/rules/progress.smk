@@ -4,10 +4,17 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from parity.preview.progress import BLOCK_FOLDERS, REPORT, BlockLog
+from parity.preview.progress import REPORT, BlockLog
+from parity.measure.block_folder import BLOCK_FOLDERS
 
 # Jobs and dry runs read the rules, too, and have no progress to show.
 if workflow.is_main_process and not workflow.output_settings.dryrun:
     logger.addHandler(
-        BlockLog(PLAN, "run_block", BLOCK_FOLDERS, Path(LIVE) / REPORT, logger.info)
+        BlockLog(
+            Path(LIVE) / "plan.json",
+            "run_batch",
+            BLOCK_FOLDERS,
+            Path(LIVE) / REPORT,
+            logger.info,
+        )
     )

@@ -1,52 +1,30 @@
-"""Plan and run: from a study to blocks on disk.
+"""Run: blocks on disk, stage by stage.
 
-Needs: the study file, the images. Makes: plan.json, and a folder per block.
+Needs: plan.json, the images. Makes: a folder per block, and what each look at the blocks so far
+found.
 """
 
-from parity.plan.plan import jobs_of
 
-# What each block asks of a batch system, and the modules that it loads there.
-JOBS = jobs_of(PLAN)
-MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
-
-
-rule write_plan:
-    """Write the plan: blocks, and the seeded order of runs in each."""
+rule run_batch:
+    """Run a batch of blocks, in each every arm of every case once, one program at a time."""
     input:
-        study=STUDY_FILE,
-    output:
-        plan=f"{LIVE}/plan.json",
-    log:
-        f"{LIVE}/logs/write_plan.log",
-    localrule: True
-    conda:
-        "../../envs/parity.yaml"
-    params:
-        scale=config["scale"],
-        toolchain=TOOLCHAIN.name,
-        code=code_of("write_plan"),
-    script:
-        "../scripts/write_plan.py"
-
-
-rule run_block:
-    """Run one block: every arm of every case once, one program at a time."""
-    input:
-        # The block's id says what it does, so a rewritten plan never measures it again.
+        # Its name says what it does, so a rewritten plan never measures it again.
         plan=ancient(f"{LIVE}/plan.json"),
         images=f"{IMAGES}/images.json",
         native=NATIVE,
+        look=look_before_batch,
+        promise=ancient(promise_before),
     output:
-        block="results/blocks/{block}/block.json",
+        batch=f"{LIVE}/batches/{{batch}}.json",
     log:
-        "results/blocks/{block}/runner.log",
+        f"{LIVE}/logs/batches/{{batch}}.log",
     conda:
         "../../envs/parity.yaml"
-    # A block has the node for itself: here all cores, in a batch system by --exclusive.
+    # A batch has the node for itself: here all cores, in a batch system by --exclusive.
     threads: 1 if SYSTEM.batch_system else workflow.cores
     resources:
         nodes=asked("nodes"),
-        # With `mpi` the job step puts no srun of its own around the block, whose CPUs
+        # With `mpi` the job step puts no srun of its own around the batch, whose CPUs
         # the launcher's steps would wait for; the plugin then wants two tasks or more.
         tasks=asked("tasks"),
         mpi="srun",
@@ -56,9 +34,34 @@ rule run_block:
         system=SYSTEM_FILE,
         modules=MODULES,
         native=expand("--native {record}", record=NATIVE),
+        look=lambda _, input: [f"--look={path}" for path in input.look],
+        # More time than there was at first goes on with what was not begun.
+        time=STUDY.minutes,
     shell:
         "{params.modules}"
         "PYTHONPATH={params.package:q} python -m parity.measure"
-        " --plan {input.plan:q} --block {wildcards.block} --images {input.images:q}"
-        " {params.native} --system {params.system:q} --folder results/blocks/{wildcards.block}"
+        " --plan {input.plan:q} --batch {wildcards.batch} --images {input.images:q}"
+        " {params.native} {params.look:q} --system {params.system:q}"
+        " --folder results/blocks --record {output.batch:q}"
         " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"
+
+
+rule look:
+    """Look at all blocks so far: what is decided, or never will be, is not measured any more."""
+    input:
+        plan=ancient(f"{LIVE}/plan.json"),
+        images=f"{IMAGES}/images.json",
+        batches=batches_until_look,
+        before=look_before_look,
+        exclusions=ancient(configured("config/exclusions.yaml")),
+    output:
+        look=f"{LIVE}/looks/{{look}}.json",
+    log:
+        f"{LIVE}/logs/look-{{look}}.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        system=SYSTEM.name,
+    script:
+        "../scripts/look.py"

@@ -20,6 +20,7 @@ from parity.analysis.estimate import mean_of, student
 from parity.analysis.ledger import LOSSES, objection_to_losses
 from parity.analysis.pairing import Numbers
 from parity.analysis.sample import CLUSTERS, sample
+from parity.analysis.statistics.sequential import ONE_LOOK
 
 REPEATED = 400
 BLOCKS = 30
@@ -32,7 +33,7 @@ Draw = Callable[[np.random.Generator], np.ndarray]
 def concluded(effects: np.ndarray, places: dict[str, Place]) -> str:
     """The outcome of the analysis at a margin of 2 %."""
     by_block = dict(zip(places, effects, strict=True))
-    return rested(SimpleNamespace(places=places), by_block, 0.02, "").outcome
+    return rested(SimpleNamespace(places=places), by_block, 0.02, "", ONE_LOOK).outcome
 
 
 def by_student(effects: np.ndarray) -> str:
@@ -210,6 +211,7 @@ def _objection(
     dataset = SimpleNamespace(
         planned_in={("spin", "box"): begun | {"later"}, ("spin", "bare"): begun | {"later"}},
         begun={"spin": begun},
+        stopped={("spin", "bare"): {"later"}},
         too_slow={(block, "spin", "box") for block in slow},
     )
     by_arm = {"box": {**dict.fromkeys(kept, 1.0), **zeros}, "bare": dict.fromkeys(begun, 1.0)}

@@ -119,3 +119,31 @@ def test_a_probe_is_quick_and_says_what_to_install():
             took.append(time.monotonic() - start)
         assert min(took) < 0.5
         assert presence.available or (presence.reason and presence.remedy)
+
+
+@each
+def test_what_a_benchmark_is_sized_by_is_a_whole_number_that_its_program_is_told(benchmark):
+    name = benchmark.sized_by
+    if not name:
+        assert not benchmark.target_seconds and not benchmark.timed
+        return
+    schema = benchmark.parameters[name]
+    assert (schema["type"], schema["minimum"]) == ("integer", 1)
+    assert 1 <= schema["default"] < schema["maximum"]
+    assert benchmark.target_seconds > 0
+    units = {quantity.metric: quantity.unit for quantity in benchmark.metrics}
+    assert not benchmark.timed or units[benchmark.timed] == "s"
+    asked, more = case(benchmark), case(benchmark) | {name: schema["default"] + 1}
+    assert benchmark.program(asked, NODE).argv != benchmark.program(more, NODE).argv
+
+
+def test_some_benchmarks_are_sized_and_all_their_work_is_what_sizes_them():
+    sized = [benchmark for benchmark in ALL if benchmark.sized_by]
+    assert sized and all(benchmark.work in ("", benchmark.sized_by) for benchmark in sized)
+
+
+@each
+def test_output_that_tells_no_time_has_no_timed_section(benchmark):
+    outputs = Outputs(wall_seconds=(2.0, 0.5), parameters=case(benchmark))
+    by_the_wall = type(benchmark).timed_seconds is Benchmark.timed_seconds and not benchmark.timed
+    assert benchmark.timed_seconds(outputs) == (2.5 if by_the_wall else 0.0)

@@ -1,6 +1,7 @@
 """Whether a program is what its package brought."""
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,24 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_bytes(b"\x7fELF one")
     digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
     (tmp_path / "hpcc.md5sums").write_text(f"0  usr/share/doc/hpcc\n{digest}  {str(path)[1:]}\n")
-    monkeypatch.setattr(debian, "answer_of", lambda argv: (True, f"hpcc: {argv[-1]}"))
+    knows(monkeypatch, {str(path): "other, hpcc"})
     return path
+
+
+def knows(monkeypatch: pytest.MonkeyPatch, packages: dict[str, str]) -> list[list[str]]:
+    """A dpkg that knows which packages brought these files; the questions that it is asked."""
+    questions = []
+
+    def answer(words: list[str], **_options: object) -> subprocess.CompletedProcess:
+        questions.append(words)
+        known = [f"{packages[path]}: {path}\n" for path in words[2:] if path in packages]
+        # What dpkg-query says of a file that a package put aside.
+        said = "diversion by dash from: /bin/sh\n" + "".join(known)
+        return subprocess.CompletedProcess(words, int(len(known) < len(words[2:])), said)
+
+    monkeypatch.setattr(debian, "is_installed", lambda _program: True)
+    monkeypatch.setattr(debian.subprocess, "run", answer)
+    return questions
 
 
 def test_a_program_as_it_came_is_not_named(program: Path, tmp_path: Path) -> None:
@@ -35,5 +52,21 @@ def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, t
 
 def test_what_no_package_brought_is_passed_over(program: Path, tmp_path, monkeypatch) -> None:
     program.write_bytes(b"other")
-    monkeypatch.setattr(debian, "answer_of", lambda _argv: (False, "no path found"))
+    knows(monkeypatch, {})
     assert debian.altered([str(program), "/nowhere"], tmp_path) == {}
+
+
+def test_dpkg_is_asked_once_for_all_programs_and_an_unknown_one_hides_no_other(
+    program: Path, tmp_path, monkeypatch
+) -> None:
+    questions = knows(monkeypatch, {str(program): "hpcc"})
+    program.write_bytes(b"other")
+    assert list(debian.altered(["/nowhere", str(program)], tmp_path)) == [str(program)]
+    assert questions == [["dpkg-query", "--search", "/nowhere", str(program)]]
+    assert debian.altered([], tmp_path) == {} and len(questions) == 1
+
+
+def test_without_dpkg_no_program_is_named(program: Path, tmp_path, monkeypatch) -> None:
+    program.write_bytes(b"other")
+    monkeypatch.setattr(debian, "is_installed", lambda _program: False)
+    assert debian.altered([str(program)], tmp_path) == {}

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from benchmark_help import NODE, cuts, defaults, golden, values
@@ -128,3 +129,15 @@ def test_the_program_is_sampled_and_named():
 def test_the_node_is_compared_by_difference(name):
     assert name in BENCHMARK.differences
     assert "process_private" not in BENCHMARK.differences
+
+
+def test_the_time_of_the_passes_is_told_whether_or_not_samples_are_enough():
+    outputs = Outputs(
+        stdout=golden("memory/real.txt"),
+        wall_seconds=(9.0,),
+        parameters=defaults(BENCHMARK),
+        command=COMMAND,
+    )
+    assert BENCHMARK.parse(outputs).reason == "no-background"
+    assert BENCHMARK.timed_seconds(outputs) == 1.25989
+    assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0

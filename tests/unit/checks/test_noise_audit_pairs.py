@@ -87,12 +87,12 @@ def test_nothing_of_ours_stands_before_the_bare_program(tmp_path) -> None:
 
 
 def test_a_block_is_started_as_in_a_job_of_the_plugin_or_as_on_a_machine() -> None:
-    here = script.block_words(MACHINE, CONFIG, "workflow/Snakefile")
-    assert here[-2:] == ["--", "results/blocks/@block@/block.json"]
+    here = script.block_words(MACHINE, CONFIG, "harness-a1", "workflow/Snakefile")
+    assert here[-2:] == ["--", "results/live/harness-a1/batches/@block@.json"]
     assert "--executor" not in here
-    job = script.block_words(CLUSTER, CONFIG, "workflow/Snakefile")
+    job = script.block_words(CLUSTER, CONFIG, "harness-a1", "workflow/Snakefile")
     assert job[-6:] == ["--executor", "slurm-jobstep", "--jobs", "1", "--mode", "remote"]
-    assert "run_block:block=@block@" in job and "scale=a1" in job
+    assert "run_batch:batch=@block@" in job and "scale=a1" in job
 
 
 def test_the_job_has_a_node_for_itself_and_the_sites_words(tmp_path) -> None:

@@ -1,5 +1,6 @@
 """What an arm answers about its kernel, read from text; and the real script on this machine."""
 
+import io
 import os
 import resource
 import subprocess
@@ -8,6 +9,7 @@ import pytest
 
 from parity.checks.parity_audit.interface import is_whole, parse_interface, question
 from parity.measure.inner_command import evidence
+from parity.software.binaries import read_audit
 
 OURS = {"mnt": "1", "pid": "2", "user": "3"}
 SEEN = {"root": "overlay,ro,relatime", "namespace.mnt": "9", "namespace.pid": "2"}
@@ -100,10 +102,11 @@ def test_the_real_script_sees_this_machine(tmp_path, monkeypatch):
     done = subprocess.run(
         question(["/bin/sh"], [cpu]),
         env={"PATH": os.environ["PATH"], "SPACE": "two\nlines=here"},
-        capture_output=True, text=True, check=True,
+        capture_output=True, check=True,
     )  # fmt: skip
-    assert is_whole(done.stdout)
-    facts = parse_interface(done.stdout, evidence(done.stderr), {})
+    (shell,), text = read_audit(io.BytesIO(done.stdout))
+    assert shell.sha256 and is_whole(text)
+    facts = parse_interface(text, evidence(done.stderr.decode()), {})
     assert facts["kernel"] == os.uname().release
     assert facts["glibc"].startswith("ldd (") and facts["root file system"]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

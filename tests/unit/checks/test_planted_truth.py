@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 from parity.analysis import decision, estimate, outcomes
+from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
+from parity.analysis.statistics.sequential import ONE_LOOK
 from parity.benchmarks import sysbench
-from parity.checks.planted_truth import acceptance, in_memory, report, trials
+from parity.checks.planted_truth import (
+    acceptance,
+    in_memory,
+    report,
+    sequential_scenarios,
+    trials,
+)
 from parity.checks.planted_truth.outputs import PRINTERS
 from parity.checks.planted_truth.planted_claims import claims_of
 from parity.checks.planted_truth.planted_effects import Misfortune
@@ -177,6 +185,32 @@ def test_an_order_within_groups_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(rank, "tau", lambda losses, at: real(losses, np.arange(len(at))))
     planted = {"that order, within the groups its opposite", "that order, but for one pair of four"}
     assert _refuted_truths(_sketch("rank, groups")) == planted
+
+
+def test_looks_at_the_level_of_one_are_found_out(monkeypatch) -> None:
+    monkeypatch.setattr(Dataset, "levels", lambda *_: ONE_LOOK)
+    assert _refuted(_looks(), 180) == {
+        "ever called the same", "ever called different", "95 % interval holds the truth",
+    }  # fmt: skip
+
+
+def test_looks_that_stop_too_late_are_found_out(monkeypatch) -> None:
+    real = sequential_scenarios.stops
+
+    def late(plan, compared, before, most):
+        seen = max(each.decision.blocks for each in compared)
+        return real(plan, compared, before, most) if seen >= 25 else ()
+
+    monkeypatch.setattr(sequential_scenarios, "stops", late)
+    found = _refuted(_looks(), 40)
+    assert found == {
+        measure.measured for measure in _looks().measures if "blocks until" in measure.measured
+    }
+
+
+def _looks():
+    """The first scenario with looks."""
+    return sequential_scenarios.sequential()[0]
 
 
 def _refuted_truths(sketch) -> set[str]:

@@ -132,7 +132,7 @@ def test_hidden_files_are_no_neighbours(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"no scale 'huge'(.|\n)*smoke, machine, cluster"):
+    with pytest.raises(UserError, match=r"no scale 'huge'(.|\n)*smoke, quick, machine, cluster"):
         load_study(STUDY, "huge")
 
 

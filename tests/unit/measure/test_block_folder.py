@@ -93,14 +93,16 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("archive", ARCHIVED)
 def test_every_archived_record_and_block_is_read(archive: str) -> None:
+    # Those of the first two days did not count their versions yet.
+    version = 1 if archive[-11:] < "-2026-11-22" else 3
     records = ARCHIVE / archive / "records"
     for text in pq.read_table(records / "blocks.parquet")["record"].to_pylist():
         block, content = BLOCK.parse(text, archive), json.loads(text)
-        assert block.version == 3 and content["version"] == 1
+        assert block.version == 3 and content["version"] == version
         _holds(json.loads(canonical(block)), content)
     for text in pq.read_table(records / "raw.parquet")["record"].to_pylist():
         record, content = RECORD.parse(text, archive), json.loads(text)
-        assert record.version == 3 and content["version"] == 1
+        assert record.version == 3 and content["version"] == version
         _holds(json.loads(canonical(record)), content)
 
 

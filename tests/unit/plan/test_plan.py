@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from parity.core.documents import canonical
+from parity.plan.batches import batches_of, job_of
 from parity.plan.making import make_plan
-from parity.plan.plan import jobs_of, read_plan
+from parity.plan.plan import read_plan
 from parity.plan.study import load_study
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
@@ -131,7 +132,7 @@ def test_cases_of_a_node_count_form_blocks_of_that_many_nodes() -> None:
 def test_a_job_asks_for_the_block_s_nodes_and_time_for_every_attempt() -> None:
     plan = make_plan(load_study(STUDY.with_name("scaling.yaml"), "smoke"))
     block = next(block for block in plan.blocks if block.nodes == 4)
-    job = jobs_of(plan)[block.name]
+    job = job_of(plan, batches_of(plan)[block.name])
     # Four arms of one case of 300 s, two attempts each, and a quarter of an hour beside.
     assert job == {"nodes": 4, "tasks": 4, "minutes": 15 + 4 * 2 * 300 // 60}
 

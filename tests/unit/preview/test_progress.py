@@ -149,9 +149,12 @@ def test_a_finished_campaign_says_so(plan) -> None:
 
 def test_the_handler_never_raises_and_says_once_that_it_is_broken(plan, tmp_path) -> None:
     said: list[str] = []
-    handler = BlockLog(plan, "run_block", tmp_path, tmp_path / REPORT, said.append)
+    write_plan(tmp_path / "plan.json", plan)
+    handler = BlockLog(
+        tmp_path / "plan.json", "run_batch", tmp_path, tmp_path / REPORT, said.append
+    )
     record = logging.makeLogRecord(
-        {"event": "job_info", "rule_name": "run_block", "jobid": 1, "wildcards": {}}
+        {"event": "job_info", "rule_name": "run_batch", "jobid": 1, "wildcards": {}}
     )
     handler.handle(record)
     handler.handle(record)
@@ -163,11 +166,13 @@ def _campaign(plan: Plan, blocks: int, folder: Path) -> tuple[BlockLog, list[str
     names = [f"b{number}" for number in range(blocks)]
     many = replace(plan, blocks=tuple(replace(plan.blocks[0], name=name) for name in names))
     said: list[str] = []
-    return BlockLog(many, "run_block", folder, folder / REPORT, said.append), names, said
+    write_plan(folder / "plan.json", many)
+    log = BlockLog(folder / "plan.json", "run_batch", folder, folder / REPORT, said.append)
+    return log, names, said
 
 
 def _begin(log: BlockLog, job: int, block: str) -> None:
-    facts = {"rule_name": "run_block", "jobid": job, "wildcards": {"block": block}}
+    facts = {"rule_name": "run_batch", "jobid": job, "wildcards": {"batch": block}}
     log.handle(logging.makeLogRecord({"event": "job_info", **facts}))
 
 
@@ -238,14 +243,14 @@ include: "{rules}/progress.smk"
 
 rule all:
     input:
-        expand("results/blocks/{{block}}/block.json", block=[block.name for block in PLAN.blocks])
+        expand("results/blocks/{{batch}}/block.json", batch=[block.name for block in PLAN.blocks])
 
-rule run_block:
+rule run_batch:
     output:
-        "results/blocks/{{block}}/block.json"
+        "results/blocks/{{batch}}/block.json"
     threads: workflow.cores
     shell:
-        "{python} runner.py {{wildcards.block}}"
+        "{python} runner.py {{wildcards.batch}}"
 """
 
 # Counts as the real runner does; the second block fails in its middle the first time.
@@ -270,11 +275,14 @@ write_json(folder / "block.json", {})
 
 
 def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
-    write_plan(tmp_path / "plan.json", plan)
+    live = tmp_path / "results/live/torrez2019-smoke"
+    live.mkdir(parents=True)
+    for folder in (tmp_path, live):
+        write_plan(folder / "plan.json", plan)
     (tmp_path / "runner.py").write_text(RUNNER)
     text = SNAKEFILE.format(rules=ROOT / "workflow/rules", python=sys.executable)
     (tmp_path / "Snakefile").write_text(text)
-    report = tmp_path / "results/live/torrez2019-smoke" / REPORT
+    report = live / REPORT
 
     def call(*words: str) -> str:
         argv = [Path(sys.executable).with_name("snakemake"), "--cores=1", *words]

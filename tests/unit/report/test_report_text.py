@@ -1,8 +1,10 @@
 """Words, tables, sentences and numbers."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -282,3 +284,17 @@ def test_the_summary_holds_plan_ledger_and_control(make_view: MakeView) -> None:
     assert "Plan synthetic-smoke" in text
     assert "1 × timeout" in text
     assert re.search(r"A/A pair: native-b against native-a", text)
+
+
+def test_the_answer_says_by_how_much_it_was_too_noisy() -> None:
+    open_rows = [
+        SimpleNamespace(outcome="inconclusive", smallest_margin=wide, margin=0.01)
+        for wide in (0.025, 0.013, 0.008, math.nan)
+    ]
+    passed = SimpleNamespace(outcome="equivalent", smallest_margin=0.009, margin=0.01)
+    assert sentences.too_noisy([passed, *open_rows]) == (
+        "The scatter was too large for 2 inconclusive ones: margins 1.3 to 2.5 times as wide "
+        "would pass."
+    )
+    assert "1 inconclusive one: margins 1.3 times" in sentences.too_noisy(open_rows[1:])
+    assert sentences.too_noisy([passed]) == ""

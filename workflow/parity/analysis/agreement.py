@@ -174,7 +174,8 @@ def _gated(
     for analysed, where in ((archive, "in the archive"), (fresh, "here")):
         control = (*key[:2], analysed.dataset.plan.double)
         effects = analysed.effects.get(control, np.empty(0))
-        of_pair = decide(effects, margin) if len(effects) else WITHOUT_CONTROL
+        levels = analysed.dataset.levels(key[0], control[2])
+        of_pair = decide(effects, margin, levels=levels) if len(effects) else WITHOUT_CONTROL
         of_pair = of_pair.without_claim(_objected(analysed, control))
         gates = of_pair.as_control, _assay(analysed, key, margin)
         gated = decision.without_claim(_objected(analysed, key)).gated(*gates)
@@ -189,7 +190,8 @@ def _assay(analysed: Analysed, key: Key, margin: float) -> str:
     if plan.positive_arm not in plan.arms_of(key[0]):
         return NONE
     positive = (*key[:2], plan.positive_arm)
-    found = decide(analysed.effects.get(positive, np.empty(0)), margin)
+    levels = analysed.dataset.levels(key[0], plan.positive_arm)
+    found = decide(analysed.effects.get(positive, np.empty(0)), margin, levels=levels)
     return assay_of(found.without_claim(_objected(analysed, positive)))
 
 

@@ -14,6 +14,7 @@ from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, 
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import RATIO, Asked, ByCase, Numbers, Pair, pairs
 from parity.analysis.sample import sample
+from parity.analysis.statistics.sequential import Levels
 
 NEEDS_TWO = "needs two blocks"
 # What a comparison and its row call the same.
@@ -170,7 +171,8 @@ def decided(dataset: Dataset, asked: Asked, paired: Sequence[Pair], of_case: Num
     by_block = {pair.block: pair.effect for pair in paired}
     arms, ratio = (asked.arm, asked.reference), asked.kind == RATIO
     objection = objection_to_losses(dataset, of_case, asked.case, arms, ratio)
-    decision = rested(dataset, by_block, asked.margin, objection, ratio)
+    levels = dataset.levels(asked.case, asked.arm)
+    decision = rested(dataset, by_block, asked.margin, objection, levels, ratio)
     if decision.blocks >= 2:
         return decision
     reason = _reason(dataset, asked)
@@ -185,6 +187,7 @@ def rested(
     by_block: Mapping[str, float],
     margin: float | None,
     objection: str,
+    levels: Levels,
     ratio: bool = True,
 ) -> Decision:
     """The decision on the effects of blocks, on as much of them as is independent.
@@ -192,9 +195,10 @@ def rested(
     Args:
         objection: what the losses have against it. It stands beside what is inconclusive
             anyway, too: others build on it.
+        levels: those of the last look at these blocks.
     """
     independent = sample(by_block, dataset.places)
-    decision = replace(decide(independent.effects, margin, ratio), blocks=len(by_block))
+    decision = replace(decide(independent.effects, margin, ratio, levels), blocks=len(by_block))
     objection = independent.objection or objection
     if not objection or decision.outcome in (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS):
         return decision

@@ -25,6 +25,7 @@ from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import ByCase, Numbers
 from parity.analysis.statistics.factorial import two_by_two
+from parity.analysis.statistics.sequential import strictest
 from parity.plan.plan import Case, Plan
 
 LEVEL, LEVEL_OVERALL = "level", "level-overall"
@@ -176,7 +177,7 @@ def _level(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers], ar
     low, high = (each.costs(arm) for each in of_cases)
     logs = {block: high[block] - low[block] for block in sorted(low.keys() & high.keys())}
     objection = _objection(dataset, crossing, of_cases, arm)
-    return Effect(crossing, arm, LEVEL, "", _decided(dataset, crossing, objection, logs))
+    return Effect(crossing, arm, LEVEL, "", _decided(dataset, crossing, arm, objection, logs))
 
 
 def _crossed(
@@ -200,7 +201,7 @@ def _crossed(
     made = []
     for effect, logs in parts.items():
         by_block = dict(zip(found.blocks, logs.tolist(), strict=True))
-        decision = _decided(dataset, crossing, objection, by_block)
+        decision = _decided(dataset, crossing, arm, objection, by_block)
         made.append(Effect(crossing, arm, effect, same, decision))
     return made
 
@@ -216,9 +217,14 @@ def _objection(dataset: Dataset, crossing: Crossing, of_cases: Sequence[Numbers]
 
 
 def _decided(
-    dataset: Dataset, crossing: Crossing, objection: str, logs: Mapping[str, float]
+    dataset: Dataset,
+    crossing: Crossing,
+    arm: str,
+    objection: str,
+    logs: Mapping[str, float],
 ) -> Decision:
     """The decision on the logs of blocks, before the A/A gate."""
-    decision = rested(dataset, logs, crossing.margin, objection)
+    levels = strictest(dataset.levels(case, arm) for case in crossing.cases)
+    decision = rested(dataset, logs, crossing.margin, objection, levels)
     few = decision.outcome == outcomes.TOO_FEW_BLOCKS
     return replace(decision, reason=NEEDS_TWO) if few else decision

@@ -13,7 +13,9 @@ import pandas as pd
 
 from parity.analysis.identity import identity
 from parity.analysis.outcomes import NOT_TESTED
+from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at
 from parity.core.errors import UserError
+from parity.plan.looks import is_stopped
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system_kind import SystemKind, kind_of
 from parity.records import schema
@@ -84,6 +86,27 @@ class Dataset:
     def margins(self) -> dict[tuple[str, str], float | None]:
         """The margin of each case and metric that the plan compares; None for differences."""
         return {(c.case, c.metric): c.margin for c in self.plan.comparisons}
+
+    @cached_property
+    def stopped(self) -> dict[tuple[str, str], set[str]]:
+        """The blocks in which a case was not measured any more in an arm."""
+        rows = self.runs.loc[self.runs["reason"].map(is_stopped), ["case", "arm", "block"]]
+        blocks: dict[tuple[str, str], set[str]] = {}
+        for case, arm, block in rows.itertuples(index=False, name=None):
+            blocks.setdefault((case, arm), set()).add(block)
+        return blocks
+
+    def levels(self, case: str, arm: str) -> Levels:
+        """At which levels an arm is decided in a case: those of the last look at its blocks."""
+        if not self.plan.looks:
+            return ONE_LOOK
+        seen = self.planned_in.get((case, arm), set()) & self.gathered
+        return levels_at(self.plan.looks, len(seen - self.stopped.get((case, arm), set())))
+
+    @cached_property
+    def gathered(self) -> set[str]:
+        """The blocks of which there are records."""
+        return set(self.runs["block"])
 
     def arms_of(self, case: str) -> list[str]:
         """The arms that the plan runs a case in, in its order."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.estimate import Effects, Interval
+from parity.analysis.statistics.sequential import ONE_LOOK, Levels
 
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"
@@ -136,13 +137,17 @@ UNDECIDED = Decision()
 WITHOUT_CONTROL = Decision(outcome=NONE)
 
 
-def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decision:
+def decide(
+    effects: Effects, margin: float | None, ratio: bool = True, levels: Levels = ONE_LOOK
+) -> Decision:
     """The decision on the mean of effects, one for each block.
 
     Args:
         effects: logs of cost ratios, or differences in their unit.
         margin: None where the effects are only reported.
         ratio: whether the effects are logs of ratios.
+        levels: those of the look at which this is decided. What is called 95 % and 90 % here
+            holds at all looks together.
 
     Raises:
         ValueError: an effect is no finite number.
@@ -155,8 +160,9 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     if not np.isfinite(values).all():
         raise ValueError("effects must be finite: pairs without a usable number are dropped before")
     mean = estimate.mean_of(values)
-    by_t = [mean.interval(level) for level in (0.95, 0.90)]
-    by_ranks = [estimate.rank_interval(values, level) for level in (0.95, 0.90)]
+    shares = [1 - 2 * level for level in (levels.other, levels.same)]
+    by_t = [mean.interval(share) for share in shares]
+    by_ranks = [estimate.rank_interval(values, share) for share in shares]
     shown95, shown90, robust95, robust90 = (
         (shown(low), shown(high)) for low, high in (*by_t, *by_ranks)
     )
@@ -180,7 +186,7 @@ def decide(effects: Effects, margin: float | None, ratio: bool = True) -> Decisi
     widest = max(abs(end) for _, inner in (by_t, by_ranks) for end in inner)
     return replace(
         _at_bound(reported, by_t, by_ranks, bound),
-        p_equivalence=mean.p_within(bound),
+        p_equivalence=levels.adjusted(mean.p_within(bound)),
         smallest_margin=math.expm1(widest) if ratio else widest,
     )
 

@@ -14,6 +14,7 @@ from parity.analysis import tables
 from parity.analysis.dataset import Dataset
 from parity.analysis.pairing import Numbers
 from parity.analysis.sample import PRELIMINARY
+from parity.plan.looks import OUT_OF_TIME
 
 STAGES = ("planned", "ran", "parsed", "valid", "analysed")
 NOT_RUN = "not-run"
@@ -27,14 +28,16 @@ LOSSES = "runs were lost"
 def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
     """One row per planned run: block, run, case, arm, stage and the reason it stopped there.
 
-    A run without a record stays `planned` (reason `not-run`). A valid run is
+    A run without a record stays `planned` (reason `not-run`, or `stopped-time` where the plan
+    limits the time). A valid run is
     `analysed` if a pair of a planned comparison holds it on either side; else its
     exclusion or `no-pair` is the reason. A pair of a number that is only reported
     beside them does not make a run analysed.
     """
     final = dataset.final_runs[["block", "run", "stage", "reason"]]
     found = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
-    found["reason"] = found["reason"].where(found["stage"].notna(), NOT_RUN)
+    absent = NOT_RUN if dataset.plan.minutes is None else OUT_OF_TIME
+    found["reason"] = found["reason"].where(found["stage"].notna(), absent)
     found["stage"] = found["stage"].fillna("planned")
     rows = exclusions[["block", "run", "reason"]].itertuples(index=False, name=None)
     excluded = {(block, run): f"excluded: {reason}" for block, run, reason in rows}
@@ -111,7 +114,8 @@ def objection_to_losses(
 
     Too many of one arm are lost, or more of one than of the other (Fisher's exact test). A run
     that came to its time limit is lost even if it was repeated with success, since it was slow.
-    Blocks in which nothing of the case was started yet are no losses.
+    Blocks in which nothing of the case was started yet are no losses, nor are those in which it
+    was not measured any more in one of the arms.
 
     Args:
         of_case: the numbers of the case that count.
@@ -120,6 +124,7 @@ def objection_to_losses(
     """
     planned = [dataset.planned_in.get((case, arm), set()) for arm in arms]
     begun = set.intersection(dataset.begun.get(case, set()), *planned)
+    begun -= set().union(*(dataset.stopped.get((case, arm), set()) for arm in arms))
     usable = [of_case.costs(arm) if ratio else of_case.of(arm) for arm in arms]
     lost = [
         sum(block not in there or (block, case, arm) in dataset.too_slow for block in begun)

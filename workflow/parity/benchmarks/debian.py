@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from parity.core.availability import Availability
-from parity.core.commands import answer_of
+from parity.core.commands import answer_of, is_installed
 
 DPKG = Path("/var/lib/dpkg/info")
 
@@ -40,16 +41,33 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
     Returns:
         By path: the MD5 sum that the package has, and the one that was found.
     """
+    real_paths = {path: Path(path).resolve() for path in paths}
+    packages = _packages_of(real_paths.values())
     found = {}
-    for path in paths:
-        real = Path(path).resolve()
-        known, said = answer_of(["dpkg-query", "--search", str(real)])
-        names = [line.partition(": ")[0] for line in said.splitlines()] if known else []
-        for sums in (dpkg / f"{name}.md5sums" for name in names):
+    for path, real in real_paths.items():
+        for sums in (dpkg / f"{name}.md5sums" for name in packages.get(str(real), ())):
             expected = _sum_of(sums, real)
             if expected and real.is_file() and (seen := _md5(real)) != expected:
                 found[path] = (expected, seen)
     return found
+
+
+def _packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """The Debian packages that brought each file, by its path; nothing where there is no dpkg.
+
+    All files are asked for at once: dpkg reads all of its lists for each question.
+    """
+    packages: dict[str, list[str]] = {str(path): [] for path in paths}
+    if not packages or not is_installed("dpkg-query"):
+        return {}
+    # Its status is 1 if there is any file that it does not know.
+    words = ["dpkg-query", "--search", *packages]
+    said = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    for line in said.splitlines():
+        names, _, path = line.rpartition(": ")
+        if path in packages:
+            packages[path] += names.split(", ")
+    return packages
 
 
 def _sum_of(sums: Path, path: Path) -> str:

@@ -39,6 +39,7 @@ class HpcChallenge(Benchmark):
     binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
     parameters, figures, note = described(__file__, HPL)
     allocations = "optional"
+    # Not `sized_by` n: HPL's work grows with its cube, and each of hpcc's tests otherwise.
     metrics = METRICS
     primary = (HPL.metric,)
 

@@ -98,6 +98,7 @@ class Hpcg(Benchmark):
     parameters, figures, note = described(__file__, RATING)
     allocations = "required"
     starts_ranks_inside = True
+    # Not `sized_by` its seconds: it chooses by itself how much work they are.
     metrics = (RATING, RAW_RATE, BANDWIDTH, TIME, SETUP_TIME, MEMORY, RESIDUAL, OFFICIAL)
     primary = (RATING.metric,)
 

@@ -49,6 +49,7 @@ class Ior(Benchmark):
     parameters, figures, note = described(__file__, WRITE, READ)
     allocations = "required"
     starts_ranks_inside = True
+    # Not `sized_by` the block: whether files fit into memory is another problem, not more work.
     metrics = (WRITE, READ)
     primary = (WRITE.metric, READ.metric)
 

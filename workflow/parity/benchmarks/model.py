@@ -134,6 +134,12 @@ class Benchmark(ABC):
             hold the integers `nodes` and `ranks` (in all).
         work: the parameter that its work is proportional to, in whole units; empty if there
             is none. Its numbers of which more is better are rates of that work.
+        sized_by: the integer parameter that the length of its timed section is proportional
+            to; empty if there is none. It may be no `work`: what its metrics say may be the
+            same for any amount of it.
+        target_seconds: the shortest timed section that means something, where it is `sized_by`
+            a parameter; a pilot finds the amount for it (`measure/pilot.py`).
+        timed: its metric in seconds that tells the timed section; empty for the wall clock.
         starts_ranks_inside: whether it runs on an allocation of one node where the site has
             no launcher: its ranks are then started inside of the arm.
         metrics: all that its parser gives, in the order in which it gives them.
@@ -156,6 +162,9 @@ class Benchmark(ABC):
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
     work: ClassVar[str] = ""
+    sized_by: ClassVar[str] = ""
+    target_seconds: ClassVar[float] = 0.0
+    timed: ClassVar[str] = ""
     starts_ranks_inside: ClassVar[bool] = False
     metrics: ClassVar[tuple[Quantity, ...]] = ()
     primary: ClassVar[tuple[str, ...]] = ()
@@ -183,6 +192,13 @@ class Benchmark(ABC):
         Runs of other sizes are other problems. Empty if its parameters say all.
         """
         return ""
+
+    def timed_seconds(self, outputs: Outputs) -> float:
+        """How long the timed section of a run took; 0 if its output does not tell."""
+        if not self.timed:
+            return sum(outputs.wall_seconds)
+        told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
+        return told.get(self.timed, 0.0)
 
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:

@@ -137,6 +137,7 @@ class Npb(Benchmark):
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
     allocations = "required"
     starts_ranks_inside = True
+    # Not `sized_by` anything: its classes are other problems, with times far apart.
     metrics = (RATE, TIME)
     primary = (RATE.metric,)
 

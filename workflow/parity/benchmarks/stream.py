@@ -102,6 +102,7 @@ class Stream(Benchmark):
     spack_packages = tuple(build(elements) for elements in BUILDS)
     binaries = tuple(build_path(elements) for elements in BUILDS)
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
+    # Not `sized_by` its elements: the cache sets them, and the passes are fixed when it is built.
     metrics = (*KERNELS, CONFORMING)
     primary = tuple(kernel.metric for kernel in KERNELS)
 

@@ -32,8 +32,9 @@ from parity.analysis.estimate import (
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.analysis.sample import CLUSTERS
+from parity.analysis.statistics.sequential import ONE_LOOK, Levels
 from parity.claims import terms
-from parity.claims.judging_data import Cell
+from parity.claims.judging_data import AT_ONE_LOOK, Cell, CellLevels
 from parity.claims.selection import Absent
 from parity.claims.series import JOINED, Series
 from parity.core import wording
@@ -150,20 +151,28 @@ def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
 
 
 class Bounds(NamedTuple):
-    """An estimate between its two one-sided 95 % bounds; in the unit of the effects."""
+    """An estimate between its two one-sided 95 % bounds; in the unit of the effects.
+
+    At a look they are those that hold at all looks together.
+    """
 
     estimate: float
     low: float
     high: float
 
 
-def bounds(effects: Effects) -> tuple[Bounds, Bounds]:
+def bounds(effects: Effects, levels: Levels) -> tuple[Bounds, Bounds]:
     """Those of the mean by Student's t, and of the centre by ranks."""
-    mean, centre = float(np.mean(effects)), rank_estimate(effects)
+    mean, centre, share = float(np.mean(effects)), rank_estimate(effects), 1 - 2 * levels.same
     return (
-        Bounds(mean, *mean_of(effects).interval(0.90)),
-        Bounds(centre, *rank_interval(effects, 0.90)),
+        Bounds(mean, *mean_of(effects).interval(share)),
+        Bounds(centre, *rank_interval(effects, share)),
     )
+
+
+def two_sided(p: float, levels: Levels) -> float:
+    """A two-sided p of a difference as one of a single look: below 0.05 if it is shown."""
+    return min(1.0, p * (ONE_LOOK.other / levels.other))
 
 
 def absent(missing: Absent) -> Finding:
@@ -190,21 +199,29 @@ def too_few_in(cell: Cell, blocks: int, needed: int = 2) -> Finding:
     return too_few(cell, blocks, reason, unit=cell.unit)
 
 
-def control(effects: Effects, margin: float, ratio: bool = True) -> Decision:
+def control(
+    effects: Effects, margin: float, ratio: bool = True, levels: Levels = ONE_LOOK
+) -> Decision:
     """What the A/A pair gives at a margin."""
-    return decide(effects, margin, ratio) if len(effects) >= 2 else WITHOUT_CONTROL
+    return decide(effects, margin, ratio, levels) if len(effects) >= 2 else WITHOUT_CONTROL
 
 
-def tested(subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, margin: float) -> Finding:
+def tested(
+    subject: Cell | Series,
+    logs: np.ndarray,
+    of_pair: np.ndarray,
+    margin: float,
+    levels: CellLevels = AT_ONE_LOOK,
+) -> Finding:
     """The equivalence test of log ratios, and of the A/A pair's at the same margin."""
-    decision = decide(logs, margin)
+    decision = decide(logs, margin, levels=levels.own)
     return about(
         subject,
         decision,
-        control=control(of_pair, margin),
+        control=control(of_pair, margin, levels=levels.pair),
         unit=wording.RATIO,
         p_value=decision.p_equivalence,
-        p_against=p_outside(logs, math.log1p(margin)),
+        p_against=two_sided(p_outside(logs, math.log1p(margin)), levels.own),
         strain=decision.smallest_margin / margin,
     )
 

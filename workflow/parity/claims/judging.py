@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parity.analysis.decision import CONTROL_DIFFERS
+from parity.analysis import outcomes
+from parity.analysis.decision import CONTROL_DIFFERS, WITHOUT_CONTROL, Decision
 from parity.claims import conjunction, limits, terms
 from parity.claims.finding import Finding, absent, gated
 from parity.claims.judging_data import JudgingData
@@ -21,6 +23,7 @@ from parity.plan.system_kind import CLUSTER, MACHINE
 # A system that cannot test a claim at all has this as its capability.
 NO_CAPABILITY = "none"
 MAGNITUDE, ANCHOR = "magnitude", "anchor"
+ONCE = "its rule is made for data that were looked at once"
 # What can be tested where not all of a claim can.
 PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
 
@@ -139,6 +142,8 @@ def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
     if rule.compares:
         found = [gated(finding, rule.proves_sameness) for finding in found]
         found = [_steady(finding, scope.data) for finding in found]
+    if scope.data.plan.looks and not rule.for_looks:
+        found = [_looked_at_once(finding) for finding in found]
     name = scope.data.dataset.name
     return [replace(finding, dataset=name) if finding.case else finding for finding in found]
 
@@ -151,6 +156,24 @@ def _steady(found: Finding, data: JudgingData) -> Finding:
     if found.verdict in limits.UNDECIDED or data.unsteady.isdisjoint(found.cases):
         return found
     return found.opened(f"{CONTROL_DIFFERS} in this case")
+
+
+def _looked_at_once(found: Finding) -> Finding:
+    """The finding of a rule that knows no looks, where there were several: open.
+
+    Its intervals and its p are those of a single look, which err more often here: none is kept.
+    """
+    if found.verdict == terms.NOT_TESTED:
+        return found
+    shown = Decision(
+        blocks=found.decision.blocks,
+        estimate=found.decision.estimate,
+        margin=found.decision.margin,
+        outcome=outcomes.INCONCLUSIVE,
+        robust_outcome=outcomes.INCONCLUSIVE,
+    )
+    bare = replace(found, decision=shown, control=WITHOUT_CONTROL, p_value=None, p_against=None)
+    return replace(bare, strain=math.inf).ended(terms.INCONCLUSIVE, ONCE)
 
 
 def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[limits.DecidedCell]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,24 @@ from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.ledger import objection_to_losses
 from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
 from parity.analysis.sample import Sample, sample
+from parity.analysis.statistics.sequential import ONE_LOOK, Levels, strictest
 from parity.plan.plan import Plan
 
 _SOME_MARGIN = 1.0  # `pairs` takes a comparison with a margin for a ratio, whatever it is.
+
+
+class CellLevels(NamedTuple):
+    """At which levels a comparison, its A/A pair and its positive control are decided.
+
+    Each is the strictest of its two arms', as they may have stopped at different looks.
+    """
+
+    own: Levels = ONE_LOOK
+    pair: Levels = ONE_LOOK
+    positive: Levels = ONE_LOOK
+
+
+AT_ONE_LOOK = CellLevels()
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class Cell:
             comparison, on the A/A pair and on the positive control.
         positive: the arm of the positive control; empty if it is not run in this case.
         ratio: whether the plan compares by ratios.
+        levels: those of the looks at its blocks.
     """
 
     benchmark: str
@@ -59,6 +75,7 @@ class Cell:
     losses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     positive: str = ""
     ratio: bool = True
+    levels: CellLevels = AT_ONE_LOOK
 
     @cached_property
     def objection(self) -> str:
@@ -111,7 +128,8 @@ class Cell:
         if not self.positive:
             return NONE
         sides = self.positive, self.pair[0]
-        found = decide(self._sample(True, *sides).effects, margin)
+        effects = self._sample(True, *sides).effects
+        found = decide(effects, margin, levels=self.levels.positive)
         return assay_of(found.without_claim(self._objection(sides)))
 
     def logs_by_number(self, control: bool = False) -> dict[int, float]:
@@ -192,7 +210,9 @@ class JudgingData(Analysed):
         positive = positive if positive in self.plan.arms_of(case) else ""
         # What the plan does not compare is by ratios, too.
         ratio = self.dataset.margins.get((case, metric), math.inf) is not None
-        compared = [(arm, against), (double, reference), (positive, reference)]
+        # In the order of `CellLevels`.
+        compared = [(arm, against), (double, reference)]
+        compared += [(positive, reference)] if positive else []
         return Cell(
             benchmark=planned.benchmark,
             case=case,
@@ -210,10 +230,12 @@ class JudgingData(Analysed):
             losses={
                 arms: objection_to_losses(self.dataset, of_case, case, arms, ratio)
                 for arms in compared
-                if all(arms)
             },
             positive=positive,
             ratio=ratio,
+            levels=CellLevels(
+                *(strictest(self.dataset.levels(case, side) for side in arms) for arms in compared)
+            ),
         )
 
     def not_run(self, case: str, arm: str) -> str:

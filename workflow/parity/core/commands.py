@@ -55,10 +55,11 @@ def output_of(
     return done.stdout
 
 
-def answer_of(argv: Sequence[str | Path], *, seconds: float = 5) -> tuple[bool, str]:
+def answer_of(argv: Sequence[str | Path], *, seconds: float = 30) -> tuple[bool, str]:
     """Ask a program something: whether it succeeded, and the first line that it said.
 
-    For probes: a program that is absent, fails or hangs is an answer, not an error.
+    For probes: a program that is absent, fails or hangs is an answer, not an error. While
+    images are made, one that is there may need many seconds to say its version.
     """
     words = [str(word) for word in argv]
     # ch-run refuses even to say its version without USER.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from msgspec.structs import asdict
 
+from parity.core.errors import UserError
 from parity.measure import inner_command
 from parity.measure.documents import Binary
 from parity.measure.timed_process import launch_environment
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
-from parity.software.binaries import audit_script, parse_audit
+from parity.software.binaries import Audit, CutOff, ProgramFile, audit_script, read_audit
 
 TIMEOUT_SECONDS = 120
 
@@ -43,20 +48,26 @@ def audit_arm(
     paths = sorted({path for group in binaries.values() for path in group})
     witness = ["/bin/sh", "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
     answer = run_in_arm(arm, image, [*witness, *audit_script(paths)])
-    audited = {program.path: program for program in parse_audit(answer.stdout)}
+    audited = {program.path: program for program in answer.programs}
     rows = tuple(
         Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))
         for benchmark, group in binaries.items()
         for path in group
         if path in audited
     )
-    return rows, inner_command.evidence(answer.stderr)
+    return rows, inner_command.evidence(answer.said)
 
 
-def run_in_arm(
-    arm: Arm, image: Image | None, words: Sequence[str]
-) -> subprocess.CompletedProcess[str]:
-    """What a short, untimed command said inside an arm.
+class Answer(NamedTuple):
+    """What an arm answered to an audit and the words around it; `said` is its standard error."""
+
+    programs: list[ProgramFile]
+    text: str
+    said: str
+
+
+def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
+    """What a short, untimed command that ends in an audit answered inside an arm.
 
     Args:
         words: the inner command; its working folder must exist.
@@ -64,20 +75,74 @@ def run_in_arm(
     Raises:
         AuditError: the arm cannot run it, or it failed.
     """
-    with tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state:
+    with (
+        tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state,
+        tempfile.TemporaryFile() as errors,
+    ):
         launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
         try:
-            return subprocess.run(
-                arm.command(launch, words),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env=launch_environment(os.environ),
-                timeout=TIMEOUT_SECONDS,
-                check=True,
-            )
-        except subprocess.SubprocessError as error:
+            audit, problem = _audit_of(arm.command(launch, words), errors), ""
+        except UserError as error:
+            audit, problem = None, error.what
+        except (TimeoutError, subprocess.SubprocessError) as error:
+            audit, problem = None, _text_of(errors).strip() or str(error)
+        if audit is None:
             arm.cleanup(launch)
-            said = (getattr(error, "stderr", "") or str(error)).strip()
-            raise AuditError(f"cannot run a command: {said[-600:]}") from None
+            raise AuditError(f"cannot run a command: {problem[-600:]}")
+        return Answer(audit.programs, audit.text, _text_of(errors))
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _audit_of(command: Sequence[str], errors: IO[bytes]) -> Audit:
+    """Run a command to its end and read its answer as it comes: tens of MB for each arm.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+        UserError: it ended well, and its answer is not whole.
+        TimeoutError, subprocess.TimeoutExpired: it took too long.
+    """
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        bufsize=0,
+        env=launch_environment(os.environ),
+    ) as process:
+        assert isinstance(process.stdout, io.FileIO)
+        try:
+            audit = read_audit(io.BufferedReader(_Until(process.stdout, deadline)))
+            _refuse_failure(process, deadline)
+        except CutOff:
+            # A command that failed says itself why.
+            _refuse_failure(process, deadline)
+            raise
+        finally:
+            process.kill()
+    return audit
+
+
+def _refuse_failure(process: subprocess.Popen[bytes], deadline: float) -> None:
+    if status := process.wait(max(0.0, deadline - time.monotonic())):
+        raise subprocess.CalledProcessError(status, process.args)
+
+
+class _Until(io.RawIOBase):
+    """A pipe whose reader gives up at a time, whoever still holds the other end open."""
+
+    def __init__(self, pipe: io.FileIO, deadline: float) -> None:
+        self._pipe, self._deadline = pipe, deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = max(0.0, self._deadline - time.monotonic())
+        if not select.select([self._pipe], [], [], left)[0]:
+            raise TimeoutError(f"no answer in {TIMEOUT_SECONDS} s")
+        return self._pipe.readinto(buffer)

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
@@ -26,11 +29,15 @@ from parity.measure.cleanup import clean_up
 from parity.measure.documents import ArmState, BlockRecord, NotStarted
 from parity.measure.record import Order
 from parity.measure.session import Session, begin_session, end_session
+from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Launch
 from parity.software.images import ImageRecord
+
+# Of a campaign that was not looked at yet.
+NO_STOPS: Mapping[tuple[str, str], Stop] = MappingProxyType({})
 
 
 def run_block(
@@ -40,13 +47,21 @@ def run_block(
     expected: Mapping[str, str],
     system: System,
     folder: Path,
-) -> None:
+    stops: Mapping[tuple[str, str], Stop] = NO_STOPS,
+    checked: Session | None = None,
+) -> Session | None:
     """Run a block in `folder`, which keeps every attempt ever made; write its record last.
 
     Args:
         images: the records of the image formats, by format.
         expected: SHA-256 of the native programs by path, as their build recorded it; empty
             where it recorded none.
+        stops: what is not measured any more, by case and arm. A block of which nothing is left
+            is only written down.
+        checked: the session of the block before it in this process, if there was one.
+
+    Returns:
+        Its session; None if there was nothing to run.
 
     Raises:
         UserError: the working folder is not ours, or we stand in it; the allocation is
@@ -68,13 +83,17 @@ def run_block(
     was_finished = BLOCK.is_in(folder)
     with storage.only_one(folder, "another job that runs this block"):
         if BLOCK.is_in(folder) and not was_finished:
-            return
+            return checked
         with storage.only_one(SCRATCH, "another measurement on this node"):
             end_interrupted(folder)
             block_progress.begin(block, folder)
-            session = begin_session(plan, images, expected, system, allocation, folder)
-            not_started = BlockRun(plan, block, session, folder).make_all_runs()
-            end_session(session, folder)
+            not_started = _stopped(block, folder, stops)
+            left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
+            session = None
+            if left.runs:
+                session = begin_session(plan, images, expected, system, allocation, folder, checked)
+                not_started |= BlockRun(plan, left, session, folder).make_all_runs()
+                end_session(session, folder)
             record = BlockRecord(
                 campaign=plan.campaign,
                 name=block.name,
@@ -84,6 +103,21 @@ def run_block(
                 not_started=not_started,
             )
             BLOCK.write_in(folder, record)
+            return session
+
+
+def _stopped(
+    block: Block, folder: Path, stops: Mapping[tuple[str, str], Stop]
+) -> dict[str, NotStarted]:
+    """The runs of a block that are not made any more, counted, with the reasons."""
+    found = {
+        run.name: stops[run.case, run.arm] for run in block.runs if (run.case, run.arm) in stops
+    }
+    for name, stop in found.items():
+        block_progress.count(name, stop.reason, False, folder)
+    return {
+        name: NotStarted(reason=stop.reason, detail=stop.detail) for name, stop in found.items()
+    }
 
 
 def _refuse_a_mixture(plan: Plan, folder: Path, system: System) -> None:

@@ -24,6 +24,8 @@ from parity.measure.documents import (
     Started,
 )
 
+# Where the blocks of all campaigns lie, and the folder of each campaign that is measured here.
+BLOCK_FOLDERS, LIVE = Path("results/blocks"), Path("results/live")
 # What a session found before anything was timed, and how the block's first node was after it.
 SESSION_START, SESSION_END = "session-{}-start.json", "session-{}-end.json"
 # What a node answers, beside the question.

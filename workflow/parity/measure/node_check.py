@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -36,23 +35,15 @@ Binaries = tuple[Binary, ...]
 def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
     """Facts of this node, its namespaces, the state of each arm, and the binaries in each.
 
+    Whether others keep the node busy is asked last, when nothing of ours runs any more.
+
     Args:
         folder: where nodes say that they are done with their arms; None if this is the
             only one.
     """
     make_ready()
-    size, facts = node.node_facts(), node.facts()
-    binaries = {
-        name: benchmarks()[name].provided_by(question.provider).binaries
-        for name in question.benchmarks
-    }
-    ours = host_namespaces()
-    programs = {path for group in binaries.values() for path in group}
-    judge = partial(gates.binary_gate, question.expected, altered(sorted(programs)))
-    check = partial(check_arm, images=question.images, binaries=binaries, judge=judge, ours=ours)
-    # Hashing and waiting for other programs, so the node's CPUs can do it side by side.
-    with ThreadPoolExecutor(max_workers=len(size.cpus)) as pool:
-        checked = dict(zip(question.arms, pool.map(check, question.arms), strict=True))
+    size, facts, ours = node.node_facts(), node.facts(), host_namespaces()
+    checked = check_arms(question, ours) if question.arms else {}
     if folder:
         _wait_for_the_others(question.nodes, folder)
     idleness = wait_until_idle(question.max_busy_fraction, question.settle_seconds)
@@ -64,6 +55,48 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
         binaries=tuple(binary for _, audited in checked.values() for binary in audited),
     )
     return NodeAnswer(state=state, taken_by=idleness.taken_by, size=size, namespaces=ours)
+
+
+def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[ArmState, Binaries]]:
+    """The state of each arm and the identity of its binaries, by name, in the question's order.
+
+    All arms at once: nothing is timed, and much of it is waiting for daemons and kernels. What
+    is the same for several of them is found out once, at this time and not an earlier one.
+
+    Args:
+        ours: the runner's namespaces, name to inode.
+    """
+    binaries = {
+        name: benchmarks()[name].provided_by(question.provider).binaries
+        for name in question.benchmarks
+    }
+    programs = sorted({path for group in binaries.values() for path in group})
+    arms = [every_arm()[name] for name in question.arms]
+    # A thread for each arm, and enough for all that they wait for.
+    with ThreadPoolExecutor(max_workers=2 * len(arms) + 1) as pool:
+        not_packaged = pool.submit(altered, programs)
+        digests = image_digests(arms, question.images, pool)
+
+        def check(arm: Arm) -> tuple[ArmState, Binaries]:
+            def judge(audited: Binaries) -> Gate:
+                return gates.binary_gate(question.expected, not_packaged.result(), audited)
+
+            return check_arm(arm, arm_state(arm, question.images, digests), binaries, judge, ours)
+
+        return dict(zip(question.arms, pool.map(check, arms), strict=True))
+
+
+def image_digests(
+    arms: Sequence[Arm], images: Mapping[str, ImageRecord], pool: Executor
+) -> dict[str, Future[str]]:
+    """What the images of these arms are now, by format: each is read once for all of its arms."""
+    of_format = {arm.image_format: arm for arm in reversed(arms) if arm.image_format}
+    records = {name: images[name] for name in of_format if name in images}
+    return {
+        name: pool.submit(of_format[name].digest, record.location)
+        for name, record in records.items()
+        if not record.reason
+    }
 
 
 def make_ready() -> None:
@@ -82,8 +115,8 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
 
 
 def check_arm(
-    name: str,
-    images: Mapping[str, ImageRecord],
+    arm: Arm,
+    state: ArmState,
     binaries: Mapping[str, Sequence[str]],
     judge: Callable[[Binaries], Gate],
     ours: Mapping[str, str],
@@ -94,13 +127,12 @@ def check_arm(
     another node, say), fails its own runs, not the block.
 
     Args:
+        state: as far as its image tells (`arm_state`).
         binaries: absolute paths by benchmark.
         judge: says of the binaries of an arm that runs the native programs whether they
             are those that were installed.
         ours: the runner's namespaces, name to inode.
     """
-    arm = every_arm()[name]
-    state = arm_state(arm, images)
     if state.reason or not state.gate.passed:
         return state, ()
     try:
@@ -114,8 +146,14 @@ def check_arm(
     return replace(state, reason=reason, detail=detail), audited
 
 
-def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
-    """Whether an arm can be used on this node, its image checked by content."""
+def arm_state(
+    arm: Arm, images: Mapping[str, ImageRecord], digests: Mapping[str, Future[str]] | None = None
+) -> ArmState:
+    """Whether an arm can be used on this node, its image checked by content.
+
+    Args:
+        digests: of the images as they are now, by format, where several arms share them.
+    """
     presence = arm.probe()
     usable = ArmState(
         image=None,
@@ -135,7 +173,8 @@ def arm_state(arm: Arm, images: Mapping[str, ImageRecord]) -> ArmState:
         return replace(usable, reason="not-tested", detail=again)
     image = Image(arm.image_format, record.location, record.digest)
     try:
-        digest = arm.digest(image.location)
+        asked = digests and digests[arm.image_format]
+        digest = asked.result() if asked else arm.digest(image.location)
     except OSError as error:
         digest = f"unreadable: {error.strerror}"
     gate = gates.image_gate(image.location, image.digest, digest or "nothing, or no answer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,8 @@ class Session:
 
     Attributes:
         namespaces: node to the inodes of the namespaces that the runner has there.
+        question, answers: what the nodes were asked, and what each answered, in the
+            allocation's order.
     """
 
     number: int
@@ -64,6 +67,8 @@ class Session:
     benchmarks: Mapping[str, Availability]
     block_gates: tuple[Gate, ...]
     system: System
+    question: Question | None = None
+    answers: tuple[NodeAnswer, ...] = ()
 
 
 def begin_session(
@@ -73,30 +78,26 @@ def begin_session(
     system: System,
     allocation: Allocation,
     folder: Path,
+    checked: Session | None = None,
 ) -> Session:
     """Check the nodes, the arms, the images and the binaries; nothing is timed yet.
+
+    Args:
+        checked: the session of the block measured just before it, in this process and this
+            allocation. What it found out of arms, images and binaries is taken over if it asked
+            for the same ones, and the nodes are asked again only whether they are idle. An arm
+            that could not be used is asked again: what was in its way may have passed.
 
     Raises:
         UserError: a node does not answer, or others keep it busy.
     """
     number = next_session(folder)
-    names = sorted({case.benchmark for case in plan.cases})
-    provided = {name: benchmarks()[name].provided_by(plan.provider) for name in names}
-    question = Question(
-        arms=plan.arms,
-        benchmarks=tuple(names),
-        images=images,
-        provider=plan.provider,
-        expected=expected,
-        nodes=len(allocation.hosts),
-        max_busy_fraction=system.max_busy_fraction,
-        settle_seconds=system.settle_seconds,
-    )
-    if question.nodes > 1:
-        shared = folder.resolve() / f"session-{number}-nodes"
-        answers = _check_all(question, system, allocation, shared)
-    else:
-        answers = [check_node(question)]
+    question = _question(plan, images, expected, system, allocation)
+    known = checked if checked and _asked_the_same(checked, question, allocation) else None
+    # Before the nodes are asked whether they are idle, because it takes programs of our own.
+    presences = known.benchmarks if known else _presences(question)
+    program = as_document(identity(), ProgramIdentity, "the state of this program")
+    answers = _answers(question, system, allocation, folder, number, known)
     nodes = [answer.state for answer in answers]
     session = Session(
         number=number,
@@ -106,13 +107,90 @@ def begin_session(
         allocation=allocation,
         states={name: arm_of_all(name, nodes) for name in plan.arms},
         namespaces={answer.state.node_name: answer.namespaces for answer in answers},
-        benchmarks={name: benchmark.probe() for name, benchmark in provided.items()},
+        benchmarks=presences,
         block_gates=(idle_gate_of_all(nodes, system.max_busy_fraction),),
         system=system,
+        question=question,
+        answers=answers,
     )
-    write_document(folder / SESSION_START.format(number), _start(session, nodes))
+    write_document(folder / SESSION_START.format(number), _start(session, program))
     _refuse_busy(answers, session.block_gates[0], system)
     return session
+
+
+def _question(
+    plan: Plan,
+    images: Mapping[str, ImageRecord],
+    expected: Mapping[str, str],
+    system: System,
+    allocation: Allocation,
+) -> Question:
+    """What the nodes are asked before a block of the plan."""
+    return Question(
+        arms=plan.arms,
+        benchmarks=tuple(sorted({case.benchmark for case in plan.cases})),
+        images=images,
+        provider=plan.provider,
+        expected=expected,
+        nodes=len(allocation.hosts),
+        max_busy_fraction=system.max_busy_fraction,
+        settle_seconds=system.settle_seconds,
+    )
+
+
+def _asked_the_same(checked: Session, question: Question, allocation: Allocation) -> bool:
+    """Whether a session's answers hold here, too: the same question to the same nodes."""
+    then = checked.allocation
+    same_nodes = (then.job, then.hosts) == (allocation.job, allocation.hosts)
+    return same_nodes and checked.question == question
+
+
+def _presences(question: Question) -> dict[str, Availability]:
+    """Whether each benchmark can be run on this node, by name."""
+    provided = [benchmarks()[name].provided_by(question.provider) for name in question.benchmarks]
+    with ThreadPoolExecutor() as pool:
+        asked = pool.map(lambda benchmark: benchmark.probe(), provided)
+        return dict(zip(question.benchmarks, asked, strict=True))
+
+
+def _answers(
+    question: Question,
+    system: System,
+    allocation: Allocation,
+    folder: Path,
+    number: int,
+    known: Session | None,
+) -> tuple[NodeAnswer, ...]:
+    """The answers of all nodes, in the order of the allocation.
+
+    Args:
+        known: a session that has the arms and binaries already; those are not asked for again.
+
+    Raises:
+        UserError: a node did not answer.
+    """
+    again = tuple(n for n in question.arms if not known or not _is_usable(known.states[n]))
+    benchmarks_of = question.benchmarks if again else ()
+    asked = replace(question, arms=again, benchmarks=benchmarks_of)
+    if asked.nodes > 1:
+        shared = folder.resolve() / f"session-{number}-nodes"
+        answers = _check_all(asked, system, allocation, shared)
+    else:
+        answers = [check_node(asked)]
+    if not known:
+        return tuple(answers)
+    pairs = zip(known.answers, answers, strict=True)
+    return tuple(replace(new, state=_with_known(old.state, new.state)) for old, new in pairs)
+
+
+def _is_usable(state: ArmState) -> bool:
+    return state.gate.passed and not state.reason
+
+
+def _with_known(old: NodeState, new: NodeState) -> NodeState:
+    """A node's new state, with what was found of those arms that it was not asked for."""
+    kept = tuple(binary for binary in old.binaries if binary.arm not in new.arms)
+    return replace(new, arms=old.arms | new.arms, binaries=(*kept, *new.binaries))
 
 
 def _refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> None:
@@ -129,12 +207,12 @@ def _refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> N
     )
 
 
-def _start(session: Session, nodes: Sequence[NodeState]) -> SessionStart:
-    first, *others = nodes
+def _start(session: Session, program: ProgramIdentity) -> SessionStart:
+    first, *others = (answer.state for answer in session.answers)
     return SessionStart(
         **(asdict(first) | {"arms": dict(session.states)}),
         started=now(),
-        program=as_document(identity(), ProgramIdentity, "the state of this program"),
+        program=program,
         system=session.system.name,
         scale_label=session.system.scale_label,
         allocation=dict(session.allocation.facts),

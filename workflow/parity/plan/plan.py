@@ -29,9 +29,7 @@ from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
 PLAN = "plan.json"
-PLAN_VERSION = 5
-# Checking the nodes, waiting until they are idle, and for another block on the machine.
-BESIDE_PROGRAMS_MINUTES = 15
+PLAN_VERSION = 6
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -136,6 +134,10 @@ class Design(Document, frozen=True):
         provider: who provides the programs: `system` (the distribution), `spack`, or
             `spack-<toolchain>`.
         positive_control: None for a study without one.
+        looks: after how many blocks of each node count it is looked at, the last when all are
+            measured; none for a design that is looked at once.
+        minutes: how long all blocks together may be measured; None without a limit.
+        blocks_per_job: how many blocks are measured one after the other in one allocation.
     """
 
     study: str
@@ -151,6 +153,9 @@ class Design(Document, frozen=True):
     not_tested: tuple[NotTested, ...]
     provider: str
     positive_control: PositiveControl | None
+    looks: tuple[int, ...]
+    minutes: float | None
+    blocks_per_job: int
 
     @property
     def positive_arm(self) -> str:
@@ -266,28 +271,16 @@ def _with_positive_control(content: Content) -> Content:
     return {"positive_control": None} | content
 
 
+def _with_looks(content: Content) -> Content:
+    """5 to 6: before there were looks, a campaign was looked at once, and took its time."""
+    return {"looks": [], "minutes": None, "blocks_per_job": 1} | content
+
+
 _FORMAT = Format(
-    Plan, (_with_nodes, _with_provider, unchanged, _with_positive_control), printed=True
+    Plan,
+    (_with_nodes, _with_provider, unchanged, _with_positive_control, _with_looks),
+    printed=True,
 )
-
-
-def jobs_of(plan: Plan) -> dict[str, dict[str, int]]:
-    """What each block asks of a batch system: nodes, tasks, and a time limit in minutes.
-
-    The limit holds if every run takes all of its own time limit, so that a job that is
-    ended by it was ended for no fault of a run. Slurm's tasks only open the allocation;
-    the launcher says for each program how many ranks it has.
-    """
-    seconds = {case.name: case.timeout_seconds for case in plan.cases}
-    jobs = {}
-    for block in plan.blocks:
-        longest = sum(seconds[run.case] for run in block.runs) * plan.attempts
-        jobs[block.name] = {
-            "nodes": block.nodes,
-            "tasks": max(2, block.nodes),
-            "minutes": BESIDE_PROGRAMS_MINUTES + math.ceil(longest / 60),
-        }
-    return jobs
 
 
 def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:

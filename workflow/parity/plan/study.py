@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
-from parity.core.errors import UserError
+from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check, load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
 from parity.plan.plan import Case, Design, NotTested, PositiveControl
+from parity.plan.positive_control import positive_control
 from parity.runtimes import every_arm as known_arms
 
 DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
+# By benchmark, and by the parameter that sizes it.
+Amounts = Mapping[str, Mapping[str, int]]
+NO_AMOUNTS: Amounts = MappingProxyType({})
 
 
 class Study(Design, frozen=True, kw_only=True):
-    """A study at one scale; `blocks` is how many of each node count there are to be."""
+    """A study at one scale.
+
+    Attributes:
+        blocks: how many of each node count there are to be.
+        is_piloted: whether a pilot on the node finds how much work takes the benchmarks' time.
+    """
 
     blocks: int
+    is_piloted: bool = False
     not_tested: tuple[NotTested, ...] = ()
     provider: str = DISTRIBUTION
     positive_control: PositiveControl | None = None
+    looks: tuple[int, ...] = ()
+    minutes: float | None = None
+    blocks_per_job: int = 1
 
     @property
     def campaign(self) -> str:
@@ -43,11 +59,20 @@ class Study(Design, frozen=True, kw_only=True):
         return any(case.is_placed for case in self.cases)
 
 
-def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Study:
+def load_study(
+    path: Path | str,
+    scale: str,
+    toolchain: str = TOOLCHAIN,
+    minutes: float | None = None,
+    amounts: Amounts = NO_AMOUNTS,
+) -> Study:
     """The study file at `path`, at one of its scales; the others are checked as well.
 
     Args:
         toolchain: what Spack builds with, where it provides the programs.
+        minutes: how long it may be measured, instead of what the scale says.
+        amounts: parameters that a pilot found, by benchmark, where the scale has one; those that
+            the study gives go before them.
 
     Raises:
         UserError: a misspelt key, an unknown arm, benchmark, factor, level or
@@ -62,23 +87,30 @@ def load_study(path: Path | str, scale: str, toolchain: str = TOOLCHAIN) -> Stud
             allowed=", ".join(document["scales"]),
             action="set `scale` in config/config.yaml or with --config scale=…",
         )
-    _known(document["arms"], known_arms(), f"{where}: arms", "arm")
+    refuse_unknown(document["arms"], known_arms(), f"{where}: arms", "arm")
     for label, of_scale in document["scales"].items():
-        for key in ("parameters", "allocations"):
+        for key in ("parameters", "allocations", "factors"):
             place = f"{where}: scales.{label}.{key}"
-            _known(of_scale.get(key, {}), document["benchmarks"], place, "benchmark")
+            refuse_unknown(of_scale.get(key, {}), document["benchmarks"], place, "benchmark")
     provider = document.get("provider", DISTRIBUTION)
     by = provider_of(toolchain) if provider == SPACK else provider
-    return {label: _at_scale(document, label, by, where) for label in document["scales"]}[scale]
+    found = {scale: amounts}
+    study = {
+        label: _at_scale(document, label, by, where, found.get(label, NO_AMOUNTS))
+        for label in document["scales"]
+    }[scale]
+    return study if minutes is None else replace(study, minutes=minutes)
 
 
-def _at_scale(document: Mapping[str, Any], scale: str, provider: str, where: str) -> Study:
+def _at_scale(
+    document: Mapping[str, Any], scale: str, provider: str, where: str, amounts: Amounts
+) -> Study:
     """The study of a file at one of its scales; raises UserError."""
     size = document["scales"][scale]
     arms = size.get("arms", document["arms"])
-    _known(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
+    refuse_unknown(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
     for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
-        _known(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
+        refuse_unknown(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
     if document["reference"] not in document["aa_pair"]:
         raise UserError(
             "the reference is not one of the A/A pair",
@@ -92,9 +124,15 @@ def _at_scale(document: Mapping[str, Any], scale: str, provider: str, where: str
                 f"{name} is not native", where=f"{where}: aa_pair", allowed=", ".join(native)
             )
     chosen = size.get("benchmarks", list(document["benchmarks"]))
-    _known(chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark")
-    cases = tuple(case for name in chosen for case in _cases(name, document, scale, where))
-    control, without = _positive_control(document, arms, cases, scale, where)
+    refuse_unknown(
+        chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark"
+    )
+    cases = tuple(
+        case
+        for name in chosen
+        for case in _cases(name, document, scale, where, amounts.get(name, {}))
+    )
+    control, without = positive_control(document, arms, cases, scale, where)
     return Study(
         study=document["study"],
         scale=scale,
@@ -106,6 +144,7 @@ def _at_scale(document: Mapping[str, Any], scale: str, provider: str, where: str
         arms=tuple(arms),
         cases=cases,
         blocks=size["blocks"],
+        is_piloted=size.get("pilot", False),
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=(
             *(NotTested(**entry) for entry in document.get("not_tested", ())),
@@ -113,84 +152,45 @@ def _at_scale(document: Mapping[str, Any], scale: str, provider: str, where: str
         ),
         provider=provider,
         positive_control=control,
+        looks=_looks(size, f"{where}: scales.{scale}.looks"),
+        minutes=size.get("minutes"),
+        blocks_per_job=size.get("blocks_per_job", 1),
     )
 
 
-def _known(names: Iterable[str], known: Iterable[str], where: str, kind: str) -> None:
-    allowed = tuple(known)
-    for name in names:
-        if name not in allowed:
-            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(allowed))
-
-
-def _positive_control(
-    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], scale: str, where: str
-) -> tuple[PositiveControl | None, list[NotTested]]:
-    """The positive control with its parameters in each case, and where it cannot be, and why.
-
-    Raises:
-        UserError: its arm is none that does more work, or there is no case that it can be
-            in; or such an arm is there and the study does not say how much more it does.
-    """
-    key = f"{where}: positive_control"
-    doing_more = [name for name, arm in known_arms().items() if arm.does_more]
-    given = document.get("positive_control")
-    if given is None:
-        if asked := [arm for arm in document["arms"] if arm in doing_more]:
-            raise UserError(
-                f"{asked[0]} does more work, and the study does not say how much",
-                where=key,
-                allowed="{arm: …, work_percent: …}",
-            )
-        return None, []
-    arm, percent = given["arm"], given["work_percent"]
-    _known([arm], doing_more, f"{key}.arm", "arm that does more work")
-    _known([arm], document["arms"], f"{key}.arm", "arm of this study")
-    if arm not in arms:
-        return None, []
-    more = {case.name: _more_work(case, percent) for case in cases}
-    parameters = {name: each for name, each in more.items() if not isinstance(each, str)}
-    if not parameters:
+def _looks(size: Mapping[str, Any], where: str) -> tuple[int, ...]:
+    """The numbers of blocks at which a campaign is looked at; raises UserError."""
+    looks = tuple(size.get("looks", ()))
+    if looks and (sorted(looks) != list(looks) or looks[-1] != size["blocks"]):
         raise UserError(
-            f"no case can have a positive control: {next(iter(more.values()))}",
-            where=f"{key}, at scale {scale}",
-            action="leave it out at this scale, or give a benchmark more work to add to",
+            f"the looks {', '.join(map(str, looks))} do not lead to the last block",
+            where=where,
+            allowed=f"ascending numbers of blocks, the last of them {size['blocks']}",
         )
-    reasons = {case.benchmark: each for case in cases if isinstance(each := more[case.name], str)}
-    without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
-    return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without
+    return looks
 
 
-def _more_work(case: Case, percent: float) -> dict[str, Any] | str:
-    """The parameter of a case with so much more work, or why there is none.
-
-    Work comes in whole units; it may miss what is asked for by a tenth of it.
-    """
-    work = benchmarks()[case.benchmark].work
-    if not work:
-        return "its work has no unit to add to"
-    if case.margin is None or percent <= 100 * case.margin:
-        return f"{percent:g} % more work is not beyond its margin"
-    units = case.parameters[work]
-    more = round(units * (1 + percent / 100))
-    if abs(100 * (more / units - 1) - percent) > percent / 10:
-        return f"{units} {work} have no whole unit for {percent:g} % more"
-    return {work: more}
-
-
-def _cases(name: str, document: Mapping[str, Any], scale: str, path: str) -> list[Case]:
+def _cases(
+    name: str, document: Mapping[str, Any], scale: str, path: str, amounts: Mapping[str, int]
+) -> list[Case]:
     """All cases of one benchmark: allocations and levels crossed, in the order they are given."""
     entries, size = document["benchmarks"], document["scales"][scale]
     where = f"{path}: benchmarks.{name}"
-    _known([name], benchmarks(), where, "benchmark")
+    refuse_unknown([name], benchmarks(), where, "benchmark")
     benchmark, entry = benchmarks()[name], entries[name]
     factors = entry.get("factors", {})
     _check_factors(benchmark, factors, f"{where}.factors")
+    chosen = size.get("factors", {}).get(name, {})
+    for factor, levels in chosen.items():
+        place = f"{path}: scales.{scale}.factors.{name}"
+        refuse_unknown([factor], factors, place, f"factor of {name} in this study")
+        refuse_unknown(levels, factors[factor], f"{place}.{factor}", "level of this study")
+    factors = factors | chosen
     own = size.get("allocations", {})
     given = own.get(name, entry.get("allocations", ()))
     place = f"{path}: scales.{scale}.allocations.{name}" if name in own else f"{where}.allocations"
     allocations = _allocations(benchmark, given, place)
-    parameters = _parameters(benchmark, entry, size, scale, path)
+    parameters = _parameters(benchmark, entry, size, scale, path, amounts)
     margin = entry["margin_percent"]
     return [
         Case(
@@ -237,7 +237,7 @@ def _allocations(
 
 
 def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
-    _known(factors, benchmark.factors, where, f"factor of {benchmark.name}")
+    refuse_unknown(factors, benchmark.factors, where, f"factor of {benchmark.name}")
     for factor, allowed in benchmark.factors.items():
         if factor not in factors:
             raise UserError(
@@ -245,7 +245,7 @@ def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str)
                 where=where,
                 allowed=", ".join(allowed),
             )
-        _known(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
+        refuse_unknown(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
 
 
 def _parameters(
@@ -254,8 +254,9 @@ def _parameters(
     size: Mapping[str, Any],
     scale: str,
     where: str,
+    amounts: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The benchmark's defaults, then the study's values, then those of the scale."""
+    """The benchmark's defaults, a pilot's, then the study's values, then those of the scale."""
     rules = {
         "type": "object",
         "additionalProperties": False,
@@ -267,4 +268,4 @@ def _parameters(
     defaults: dict[str, Any] = {
         name: rule["default"] for name, rule in benchmark.parameters.items()
     }
-    return {**defaults, **given[0], **given[1]}
+    return {**defaults, **amounts, **given[0], **given[1]}

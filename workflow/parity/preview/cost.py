@@ -11,11 +11,11 @@ import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
-from parity.measure.block_folder import BLOCK
-from parity.plan.plan import Block, Case, Plan, cases_of, jobs_of
+from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
+from parity.plan.batches import Batch, batches_of, job_of
+from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
-from parity.preview.progress import BLOCK_FOLDERS, LIVE
 from parity.preview.terminal import duration
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, read_images
@@ -190,16 +190,19 @@ def _machine_lines(plan: Plan, here: Surroundings) -> list[str]:
 
 def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
     """Jobs, node-hours and wall time on a batch system, of the blocks still to be measured."""
-    jobs = jobs_of(plan)
-    blocks = [block for block in plan.blocks if block.name not in here.done]
-    limits = [60.0 * jobs[block.name]["minutes"] for block in blocks]
+    jobs = [
+        batch._replace(blocks=left)
+        for batch in batches_of(plan).values()
+        if (left := tuple(block for block in batch.blocks if block.name not in here.done))
+    ]
+    limits = [60.0 * job_of(plan, job)["minutes"] for job in jobs]
     # Other parameters may be other problems altogether: they say nothing of node-hours.
     before = {case: takes for case, takes in here.before.items() if takes.same}
-    expected = [expected_seconds(block, before) for block in blocks]
+    expected = [_all_of([expected_seconds(block, before) for block in job.blocks]) for job in jobs]
     system = here.system.batch_system
-    lines = [f"  jobs for {system}: {len(blocks)}, each with its nodes for itself"]
-    for nodes in sorted({block.nodes for block in blocks}):
-        those = [i for i, block in enumerate(blocks) if block.nodes == nodes]
+    lines = [f"  jobs for {system}: {len(jobs)}, each with its nodes for itself"]
+    for nodes in sorted({job.nodes for job in jobs}):
+        those = [i for i, job in enumerate(jobs) if job.nodes == nodes]
         alone = expected[those[0]]
         takes = "duration not known" if alone is None else f"programs about {duration(alone)}"
         lines.append(
@@ -207,23 +210,29 @@ def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
             f"   {takes}, time limit {duration(max(limits[i] for i in those))} each"
         )
     known = [seconds for seconds in expected if seconds is not None]
-    if len(known) < len(blocks):
-        cases = {run.case for block in blocks for run in block.runs}
+    if len(known) < len(jobs):
+        cases = {run.case for job in jobs for block in job.blocks for run in block.runs}
         unknown = len(cases - before.keys())
         hours = wall = f"not known ({unknown} of {len(cases)} cases not measured before)"
     else:
-        hours = f"about {_node_hours(blocks, known):,.3g} for the programs alone"
+        hours = f"about {_node_hours(jobs, known):,.3g} for the programs alone"
         wall = f"about {duration(shortest_wall(known, here.at_once))} for the programs alone"
     lines += [
-        f"  node-hours: {hours}, at most {_node_hours(blocks, limits):,.0f} by the time limits",
+        f"  node-hours: {hours}, at most {_node_hours(jobs, limits):,.0f} by the time limits",
         f"  wall time: {wall}, at most {duration(shortest_wall(limits, here.at_once))};"
         f" {_at_once(here)}",
     ]
     return lines
 
 
-def _node_hours(blocks: Iterable[Block], seconds: Iterable[float]) -> float:
-    return sum(b.nodes * each for b, each in zip(blocks, seconds, strict=True)) / 3600
+def _all_of(seconds: Sequence[float | None]) -> float | None:
+    """The sum, None if any of it is not known."""
+    known = [each for each in seconds if each is not None]
+    return sum(known) if len(known) == len(seconds) else None
+
+
+def _node_hours(jobs: Iterable[Batch], seconds: Iterable[float]) -> float:
+    return sum(job.nodes * each for job, each in zip(jobs, seconds, strict=True)) / 3600
 
 
 def _at_once(here: Surroundings) -> str:

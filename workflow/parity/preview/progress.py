@@ -12,18 +12,19 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
+from parity.measure.block_folder import BLOCK_FOLDERS, LIVE
+from parity.plan.batches import BESIDE_PROGRAMS_MINUTES, Batch, batches_of
 from parity.plan.making import make_plan
-from parity.plan.plan import BESIDE_PROGRAMS_MINUTES, PLAN, Plan, read_plan
+from parity.plan.plan import PLAN, Plan, read_plan
 from parity.plan.study import load_study
 from parity.preview.block_states import BlockState, KnownStates, states_of
 from parity.preview.terminal import duration
 
-BLOCK_FOLDERS = Path("results/blocks")
-LIVE = Path("results/live")
 REPORT = "progress.txt"
 MOST_BLOCKS_NAMED = 16
 
@@ -159,21 +160,34 @@ class BlockLog(logging.Handler):
     goes wrong here is said once and never reaches the jobs.
 
     Args:
-        rule: name of the rule whose jobs are blocks.
+        plan: the campaign's file, which is there when the first job starts.
+        rule: name of the rule whose jobs are batches of blocks.
         report: the file.
         say: shows a line to the user.
     """
 
     def __init__(
-        self, plan: Plan, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
+        self, plan: Path, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
     ) -> None:
         super().__init__(logging.INFO)
-        self._plan, self._rule, self._known = plan, rule, KnownStates(plan, blocks)
+        self._file, self._rule, self._blocks = plan, rule, blocks
         self._report, self._say = report, say
-        self._jobs: dict[int, str] = {}
+        self._jobs: dict[int, list[str]] = {}
         self._at_work: set[str] = set()
         self._stopped: set[str] = set()
         self._is_broken = False
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return read_plan(self._file)
+
+    @cached_property
+    def _batches(self) -> dict[str, Batch]:
+        return batches_of(self._plan)
+
+    @cached_property
+    def _known(self) -> KnownStates:
+        return KnownStates(self._plan, self._blocks)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take part of a job's start, end or error; ignore everything else."""
@@ -191,17 +205,17 @@ class BlockLog(logging.Handler):
         # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
         if event == "job_info" and facts["rule_name"] == self._rule:
             is_first = not self._jobs
-            block = facts["wildcards"]["block"]
-            self._jobs[facts["jobid"]] = block
-            self._at_work.add(block)
-            self._stopped.discard(block)
+            names = [block.name for block in self._batches[facts["wildcards"]["batch"]].blocks]
+            self._jobs[facts["jobid"]] = names
+            self._at_work.update(names)
+            self._stopped.difference_update(names)
             if is_first:
                 self._show(aloud=False)
         elif event == "job_error" and facts["jobid"] in self._jobs:
-            self._stopped.add(self._jobs[facts["jobid"]])
+            self._stopped.update(self._jobs[facts["jobid"]])
             self._show()
         elif event == "job_finished" and facts["job_id"] in self._jobs:
-            self._at_work.discard(self._jobs[facts["job_id"]])
+            self._at_work.difference_update(self._jobs[facts["job_id"]])
             self._show()
 
     def _show(self, aloud: bool = True) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parity.core.documents import (
@@ -25,9 +25,10 @@ from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity
 from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
+from parity.records.gather import gather_records
 from parity.records.noise_audit import NOISE_AUDIT
 from parity.records.parse import parse_all
-from parity.software.images import IMAGES, read_images
+from parity.software.images import IMAGES, read_images, without_location, write_images
 from parity.software.native import NATIVE
 from parity.software.toolchain import LOCKED
 
@@ -98,6 +99,23 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
     )
     for name, rows in tables.items():
         schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")
+
+
+def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
+    """Make a dataset in an empty folder from the blocks in `folders`.
+
+    Args:
+        plan, images: the files of the campaign.
+        system: name of the system that the blocks must come from.
+
+    Raises:
+        UserError: a block is broken, or was measured on another system.
+    """
+    (dataset / "records").mkdir(parents=True)
+    shutil.copyfile(plan, dataset / PLAN)
+    write_images(dataset / IMAGES, without_location(read_images(images)))
+    gather_records(folders, system, dataset / "records")
+    parse_dataset(dataset, dataset / "records")
 
 
 def differing_tables(dataset: Path) -> list[str]:

@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from parity.core.documents import read_text
-from parity.measure.block_folder import BLOCK, RECORD, refuse_another_system
+from parity.core.errors import UserError
+from parity.measure import block_progress
+from parity.measure.batch import RECORD as BATCH
+from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
 from parity.measure.documents import BlockRecord
+from parity.plan.plan import Plan
+from parity.records import schema
 
 Row = dict[str, Any]
+
+
+def measured_blocks(batches: Iterable[str]) -> list[Path]:
+    """The folders of the blocks that batches measured, of which these are the records.
+
+    Raises:
+        UserError: such a record is broken, or one of its blocks is gone.
+    """
+    folders = []
+    for path in batches:
+        for name in BATCH.read(Path(path)).measured:
+            if not BLOCK.is_in(BLOCK_FOLDERS / name):
+                raise UserError(
+                    f"block {name} was measured, and is not there any more",
+                    where=path,
+                    action="restore its folder; or delete this file, and it is measured anew",
+                )
+            folders.append(BLOCK_FOLDERS / name)
+    return folders
+
+
+def blocks_in_the_end(plan: Plan, folders: Sequence[Path]) -> int:
+    """How many blocks of each node count there can be, if they go on as those so far.
+
+    Args:
+        folders: of the blocks that are measured, at least one.
+    """
+    if plan.minutes is None:
+        return plan.looks[-1]
+    read = (block_progress.read(plan.block(folder.name), folder) for folder in folders)
+    seconds = [each.seconds for each in read if each]
+    more = (60 * plan.minutes - sum(seconds)) / (sum(seconds) / len(seconds))
+    node_counts = len({block.nodes for block in plan.blocks})
+    return min(plan.looks[-1], (len(folders) + max(0, int(more))) // node_counts)
+
+
+def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:
+    """Write the RAW and BLOCKS tables of these blocks; raises UserError as the functions below."""
+    schema.write(schema.RAW, gather_raw(folders), records / "raw.parquet")
+    schema.write(schema.BLOCKS, gather_blocks(folders, system), records / "blocks.parquet")
 
 
 def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:

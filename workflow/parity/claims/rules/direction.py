@@ -12,9 +12,10 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.analysis.decision import decide
 from parity.analysis.estimate import ALPHA, mean_of
+from parity.analysis.statistics.sequential import Levels
 from parity.claims import terms
 from parity.claims.finding import Bounds, Finding, about, bounds, control
-from parity.claims.judging_data import Cell
+from parity.claims.judging_data import AT_ONE_LOOK, Cell, CellLevels
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options
 from parity.claims.selection import Scope
 from parity.claims.series import Series
@@ -43,11 +44,13 @@ class Direction(CellRule):
         "of_cells": OF_CELLS,
     }
     one_sided = True
+    for_looks = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
         smallest, more = options["smallest_effect_percent"] / 100, options["expect"] == MORE
-        return directed(cell, cell.effects(), cell.effects(control=True), more, smallest)
+        logs, of_pair = cell.effects(), cell.effects(control=True)
+        return directed(cell, logs, of_pair, more, smallest, cell.levels)
 
 
 class MinimumEffect(CellRule):
@@ -65,23 +68,25 @@ class MinimumEffect(CellRule):
         "of_cells": OF_CELLS,
     }
     one_sided = True
+    for_looks = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
-        least, logs = options["minimum_percent"] / 100, cell.effects()
+        least, logs, levels = options["minimum_percent"] / 100, cell.effects(), cell.levels
+        of_pair = cell.effects(control=True)
         bound, expected = math.log1p(least), logs if options["expect"] == MORE else -logs
-        decision, mean = decide(logs, least), mean_of(expected)
-        p = mean.p_above(bound)
+        decision, mean = decide(logs, least, levels=levels.own), mean_of(expected)
+        p = levels.own.adjusted(mean.p_above(bound))
         finding = about(
             cell,
             replace(decision, smallest_margin=math.nan),
-            control=control(cell.effects(control=True), least),
+            control=control(of_pair, least, levels=levels.pair),
             unit=wording.RATIO,
             p_value=p,
-            p_against=mean.p_below(bound),
+            p_against=levels.own.adjusted(mean.p_below(bound)),
             strain=p / ALPHA,
         )
-        verdict, by_ranks = (_beyond(each, bound) for each in bounds(expected))
+        verdict, by_ranks = (_beyond(each, bound) for each in bounds(expected, levels.own))
         said = f"90 % interval {wording.interval(*decision.interval90)}"
         reasons = {
             terms.SUPPORTED: f"{said} lies beyond {wording.margin(least)}",
@@ -89,15 +94,19 @@ class MinimumEffect(CellRule):
             terms.INCONCLUSIVE: f"{said} holds {wording.margin(least)}",
         }
         finding = replace(finding, says_same=verdict == terms.CONTRADICTED)
-        if verdict == terms.SUPPORTED:
-            of_pair = cell.effects(control=True)
-            if any(verdict == _beyond(each, bound) for each in _both_ways(of_pair)):
-                finding = _as_native(finding)
+        both_ways = _both_ways(of_pair, levels.pair)
+        if verdict == terms.SUPPORTED and any(verdict == _beyond(e, bound) for e in both_ways):
+            finding = _as_native(finding)
         return finding.agreed(verdict, by_ranks, reasons[verdict])
 
 
 def directed(
-    subject: Cell | Series, logs: np.ndarray, of_pair: np.ndarray, more: bool, smallest: float
+    subject: Cell | Series,
+    logs: np.ndarray,
+    of_pair: np.ndarray,
+    more: bool,
+    smallest: float,
+    levels: CellLevels = AT_ONE_LOOK,
 ) -> Finding:
     """Whether logs of ratios have the expected sign and a size that counts.
 
@@ -107,24 +116,25 @@ def directed(
         smallest: the smallest effect that counts, as a fraction.
     """
     bound, expected = math.log1p(smallest), logs if more else -logs
-    decision, mean = decide(logs, smallest), mean_of(expected)
-    p = mean.p_above(0.0)
+    decision, mean = decide(logs, smallest, levels=levels.own), mean_of(expected)
+    p = levels.own.adjusted(mean.p_above(0.0))
     finding = about(
         subject,
         # Its smallest margin is that of another question.
         replace(decision, smallest_margin=math.nan),
-        control=control(of_pair, smallest),
+        control=control(of_pair, smallest, levels=levels.pair),
         unit=wording.RATIO,
         p_value=p,
         # Either way to contradict implies that the effect is below the smallest one.
-        p_against=mean.p_below(bound),
+        p_against=levels.own.adjusted(mean.p_below(bound)),
         strain=p / ALPHA,
     )
-    (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected))
+    (verdict, words), (by_ranks, _) = (_way(each, bound) for each in bounds(expected, levels.own))
     said = f"ratio {wording.interval(*decision.interval95)}"
     reason = f"{said} {words} {wording.margin(smallest)}"
     finding = replace(finding, says_same=words == NOTHING)
-    if words != NOTHING and any((verdict, words) == _way(e, bound) for e in _both_ways(of_pair)):
+    both_ways = _both_ways(of_pair, levels.pair)
+    if words != NOTHING and any((verdict, words) == _way(e, bound) for e in both_ways):
         finding = _as_native(finding)
     return finding.agreed(verdict, by_ranks, reason)
 
@@ -134,11 +144,11 @@ def _as_native(finding: Finding) -> Finding:
     return replace(finding, control=replace(finding.control, by_t=outcomes.DIFFERENT))
 
 
-def _both_ways(of_pair: np.ndarray) -> list[Bounds]:
+def _both_ways(of_pair: np.ndarray, levels: Levels) -> list[Bounds]:
     """The bounds of the A/A pair, by t and by ranks, whichever of the two is called the double."""
     if len(of_pair) < 2:
         return []
-    return [each for logs in (of_pair, -of_pair) for each in bounds(logs)]
+    return [each for logs in (of_pair, -of_pair) for each in bounds(logs, levels)]
 
 
 def _way(expected: Bounds, bound: float) -> tuple[str, str]:

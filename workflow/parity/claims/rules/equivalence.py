@@ -32,6 +32,7 @@ class Equivalence(CellRule):
         "of_cells": OF_CELLS,
     }
     proves_sameness = True
+    for_looks = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The test of one cell."""
@@ -40,7 +41,7 @@ class Equivalence(CellRule):
 
 def equivalent(cell: Cell, margin: float) -> Finding:
     """The equivalence test of one cell with at least two blocks."""
-    finding = tested(cell, cell.effects(), cell.effects(control=True), margin)
+    finding = tested(cell, cell.effects(), cell.effects(control=True), margin, cell.levels)
     decision = finding.decision
     limit = wording.margin(margin)
     return finding.concluded(
@@ -102,6 +103,7 @@ class GroupEquivalence(Rule):
     }
     proves_sameness = True
     every_pair = True
+    for_looks = True
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
         """One finding for each pair of arms and case."""

@@ -11,7 +11,7 @@ from parity.analysis.decision import Decision, decide
 from parity.analysis.estimate import Effects, mean_of
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
-from parity.claims.finding import Finding, about, control, untested
+from parity.claims.finding import Finding, about, control, two_sided, untested
 from parity.claims.judging_data import Cell
 from parity.claims.published import Published
 from parity.claims.rules.model import CellRule, Options, Rule
@@ -43,6 +43,7 @@ class Magnitude(CellRule):
         "published": PUBLISHED,
         "scale": {"description": "How arms are compared.", "enum": [RATIO, DIFFERENCE]},
     }
+    for_looks = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
         """The comparison in one cell."""
@@ -53,8 +54,8 @@ class Magnitude(CellRule):
             reason = f"published in {published.unit}, measured as {unit}"
             return untested(cell, reason)
         effects = cell.effects(ratio)
-        decision = decide(effects, None, ratio)
-        of_pair = control(cell.effects(ratio, control=True), abs(target) / 2, ratio)
+        levels, natives = cell.levels, cell.effects(ratio, control=True)
+        decision = decide(effects, None, ratio, levels.own)
         shift = 1.0 if ratio else 0.0
         low, high = decision.interval95
         cluster = scope.data.dataset.kind.support == CLUSTER
@@ -72,9 +73,9 @@ class Magnitude(CellRule):
         finding = about(
             cell,
             decision,
-            control=of_pair,
+            control=control(natives, abs(target) / 2, ratio, levels.pair),
             unit=unit,
-            p_against=_p_differs(effects, target, ratio),
+            p_against=two_sided(_p_differs(effects, target, ratio), levels.own),
         )
         return finding.agreed(verdict, by_ranks, reason)
 

@@ -37,6 +37,8 @@ class Rule(ABC):
         compares: whether it is about an arm beside another. If not, neither the A/A pair
             nor a differing binary stands in its way.
         every_pair: whether it compares its arms with each other.
+        for_looks: whether it decides at the levels of the look. If not, it leaves open what a
+            study with several looks measured.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Rule(ABC):
     proves_sameness: ClassVar[bool] = False
     compares: ClassVar[bool] = True
     every_pair: ClassVar[bool] = False
+    for_looks: ClassVar[bool] = False
 
     def against(self, options: Mapping[str, Any]) -> str:
         """The arm to compare with where the cells name none; empty for the reference."""

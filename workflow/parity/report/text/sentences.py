@@ -218,7 +218,8 @@ def abstract(view: View) -> str:
         return f"None of {len(rows)} comparisons with {_reference(view)} could be tested."
     more = counted(untested, "more comparison")
     left_out = f"{more} could not be tested." if untested else ""
-    said = (_counts(view, measured), _fixed(view, measured), left_out, _failed_controls(view))
+    noisy, failed = too_noisy(measured), _failed_controls(view)
+    said = (_counts(view, measured), noisy, _fixed(view, measured), left_out, failed)
     return " ".join(filter(None, said))
 
 
@@ -237,6 +238,22 @@ def _counts(view: View, measured: Rows) -> str:
     return (
         f"Of {len(measured)} measured comparisons with {_reference(view)} over "
         f"{_blocks(measured)}, {listed(said)}; {confounded}."
+    )
+
+
+def too_noisy(measured: Rows) -> str:
+    """By how much the scatter was too large for what is open; empty if that is not why."""
+    found = [row for row in measured if row.outcome == outcomes.INCONCLUSIVE]
+    times = [row.smallest_margin / row.margin for row in found]
+    wider = sorted(ratio for ratio in times if ratio > 1)
+    if not wider:
+        return ""
+    low, high = (formatting.number(end, 1) for end in (wider[0], wider[-1]))
+    span = low if low == high else f"{low} to {high}"
+    them = "one" if len(wider) == 1 else "ones"
+    return (
+        f"The scatter was too large for {len(wider)} inconclusive {them}: margins {span} times as "
+        "wide would pass."
     )
 
 

@@ -1,0 +1,129 @@
+"""A pilot on this machine: amounts for real programs, and what it refuses.
+
+Needs: sysbench and likwid.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.sysbench import SysbenchCpu
+from parity.core.errors import UserError
+from parity.measure import idle_cpu, pilot
+from parity.measure.pilot import NEAR, make_pilot
+from parity.plan.pilot import read_pilot
+from parity.plan.plan import Case
+from parity.plan.study import Study
+from parity.plan.system import System
+
+pytestmark = pytest.mark.system
+
+STUDY = {
+    "study": "trial",
+    "title": "A trial",
+    "reproduces": "none",
+    "seed": 1,
+    "reference": "native-b",
+    "aa_pair": ["native-a", "native-b"],
+    "arms": ["native-a", "native-b", "namespaces"],
+    "benchmarks": {
+        "sysbench": {"margin_percent": 1},
+        "likwid": {
+            "margin_percent": 2,
+            "factors": {"kernel": ["copy", "triad"]},
+            "parameters": {"working_set_mib": 64},
+        },
+    },
+    "scales": {"test": {"blocks": 3}},
+}
+SYSTEM = {
+    "system": "test",
+    "scale_label": "vm",
+    "base_image": "bootstrap",
+    "quiet_node": {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1},
+}
+
+
+def _words(folder: Path, study: dict) -> list[str]:
+    (folder / "study.yaml").write_text(json.dumps(study))
+    (folder / "system.yaml").write_text(json.dumps(SYSTEM))
+    files = {word: folder / f"{word}.yaml" for word in ("study", "system")}
+    files |= {"scale": "test", "pilot": folder / "pilot.json"}
+    return [part for word, value in files.items() for part in (f"--{word}", str(value))]
+
+
+def test_the_amounts_of_real_programs_take_their_targets(tmp_path, capsys) -> None:
+    for name in ("sysbench", "likwid"):
+        if not (presence := benchmarks()[name].probe()).available:
+            pytest.skip(presence.reason)
+    pilot.main(_words(tmp_path, STUDY))
+    found, said = read_pilot(tmp_path / "pilot.json"), capsys.readouterr().out
+    assert found.node and not found.left_out
+    assert set(found.amounts) == set(found.seconds) == {"sysbench", "likwid"}
+    for name, amount in found.amounts.items():
+        benchmark = benchmarks()[name]
+        assert amount.keys() == {benchmark.sized_by}
+        assert found.seconds[name] == pytest.approx(benchmark.target_seconds, rel=NEAR)
+        assert f"{name}: " in said
+    # The working set fits here, so one pass through it takes far less than the target.
+    assert found.amounts["likwid"]["iterations"] > 1
+
+
+def test_what_cannot_run_here_is_left_out_with_its_reason(tmp_path) -> None:
+    study = STUDY | {
+        "benchmarks": {"sysbench": {"margin_percent": 1, "parameters": {"threads": 4096}}}
+    }
+    pilot.main(_words(tmp_path, study))
+    found = read_pilot(tmp_path / "pilot.json")
+    assert not found.amounts and not found.seconds
+    assert "4096 logical CPUs are asked for" in found.left_out["sysbench"]
+
+
+class Replaced(SysbenchCpu):
+    """SysBench by name; what is started is another program."""
+
+    def __init__(self, *argv: str) -> None:
+        self.argv = argv
+
+    def provided_by(self, provider):
+        return self
+
+    def program(self, parameters, node):
+        return replace(super().program(parameters, node), argv=self.argv)
+
+
+CASE = Case("sysbench", "sysbench", {"prime": 1000, "events": 200, "threads": 1}, None, (), (), 60)
+
+
+def _study() -> Study:
+    fields = {key: STUDY[key] for key in ("study", "title", "reproduces", "seed", "reference")}
+    arms = ("native-a", "native-b")
+    return Study(
+        **fields, scale="test", aa_pair=arms, arms=arms, cases=(CASE,), blocks=3, attempts=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (("/bin/false",), "exit-status, exit status 1"),
+        (("/bin/true",), "its output is not valid: unparsable"),
+        (("/bin/echo", "total time: 0.4s"), "its output is not valid: unparsable"),
+    ],
+)
+def test_a_program_that_fails_or_says_something_else_is_refused(argv, why, monkeypatch) -> None:
+    monkeypatch.setattr(pilot, "benchmarks", lambda: {"sysbench": Replaced(*argv)})
+    with pytest.raises(UserError) as raised:
+        make_pilot(_study(), (CASE,), System("test", "vm", "bootstrap", 1.0, 0.0, 1.0))
+    assert raised.value.what.startswith(f"no amount of work is found for sysbench: {why}")
+    assert raised.value.where.endswith(", events = 200")
+
+
+def test_a_busy_node_is_refused_as_in_a_block(monkeypatch) -> None:
+    monkeypatch.setattr(idle_cpu, "busy_now", lambda: 0.75)
+    busy = System("test", "vm", "bootstrap", 0.5, 0.5, max_steal_fraction=1.0)
+    with pytest.raises(UserError, match=r"the node is busy: others used 0\.750"):
+        make_pilot(_study(), (CASE,), busy)

@@ -1,0 +1,77 @@
+"""A look through the whole way: raw logs of the blocks so far, gathered, parsed and analysed."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from parity.analysis.look import look_at
+from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
+from parity.checks.planted_truth.outputs import PROCESSOR
+from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
+from parity.checks.planted_truth.raw_logs import Planted, plant
+from parity.checks.planted_truth.trials import collect
+from parity.core.errors import UserError
+from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+EQUAL, COSTLY = CONTAINERS[:2]
+LOOKS = (12, 16)
+
+
+def _planted(folder: Path, noise: float, double: float = 1.0) -> Planted:
+    """Three cases in 16 blocks, of which the first 12 are measured."""
+    effects = Effects(Noise(run=noise), {DOUBLE: double, EQUAL: 1.0, COSTLY: 1.1}, Misfortune())
+    campaign = Campaign("looked", PROCESSOR, 3, LOOKS[-1], 0.01, effects, ())
+    planted = plant(campaign, GOLDEN, folder / "blocks", seed=1)
+    plan = replace(planted.plan, looks=LOOKS)
+    return dataclasses.replace(planted, plan=plan, folders=planted.folders[: LOOKS[0]])
+
+
+def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
+    dataset = folder / "live" / planted.plan.campaign
+    collect(planted, dataset)
+    return look_at(dataset, 1, before, [], LOOKS[-1])
+
+
+def test_what_is_decided_by_a_look_stops_with_the_natives(tmp_path: Path) -> None:
+    planted = _planted(tmp_path, noise=0.002)
+    found = _look(tmp_path, planted)
+    assert (found.number, found.blocks, found.seen) == (1, 12, 12)
+    assert found.campaign == planted.plan.campaign
+    for case in planted.plan.cases:
+        reasons = {arm: found.by_run[case.name, arm].reason for arm in planted.plan.arms}
+        assert reasons == dict.fromkeys((REFERENCE, DOUBLE, EQUAL, COSTLY), DECIDED)
+        assert found.by_run[case.name, EQUAL].detail == "time equivalent after 12"
+        assert found.by_run[case.name, COSTLY].detail == "time different after 12"
+
+
+def test_a_pair_that_differs_gives_all_up(tmp_path: Path) -> None:
+    found = _look(tmp_path, _planted(tmp_path, noise=0.002, double=1.05))
+    assert {stop.reason for stop in found.stops} == {HOPELESS}
+    assert len(found.stops) == 3 * 4
+
+
+def test_what_earlier_looks_stopped_is_kept(tmp_path: Path) -> None:
+    planted = _planted(tmp_path, noise=0.002)
+    before = Stop(planted.plan.cases[0].name, EQUAL, HOPELESS, "as it was")
+    assert before in _look(tmp_path, planted, (before,)).stops
+
+
+def test_runs_that_are_excluded_decide_nothing(tmp_path: Path) -> None:
+    planted = _planted(tmp_path, noise=0.002)
+    dataset = tmp_path / "live" / planted.plan.campaign
+    collect(planted, dataset)
+    case = planted.plan.cases[0].name
+    said = {"run": f"{case}.{EQUAL}", "reason": "made up", "who": "nobody", "date": "2026-01-01"}
+    name = f"live/{planted.plan.campaign}"
+    excluded = [{"dataset": name, "block": each.name, **said} for each in planted.folders]
+    found = look_at(dataset, 1, (), excluded, LOOKS[-1])
+    assert found.by_run[case, EQUAL].reason == HOPELESS
+    assert found.by_run[case, COSTLY].reason == DECIDED
+
+
+def test_a_dataset_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        look_at(tmp_path / "live" / "nothing", 1, (), [], LOOKS[-1])

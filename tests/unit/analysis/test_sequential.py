@@ -1,0 +1,134 @@
+"""Levels of several looks: against closed forms, published boundaries and a simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from parity.analysis.decision import decide
+from parity.analysis.estimate import ALPHA
+from parity.analysis.statistics.sequential import (
+    ONE_LOOK,
+    Levels,
+    levels_at,
+    nominal_level,
+    spent,
+    strictest,
+)
+
+# Those of a study of 36 blocks: each half as far again as the one before it.
+LOOKS = (6, 9, 13, 18, 25, 36)
+# Boundaries of equally spaced looks at a one-sided 2.5 % spent by the function near Pocock's
+# (Lan & DeMets, Biometrika 1983), as the programs for it print them: five looks are the example
+# of Reboussin, DeMets, Kim & Lan, Control. Clin. Trials 2000; two and three stand in Wassmer &
+# Brannath, Group Sequential and Confirmatory Adaptive Designs, 2016.
+PUBLISHED = {
+    2: (2.157, 2.201),
+    3: (2.279, 2.295, 2.296),
+    5: (2.438, 2.427, 2.410, 2.397, 2.386),
+}
+# The constant boundary that the function comes near: Pocock, Biometrika 1977, table 1.
+POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
+designs = st.lists(st.integers(5, 120), min_size=1, max_size=6, unique=True).map(
+    lambda looks: tuple(sorted(looks))
+)
+
+
+def _boundaries(looks: tuple[int, ...], alpha: float) -> list[float]:
+    """The normal quantiles that belong to the levels of all looks."""
+    levels = [nominal_level(looks[:made], looks[-1], alpha) for made in range(1, len(looks) + 1)]
+    return [float(each) for each in stats.norm.isf(levels)]
+
+
+def test_one_look_spends_all_of_the_error() -> None:
+    assert levels_at((20,), 20) == pytest.approx(ONE_LOOK, rel=1e-9)
+    assert spent(1, ALPHA) == pytest.approx(ALPHA)
+    assert spent(0, ALPHA) == 0
+
+
+@pytest.mark.parametrize("count", PUBLISHED)
+def test_boundaries_are_the_published_ones(count: int) -> None:
+    found = _boundaries(tuple(range(1, count + 1)), 0.025)
+    assert found == pytest.approx(PUBLISHED[count], abs=0.0006)
+
+
+@pytest.mark.parametrize("count", POCOCK)
+def test_boundaries_are_near_pocock_s_constant(count: int) -> None:
+    found = _boundaries(tuple(range(1, count + 1)), 0.025)
+    assert found == pytest.approx([POCOCK[count]] * count, abs=0.03)
+
+
+@pytest.mark.parametrize("looks", [(6, 18), (5, 7, 40), (10, 20, 30)])
+@pytest.mark.parametrize("alpha", ONE_LOOK)
+def test_what_is_spent_by_each_look_is_a_multivariate_normal_s(
+    looks: tuple[int, ...], alpha: float
+) -> None:
+    """To stay below all boundaries has a probability of its own, without recursion."""
+    bounds = _boundaries(looks, alpha)
+    for made in range(1, len(looks) + 1):
+        seen = np.array(looks[:made])
+        correlation = np.sqrt(np.minimum.outer(seen, seen) / np.maximum.outer(seen, seen))
+        stays = stats.multivariate_normal(cov=correlation, abseps=1e-8, releps=1e-8)
+        crossed = 1 - float(stays.cdf(bounds[:made]))
+        assert crossed == pytest.approx(spent(looks[made - 1] / looks[-1], alpha), abs=2e-6)
+
+
+@pytest.mark.parametrize(("which", "alpha"), list(enumerate(ONE_LOOK)))
+def test_sums_of_normals_cross_as_often_as_promised(which: int, alpha: float) -> None:
+    random, samples = np.random.default_rng(20_261_122), 200_000
+    sums, before = np.zeros(samples), 0
+    crossed = np.zeros(samples, dtype=bool)
+    for look in LOOKS:
+        sums += random.normal(0, math.sqrt(look - before), samples)
+        before = look
+        crossed |= sums / math.sqrt(look) > stats.norm.isf(levels_at(LOOKS, look)[which])
+        low, high = stats.binom.interval(0.9999, samples, spent(look / LOOKS[-1], alpha))
+        assert low <= crossed.sum() <= high
+
+
+def test_a_look_between_spends_what_there_is_by_then() -> None:
+    """Looks at 6, at 9, and then at 11, which was not planned: the time was over."""
+    between = levels_at(LOOKS, 11)
+    assert between.same == nominal_level((6, 9, 11), 36, ALPHA)
+    bounds = stats.norm.isf([levels_at(LOOKS, 6).same, levels_at(LOOKS, 9).same, between.same])
+    seen = np.array([6, 9, 11])
+    correlation = np.sqrt(np.minimum.outer(seen, seen) / np.maximum.outer(seen, seen))
+    crossed = 1 - stats.multivariate_normal(cov=correlation, abseps=1e-8).cdf(bounds)
+    assert crossed == pytest.approx(spent(11 / 36, ALPHA), abs=1e-5)
+
+
+def test_before_the_first_look_the_share_so_far_is_spent_at_once() -> None:
+    for blocks in range(1, 7):
+        share = blocks / 36
+        expected = spent(share, ALPHA), spent(share, ALPHA / 2)
+        assert levels_at(LOOKS, blocks) == pytest.approx(expected, rel=1e-6)
+
+
+def test_without_a_block_and_beyond_the_last_the_nearest_levels_hold() -> None:
+    assert levels_at(LOOKS, 0) == levels_at(LOOKS, 1)
+    assert levels_at(LOOKS, 50) == levels_at(LOOKS, 36)
+
+
+def test_the_strictest_levels_are_the_least_of_each() -> None:
+    assert strictest([Levels(0.02, 0.01), Levels(0.03, 0.005)]) == Levels(0.02, 0.005)
+
+
+@given(designs, st.integers(0, 150))
+def test_levels_lie_between_nothing_and_those_of_one_look(looks, blocks: int) -> None:
+    for level, alpha in zip(levels_at(looks, blocks), ONE_LOOK, strict=True):
+        assert 0 < level <= alpha * (1 + 1e-9)
+
+
+@given(designs, st.integers(0, 2**32 - 1), st.integers(5, 40))
+def test_intervals_at_a_look_hold_those_of_one_look(looks, seed: int, blocks: int) -> None:
+    effects = np.random.default_rng(seed).normal(0, 0.01, blocks)
+    levels = levels_at(looks, blocks)
+    once, looked = decide(effects, 0.01), decide(effects, 0.01, levels=levels)
+    for name in ("interval90", "interval95", "robust_interval90", "robust_interval95"):
+        (low, high), (inner_low, inner_high) = getattr(looked, name), getattr(once, name)
+        assert low <= inner_low * (1 + 1e-9) and inner_high <= high * (1 + 1e-9)
+    # The p-value says what the interval says, in the words of one look.
+    assert (looked.p_equivalence < ALPHA) == (looked.by_t == "equivalent")

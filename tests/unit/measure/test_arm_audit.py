@@ -1,0 +1,81 @@
+"""What an arm answers about its programs, and what counts as no answer."""
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from parity.measure import arm_audit
+from parity.measure.arm_audit import AuditError, audit_arm
+from parity.runtimes import arms
+from parity.runtimes.native import Native
+
+SHELL = {"startup": ("/bin/sh", "/no such file"), "other": ("/bin/sh",)}
+
+
+@dataclass(frozen=True)
+class Wrapped(Native):
+    """The host's own programs with words of a shell around them."""
+
+    name: str = "wrapped"
+    title: str = "Wrapped"
+    script: str = 'exec "$@"'
+    cleaned: list[str] = field(default_factory=list)
+
+    def command(self, launch, inner):
+        return ["/bin/sh", "-c", self.script, "wrapped", *inner]
+
+    def cleanup(self, launch):
+        self.cleaned.append(launch.name)
+
+
+@pytest.fixture(autouse=True)
+def _scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arm_audit, "SCRATCH", tmp_path)
+
+
+def test_each_benchmark_has_its_programs_and_the_witness_its_say() -> None:
+    rows, evidence = audit_arm(arms()["native-a"], None, SHELL)
+    assert [(row.benchmark, row.path) for row in rows] == [
+        ("startup", "/bin/sh"),
+        ("startup", "/no such file"),
+        ("other", "/bin/sh"),
+    ]
+    assert rows[0].sha256 == hashlib.sha256(Path("/bin/sh").read_bytes()).hexdigest()
+    assert rows[1].sha256 == "" and rows[0].closure_sha256 == rows[2].closure_sha256
+    assert evidence["marker"] == "" and "namespace.mnt" in evidence
+
+
+def test_what_a_runtime_says_beside_it_is_passed_over() -> None:
+    remarks = 'echo remark; yes warning | head -n 100000 >&2; "$@"; echo remark'
+    rows, evidence = audit_arm(Wrapped(script=remarks), None, SHELL)
+    assert len(rows[0].sha256) == 64 and "root" in evidence
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo no such container >&2; exit 125", "no such container"),
+        ('"$@"; echo broken at its end >&2; exit 1', "broken at its end"),
+        ('"$@" | head -c 3000', "the answer about programs and libraries is cut off"),
+        ("exit 0", "the answer about programs and libraries is cut off"),
+    ],
+)
+def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(script: str, why: str) -> None:
+    arm = Wrapped(script=script)
+    with pytest.raises(AuditError, match=r"^cannot run a command: ") as raised:
+        audit_arm(arm, None, SHELL)
+    assert str(raised.value).endswith(why)
+    assert len(arm.cleaned) == 1
+
+
+@pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0", '"$@"; exec sleep 60 >&-'])
+def test_an_arm_that_does_not_end_is_given_up(script: str, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(arm_audit, "TIMEOUT_SECONDS", 1)
+    arm, begun = Wrapped(script=script), time.monotonic()
+    with pytest.raises(AuditError):
+        audit_arm(arm, None, SHELL)
+    assert time.monotonic() - begun < 20 and len(arm.cleaned) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,312 @@
+"""Batches: as far as the time goes, what was begun is finished, and what is stopped is not run.
+
+Where real programs run, sysbench is needed, and the test is marked.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+from plans import block_record_of
+
+from parity.analysis import exclusions, pairing
+from parity.analysis.comparisons import conclude
+from parity.analysis.dataset import load
+from parity.analysis.ledger import ledger, losses, run_stages
+from parity.benchmarks import benchmarks
+from parity.core.documents import write_document
+from parity.core.errors import UserError
+from parity.measure import batch, block, block_progress
+from parity.measure.batch import RECORD, is_measured, is_time_over, run_batch
+from parity.measure.block_folder import BLOCK, PROGRESS
+from parity.measure.documents import ArmState, Gate
+from parity.plan.batches import batches_of
+from parity.plan.looks import DECIDED, HOPELESS, Stop
+from parity.plan.making import make_plan
+from parity.plan.plan import Case, Plan, write_plan
+from parity.plan.study import Study
+from parity.plan.system import System
+from parity.records import gather
+from parity.records.dataset import collect
+from parity.runtimes.model import Image
+from parity.software.images import ImageRecord, write_images
+
+SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
+ARMS = ("native-a", "native-b")
+LOOKS = (5, 6)
+
+
+def _case(name: str) -> Case:
+    return Case(
+        name=name,
+        benchmark="sysbench",
+        parameters={"prime": 1000, "events": 200, "threads": 1},
+        margin=0.01,
+        primary=benchmarks()["sysbench"].primary,
+        differences=(),
+        timeout_seconds=60,
+    )
+
+
+def _plan(minutes: float | None = None, per_job: int = 3, cases=("sysbench",)) -> Plan:
+    return make_plan(
+        Study(
+            study="trial",
+            scale="test",
+            title="A trial",
+            reproduces="none",
+            seed=1,
+            reference=ARMS[0],
+            aa_pair=ARMS,
+            arms=ARMS,
+            cases=tuple(map(_case, cases)),
+            blocks=LOOKS[-1],
+            attempts=1,
+            looks=LOOKS,
+            minutes=minutes,
+            blocks_per_job=per_job,
+        )
+    )
+
+
+def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
+    """A block that was begun so long ago, with its progress file."""
+    begun = plan.blocks[number]
+    folder = blocks / begun.name
+    folder.mkdir(parents=True)
+    block_progress.begin(begun, folder)
+    PROGRESS.write_in(folder, replace(PROGRESS.read_in(folder), seconds=seconds))
+    return folder
+
+
+def _run(plan: Plan, blocks: Path, which: int = 0, stops=None) -> batch.BatchRecord:
+    chosen = list(batches_of(plan).values())[which]
+    return run_batch(plan, chosen, {}, {}, SYSTEM, blocks, stops or {})
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The blocks that were run, in order, each a minute long; nothing is started."""
+    names: list[str] = []
+
+    def run(plan, name, images, expected, system, folder, stops, checked) -> None:
+        names.append(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        block_progress.begin(plan.block(name), folder)
+        begun = PROGRESS.read_in(folder)
+        PROGRESS.write_in(folder, replace(begun, seconds=begun.seconds + 60))
+        BLOCK.write_in(folder, block_record_of(sessions=0))
+
+    monkeypatch.setattr(batch, "run_block", run)
+    return names
+
+
+def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
+    return tuple(plan.blocks[number].name for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds", "over"),
+    [
+        (None, [10_000.0], False),
+        (10, [], False),
+        # One more block, as long as those so far on average, must end in time.
+        (10, [300.0], False),
+        (10, [301.0], True),
+        (10, [100.0, 300.0], False),
+        (10, [100.0, 301.0], True),
+        (10, [1000.0], True),
+    ],
+)
+def test_the_time_is_over_if_one_more_block_would_end_after_it(
+    tmp_path: Path, minutes, seconds: list[float], over: bool
+) -> None:
+    plan = _plan(minutes)
+    for number, each in enumerate(seconds):
+        _begun(plan, tmp_path, number, each)
+    assert is_time_over(plan, tmp_path) == over
+
+
+def test_a_batch_runs_its_blocks_one_after_the_other(tmp_path: Path, measured) -> None:
+    plan = _plan()
+    assert _run(plan, tmp_path).measured == _names(plan, 0, 1, 2) == tuple(measured)
+
+
+@pytest.mark.parametrize(
+    ("digest", "now", "counts"),
+    [
+        ("sha256:1", "sha256:1", True),
+        ("sha256:1", "sha256:2", False),
+        # A format that could not be made then, or cannot be made now.
+        ("", "sha256:1", False),
+        ("sha256:1", "", False),
+    ],
+)
+def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
+    tmp_path: Path, digest: str, now: str, counts: bool
+) -> None:
+    image = Image("sif", "/image.sif", digest) if digest else None
+    native = ArmState(
+        image=None, recipe="", gate=Gate("image", True), reason="", detail="", version=""
+    )
+    arms = {"native-a": native, "native-b": native, "apptainer": replace(native, image=image)}
+    plan = replace(_plan(), arms=(*ARMS, "apptainer"))
+    images = {"sif": ImageRecord("sif", digest=now)}
+    assert not is_measured(plan, tmp_path, images)
+    start = {"arms": to_builtins(arms)}
+    BLOCK.write_in(tmp_path, block_record_of(start=start))
+    assert is_measured(plan, tmp_path, images) == counts
+
+
+def test_the_session_of_a_block_is_handed_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed = []
+
+    def run(plan, name, *_, checked) -> str:
+        handed.append(checked)
+        return f"session of {name}"
+
+    monkeypatch.setattr(batch, "run_block", run)
+    plan = _plan()
+    _run(plan, tmp_path)
+    assert handed == [None, *(f"session of {name}" for name in _names(plan, 0, 1))]
+
+
+def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> None:
+    plan = _plan()
+    BLOCK.write_in(_begun(plan, tmp_path, 1, 60.0), block_record_of(sessions=0))
+    done = _run(plan, tmp_path)
+    assert done.measured == _names(plan, 0, 1, 2)
+    assert tuple(measured) == _names(plan, 0, 2)
+
+
+def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> None:
+    plan = _plan(minutes=2)
+    assert _run(plan, tmp_path) == batch.BatchRecord(
+        measured=_names(plan, 0, 1), out_of_time=_names(plan, 2)
+    )
+    # The other batch begins nothing; with more minutes both go on where they were.
+    assert _run(plan, tmp_path, 1).measured == ()
+    longer = replace(plan, minutes=4)
+    assert _run(longer, tmp_path).measured == _names(plan, 0, 1, 2)
+    assert _run(longer, tmp_path, 1).measured == _names(plan, 3)
+    assert tuple(measured) == _names(plan, 0, 1, 2, 3)
+
+
+def test_what_was_begun_is_finished_though_the_time_is_over(tmp_path: Path, measured) -> None:
+    plan = _plan(minutes=2)
+    _begun(plan, tmp_path, 0, 6000.0)
+    assert _run(plan, tmp_path).measured == _names(plan, 0) == tuple(measured)
+
+
+def test_a_batch_s_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record = batch.BatchRecord(measured=("a",), out_of_time=("b", "c"))
+    write_document(tmp_path / "batch.json", record)
+    assert RECORD.read(tmp_path / "batch.json") == record
+    (tmp_path / "batch.json").write_text('{"version": 1, "measured": "a", "out_of_time": []}')
+    with pytest.raises(UserError) as refused:
+        RECORD.read(tmp_path / "batch.json")
+    assert refused.value.where == f"{tmp_path / 'batch.json'}: measured"
+
+
+def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gather, "BLOCK_FOLDERS", tmp_path)
+    for name in ("here", "begun"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / BLOCK.file).touch()
+    path = tmp_path / "batch.json"
+    write_document(path, batch.BatchRecord(measured=("here",), out_of_time=("gone",)))
+    assert gather.measured_blocks([str(path)]) == [tmp_path / "here"]
+    for lost in ("gone", "begun"):
+        write_document(path, batch.BatchRecord(measured=("here", lost), out_of_time=()))
+        with pytest.raises(UserError) as refused:
+            gather.measured_blocks([str(path)])
+        assert refused.value.what == f"block {lost} was measured, and is not there any more"
+        assert refused.value.where == str(path)
+        assert "delete this file" in refused.value.action
+
+
+def test_how_many_blocks_there_can_be_follows_from_time_and_those_so_far(tmp_path: Path) -> None:
+    folders = [_begun(_plan(), tmp_path, number, 60.0) for number in range(3)]
+    ends = {
+        minutes: gather.blocks_in_the_end(_plan(minutes), folders)
+        for minutes in (None, 1, 3, 4.9, 5, 100)
+    }
+    assert ends == {None: 6, 1: 3, 3: 3, 4.9: 4, 5: 5, 100: 6}
+
+
+STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in ARMS}
+
+
+def _collected(plan: Plan, blocks: Path, folder: Path):
+    """The dataset of all blocks in a folder, gathered, parsed and read as a look does."""
+    write_plan(folder / "plan.json", plan)
+    write_images(folder / "images.json", {})
+    dataset = folder / "live" / plan.campaign
+    folders = [blocks / name for name in sorted(each.name for each in blocks.iterdir())]
+    collect(folder / "plan.json", folders, folder / "images.json", SYSTEM.name, dataset)
+    return load(dataset)
+
+
+def _ledger(dataset):
+    left_out = exclusions.of_dataset([], dataset)
+    numbers = pairing.numbers(pairing.counted_values(dataset.metrics, left_out))
+    stages = run_stages(dataset, conclude(dataset, numbers)[1], left_out)
+    return ledger(dataset, stages), losses(dataset, stages)
+
+
+def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is started, so another measurement on this machine is in nobody's way.
+    monkeypatch.setattr(block, "SCRATCH", tmp_path / "scratch")
+    plan, blocks = _plan(minutes=60, per_job=1), tmp_path / "blocks"
+    done = _run(plan, blocks, 5, STOPS)
+    (name,) = done.measured
+    record = BLOCK.read_in(blocks / name)
+    assert record.number == 6 and record.sessions == ()
+    assert {run: why.reason for run, why in record.not_started.items()} == {
+        f"sysbench.{arm}": DECIDED for arm in ARMS
+    }
+    assert not list((blocks / name).glob("session-*")) and not list((blocks / name).glob("runs/*"))
+    progress = json.loads((blocks / name / PROGRESS.file).read_text())
+    assert progress["runs_not_started"] == {f"sysbench.{arm}": DECIDED for arm in ARMS}
+    dataset = _collected(plan, blocks, tmp_path)
+    rows = dataset.runs[["arm", "stage", "reason", "detail", "attempt", "final"]]
+    assert sorted(rows.itertuples(index=False, name=None)) == [
+        (arm, "planned", DECIDED, "time same after 5", 0, True) for arm in ARMS
+    ]
+    counts, lost = _ledger(dataset)
+    assert counts["planned"].tolist() == [6, 6] and counts["ran"].tolist() == [0, 0]
+    said = lost[["arm", "stage", "reason", "runs"]].itertuples(index=False, name=None)
+    # Of the other blocks there is no record: this plan limits the time.
+    assert sorted(said) == [
+        (arm, "planned", reason, runs)
+        for arm in ARMS
+        for reason, runs in ((DECIDED, 1), ("stopped-time", 5))
+    ]
+
+
+@pytest.mark.system
+def test_what_is_stopped_is_not_started_and_the_rest_is_measured(tmp_path: Path) -> None:
+    plan, blocks = _plan(per_job=1, cases=("sysbench", "sysbench-2")), tmp_path / "blocks"
+    stops = {("sysbench-2", arm): Stop("sysbench-2", arm, HOPELESS, "no chance") for arm in ARMS}
+    _run(plan, blocks, 5, stops)
+    dataset = _collected(plan, blocks, tmp_path)
+    ended = dataset.runs.set_index(["case", "arm"])[["stage", "reason"]]
+    for arm in ARMS:
+        assert tuple(ended.loc["sysbench", arm]) == ("valid", "")
+        assert tuple(ended.loc["sysbench-2", arm]) == ("planned", HOPELESS)
+    assert dataset.stopped.keys() == {("sysbench-2", arm) for arm in ARMS}
+    counts, lost = _ledger(dataset)
+    assert Counter(dict(zip(counts["case"], counts["ran"], strict=True))) == Counter(
+        {"sysbench": 1, "sysbench-2": 0}
+    )
+    stopped = lost[lost["reason"] == HOPELESS]
+    assert stopped["runs"].tolist() == [1, 1] and set(stopped["case"]) == {"sysbench-2"}

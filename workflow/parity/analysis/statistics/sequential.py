@@ -1,0 +1,99 @@
+"""Looking at data several times and erring once in twenty in all: group-sequential levels.
+
+The error is spent over the looks (Lan & DeMets, Biometrika 1983) by the function that comes near
+Pocock's constant level: alpha log(1 + (e - 1) t), where t is the share of the largest number of
+blocks. At each look both one-sided tests are made at its nominal level, and the intervals have
+the confidence that goes with it: they are repeated confidence intervals, which hold at all looks
+together, whatever made anybody stop (Jennison & Turnbull, J. R. Stat. Soc. B 1989). A look may
+come at another number of blocks than planned, if the numbers seen are not why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize, stats
+
+from parity.analysis.estimate import ALPHA
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(160)
+# A sum of unit normals lies within this many standard deviations but for 1e-15.
+REACH = 8.0
+
+
+class Levels(NamedTuple):
+    """One-sided levels of what is decided at one look.
+
+    Attributes:
+        same: of each of the two tests by which arms are equivalent.
+        other: of each of the two by which they differ.
+    """
+
+    same: float
+    other: float
+
+    def adjusted(self, p: float) -> float:
+        """A p-value of a test for equivalence as one of a single look: below 0.05 if it passes."""
+        return min(1.0, p * (ALPHA / self.same))
+
+
+ONE_LOOK = Levels(ALPHA, ALPHA / 2)
+
+
+def levels_at(looks: tuple[int, ...], blocks: int) -> Levels:
+    """The levels of a look at so many blocks, after all earlier ones of the design.
+
+    Args:
+        looks: the design's, in numbers of blocks, ascending.
+    """
+    # Before the first block nothing is decided at any level.
+    last = min(max(blocks, 1), looks[-1])
+    made = (*(look for look in looks if look < last), last)
+    return Levels(*(nominal_level(made, looks[-1], alpha) for alpha in ONE_LOOK))
+
+
+def strictest(several: Iterable[Levels]) -> Levels:
+    """The levels that hold whichever of these does."""
+    return Levels(*map(min, zip(*several, strict=True)))
+
+
+def spent(share: float, alpha: float) -> float:
+    """How much of the error may be spent when this share of the blocks is measured."""
+    return alpha * math.log1p((math.e - 1) * share)
+
+
+@lru_cache
+def nominal_level(made: tuple[int, ...], most: int, alpha: float) -> float:
+    """The one-sided nominal level of the last of some looks.
+
+    By recursive integration over what goes on (Armitage, McPherson & Rowe, J. R. Stat. Soc. A
+    1969), for a sum of unit normals.
+
+    Args:
+        made: numbers of blocks, ascending.
+        most: the largest number of blocks of the design.
+        alpha: the error in all.
+    """
+    at, mass, before, gone, bound = np.zeros(1), np.ones(1), 0, 0.0, 0.0
+    for blocks in made:
+        step, reach = math.sqrt(blocks - before), REACH * math.sqrt(blocks)
+        fresh = spent(blocks / most, alpha) - gone
+        bound = _bound(at, mass, step, fresh, reach)
+        sums = -reach + (bound + reach) * (NODES + 1) / 2
+        density = stats.norm.pdf((sums[:, None] - at) / step) / step @ mass
+        at, mass = sums, density * WEIGHTS * (bound + reach) / 2
+        before, gone = blocks, gone + fresh
+    return float(stats.norm.sf(bound / math.sqrt(made[-1])))
+
+
+def _bound(at: np.ndarray, mass: np.ndarray, step: float, fresh: float, reach: float) -> float:
+    """The sum that is exceeded with the probability `fresh`, one step after those that went on."""
+
+    def excess(bound: float) -> float:
+        return float(mass @ stats.norm.sf((bound - at) / step)) - fresh
+
+    return float(optimize.brentq(excess, -reach, reach, xtol=1e-10))

@@ -1,0 +1,255 @@
+"""Finds the amount of work that takes as long as it should: a short native pilot on the node.
+
+Each benchmark says which parameter its time is proportional to, and how long its timed section
+has to be at least to mean something. The amount that takes so long depends on the machine. A
+pilot finds it once, and from then on it is a parameter like any other, the same in all arms and
+blocks: the work is fixed and never the time, in which a slower arm would do less.
+
+A run of the pilot is an attempt as in a block: the same words, binding, environment and gates, in
+the reference alone. Cases whose ranks are placed on an allocation are not piloted: their time
+hangs on the allocation, too, and what one node tells would be another case's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark, Outputs
+from parity.core.documents import write_document
+from parity.core.errors import UserError, shown_to_the_user
+from parity.core.settings import load_checked
+from parity.core.spack_paths import TOOLCHAIN
+from parity.measure import storage
+from parity.measure.allocation import this_allocation
+from parity.measure.attempt import make_attempt
+from parity.measure.documents import RunRecord
+from parity.measure.node import facts, node_name
+from parity.measure.record import Order
+from parity.measure.session import Session, begin_session
+from parity.plan.making import make_plan
+from parity.plan.pilot import Pilot
+from parity.plan.plan import Case
+from parity.plan.study import Study, load_study
+from parity.plan.system import System, load_system
+from parity.runtimes import every_arm
+from parity.runtimes.model import SCRATCH
+
+# An amount is near enough if its time is within this part of the target.
+NEAR = 0.2
+# A time in proportion is met at the second try; more of them are for noise.
+TRIES = 6
+# What disturbs a run makes it longer, so the shortest of some tells what an amount takes.
+RUNS = 3
+DIGITS = 2
+
+
+class Amount(NamedTuple):
+    """So many units of work, and the shortest time that their timed section took."""
+
+    value: int
+    seconds: float
+
+
+def next_amount(amount: int, seconds: float, target: float, most: int) -> int:
+    """The amount, from 1 to `most`, that takes `target` seconds if `amount` took `seconds`.
+
+    It is rounded up to two significant digits, because the target is the shortest time.
+    """
+    wanted = amount * target / seconds
+    if wanted >= most:
+        return most
+    unit: int = 10 ** max(0, len(str(int(wanted))) - DIGITS)
+    return min(most, max(1, unit * math.ceil(wanted / unit)))
+
+
+@dataclass(frozen=True)
+class NativeRuns:
+    """Runs a case on this node in the reference, each attempt in a folder of its own.
+
+    Attributes:
+        arm: the reference's name.
+        attempts: how often a run that fails is tried.
+    """
+
+    session: Session
+    arm: str
+    attempts: int
+    folder: Path
+
+    def outputs(self, benchmark: Benchmark, case: Case) -> Outputs:
+        """What a run of the case left.
+
+        Raises:
+            UserError: it failed, or a gate did not hold, in all of its attempts.
+        """
+        program = benchmark.program(case.parameters, self.session.node)
+        state, arm = self.session.states[self.arm], every_arm()[self.arm]
+        order = Order(f"{case.name}.{self.arm}", case, arm, state, program, self.session)
+        for _ in range(self.attempts):
+            attempt = storage.new_attempt(self.folder)
+            made = make_attempt(order, f"parity-pilot-{attempt.name}", attempt)
+            if not made.reason:
+                return _outputs(attempt, made, self.session)
+        raise _refused(case, f"{made.reason}, {made.detail}")
+
+
+def _outputs(folder: Path, made: RunRecord, session: Session) -> Outputs:
+    def text(path: Path) -> str:
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    return Outputs(
+        stdout=text(folder / "stdout"),
+        stderr=text(folder / "stderr"),
+        files={path.name: text(path) for path in (folder / "files").glob("*")},
+        wall_seconds=made.starts_wall_seconds,
+        samples=tuple(map(json.loads, text(folder / "samples.jsonl").splitlines())),
+        parameters=made.parameters,
+        command=made.last_command,
+        last_level_cache=session.node.last_level_cache,
+        memory=session.node.memory,
+    )
+
+
+def _refused(case: Case, why: str) -> UserError:
+    sized_by = benchmarks()[case.benchmark].sized_by
+    return UserError(
+        f"no amount of work is found for {case.name}: {why}",
+        where=f"{node_name()}, {sized_by} = {case.parameters[sized_by]}",
+        action=f"mend that and start again, or give {sized_by} in the study",
+    )
+
+
+def find_amount(benchmark: Benchmark, case: Case, runs: NativeRuns) -> Amount:
+    """The amount whose timed section takes about the benchmark's target, from the case's own on.
+
+    Raises:
+        UserError: a run failed, the output at the amount is not valid, or no amount is near.
+    """
+    name, target = benchmark.sized_by, benchmark.target_seconds
+    most = benchmark.parameters[name]["maximum"]
+    amount = case.parameters[name]
+    for _ in range(TRIES):
+        sized = replace(case, parameters=case.parameters | {name: amount})
+        made = [runs.outputs(benchmark, sized) for _ in range(RUNS)]
+        seconds = min(map(benchmark.timed_seconds, made))
+        better = next_amount(amount, seconds, target, most) if seconds else amount
+        # Where a unit takes longer than the target, there is nothing nearer than one of them.
+        if abs(seconds / target - 1) <= NEAR or better == amount < most:
+            for parsed in map(benchmark.parse, made):
+                if not parsed.valid:
+                    why = f"its output is not valid: {parsed.reason}, {parsed.detail}"
+                    raise _refused(sized, why)
+            return Amount(amount, seconds)
+        amount = better
+    raise _refused(sized, f"it took {seconds:.3g} s, and {target:g} s are wanted")
+
+
+def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
+    """The cases of a study whose amount of work neither the study's file nor its scale gives.
+
+    Args:
+        document: the content of the study's file.
+    """
+
+    def is_piloted(case: Case) -> bool:
+        sized_by, of_scale = benchmarks()[case.benchmark].sized_by, document["scales"][study.scale]
+        given = (
+            document["benchmarks"][case.benchmark].get("parameters", {}),
+            of_scale.get("parameters", {}).get(case.benchmark, {}),
+        )
+        return bool(sized_by) and not case.is_placed and not any(sized_by in each for each in given)
+
+    return [case for case in study.cases if is_piloted(case)]
+
+
+def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
+    """Find the amount of each benchmark: the largest of its cases, so that none is too short.
+
+    Args:
+        cases: those of the study to find an amount for.
+
+    Raises:
+        UserError: others keep the node busy, the working folder is not ours, or no amount is
+            found for a benchmark that can run here.
+    """
+    amounts, left_out = _amounts(study, cases, system) if cases else ({}, {})
+    return Pilot(
+        node=node_name(),
+        cpu_model=facts()["cpu_model"],
+        amounts={name: {benchmarks()[name].sized_by: each.value} for name, each in amounts.items()},
+        seconds={name: each.seconds for name, each in amounts.items()},
+        left_out=left_out,
+    )
+
+
+def _amounts(
+    study: Study, cases: Sequence[Case], system: System
+) -> tuple[dict[str, Amount], dict[str, str]]:
+    """The amount of each benchmark, and why those that cannot run here have none."""
+    storage.private_folder(SCRATCH)
+    native = replace(make_plan(study), arms=(study.reference,), cases=tuple(cases))
+    amounts, left_out = {}, {}
+    with (
+        TemporaryDirectory(prefix="parity-pilot-") as temporary,
+        storage.only_one(SCRATCH, "another measurement on this node"),
+    ):
+        folder = Path(temporary)
+        session = begin_session(native, {}, {}, system, this_allocation(system, 1), folder)
+        runs = NativeRuns(session, study.reference, study.attempts, folder / "runs")
+        for name, group in groupby(cases, key=lambda case: case.benchmark):
+            benchmark, of_it = benchmarks()[name].provided_by(study.provider), list(group)
+            if why := _why_left_out(benchmark, of_it, session):
+                left_out[name] = why
+                print(f"{name}: {why}", flush=True)
+                continue
+            found = amounts[name] = max(find_amount(benchmark, case, runs) for case in of_it)
+            said = f"{found.seconds:.2f} s with {benchmark.sized_by} = {found.value}"
+            print(f"{name}: {said}", flush=True)
+    return amounts, left_out
+
+
+def _why_left_out(benchmark: Benchmark, cases: Sequence[Case], session: Session) -> str:
+    """Why a benchmark cannot run on this node, where a block would not test it; empty if it can."""
+    presence = session.benchmarks[benchmark.name]
+    if not presence.available:
+        return presence.reason
+    try:
+        for case in cases:
+            benchmark.program(case.parameters, session.node)
+    except UserError as error:
+        return error.what
+    return ""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Pilot the study that the command line names, and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", type=Path, required=True, help="the study's file")
+    parser.add_argument("--scale", required=True, help="which of its scales")
+    parser.add_argument("--system", type=Path, required=True, help="the system's file")
+    parser.add_argument("--pilot", type=Path, required=True, help="where the amounts are kept")
+    parser.add_argument("--toolchain", default=TOOLCHAIN, help="what Spack builds with")
+    asked = parser.parse_args(words)
+    # Ask to be stopped the same way as Ctrl-C does, so that the running program is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with shown_to_the_user():
+        study = load_study(asked.study, asked.scale, asked.toolchain)
+        cases = cases_to_pilot(study, load_checked(asked.study, "study"))
+        write_document(asked.pilot, make_pilot(study, cases, load_system(asked.system)))
+
+
+if __name__ == "__main__":
+    main()

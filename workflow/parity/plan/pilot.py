@@ -1,0 +1,27 @@
+"""How much work takes as long as it should on a node: what a pilot found, and keeps."""
+
+from __future__ import annotations
+
+from parity.core.documents import Document, Format
+
+
+class Pilot(Document, frozen=True, kw_only=True):
+    """What a pilot found on a node: pilot.json.
+
+    Attributes:
+        cpu_model: as the node tells it; empty if it does not.
+        amounts: by benchmark, the parameter that sizes it and its value.
+        seconds: by benchmark, the shortest timed section of the runs with that amount.
+        left_out: by benchmark, why it has no amount: it cannot run on this node.
+    """
+
+    version: int = 1
+    node: str
+    cpu_model: str
+    amounts: dict[str, dict[str, int]]
+    seconds: dict[str, float]
+    left_out: dict[str, str]
+
+
+PILOT = "pilot.json"
+read_pilot = Format(Pilot).read

@@ -1,0 +1,79 @@
+"""Plan: from a study to plan.json, and what its time can prove.
+
+Needs: the study file; where a pilot comes first, the native programs. Makes: pilot.json,
+plan.json and promise.txt.
+"""
+
+# The modules that are loaded in a job of a batch system.
+MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
+
+
+checkpoint pilot:
+    """Find how much work takes the benchmarks' time on a node; from then on it is fixed."""
+    input:
+        native=NATIVE,
+    output:
+        pilot=f"{LIVE}/{PILOT}",
+    log:
+        f"{LIVE}/logs/pilot.log",
+    conda:
+        "../../envs/parity.yaml"
+    threads: 1 if SYSTEM.batch_system else workflow.cores
+    resources:
+        nodes=1,
+        tasks=2,
+        mpi="srun",
+        runtime=60,
+    params:
+        package=str(PACKAGE.parent),
+        study=STUDY_FILE,
+        scale=config["scale"],
+        system=SYSTEM_FILE,
+        toolchain=NAMED,
+        modules=MODULES,
+    shell:
+        "{params.modules}"
+        "PYTHONPATH={params.package:q} python -m parity.measure.pilot"
+        " --study {params.study:q} --scale {params.scale} --system {params.system:q}"
+        " --toolchain {params.toolchain:q} --pilot {output.pilot:q}"
+        " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"
+
+
+rule write_plan:
+    """Write the plan: blocks, and the seeded order of runs in each."""
+    input:
+        study=STUDY_FILE,
+        pilot=PILOTED,
+    output:
+        plan=f"{LIVE}/plan.json",
+    log:
+        f"{LIVE}/logs/write_plan.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        scale=config["scale"],
+        toolchain=TOOLCHAIN.name,
+        minutes=STUDY.minutes,
+        code=code_of("write_plan"),
+    script:
+        "../scripts/write_plan.py"
+
+
+rule promise:
+    """Print what the time that is given can prove, before anything is measured."""
+    input:
+        plan=ancient(f"{LIVE}/plan.json"),
+        exclusions=ancient(configured("config/exclusions.yaml")),
+    output:
+        promise=f"{LIVE}/promise.txt",
+    log:
+        f"{LIVE}/logs/promise.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        archive=ARCHIVE,
+        system=SYSTEM_FILE,
+    script:
+        "../scripts/print_promise.py"
