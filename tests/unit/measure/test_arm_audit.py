@@ -55,20 +55,29 @@ def test_what_a_runtime_says_beside_it_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "why"),
+    ("script", "why", "starts"),
     [
-        ("echo no such container >&2; exit 125", "no such container"),
-        ('"$@"; echo broken at its end >&2; exit 1', "broken at its end"),
-        ('"$@" | head -c 3000', "the answer about programs and libraries is cut off"),
-        ("exit 0", "the answer about programs and libraries is cut off"),
+        ("echo no such container >&2; exit 125", "no such container", 2),
+        ('"$@"; echo broken at its end >&2; exit 1', "broken at its end", 2),
+        ('"$@" | head -c 3000', "the answer about programs and libraries is cut off", 1),
+        ("exit 0", "the answer about programs and libraries is cut off", 1),
     ],
 )
-def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(script: str, why: str) -> None:
+def test_a_failure_and_an_answer_that_is_not_whole_are_no_answer(
+    script: str, why: str, starts: int
+) -> None:
     arm = Wrapped(script=script)
     with pytest.raises(AuditError, match=r"^cannot run a command: ") as raised:
         audit_arm(arm, None, SHELL)
     assert str(raised.value).endswith(why)
-    assert len(arm.cleaned) == 1
+    assert len(arm.cleaned) == starts
+
+
+def test_a_start_that_another_container_s_end_broke_is_made_anew(tmp_path: Path) -> None:
+    mark = tmp_path / "was here"
+    arm = Wrapped(script=f'[ -e "{mark}" ] || {{ touch "{mark}"; exit 1; }}; exec "$@"')
+    rows, _ = audit_arm(arm, None, SHELL)
+    assert rows and len(arm.cleaned) == 1
 
 
 @pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0", '"$@"; exec sleep 60 >&-'])

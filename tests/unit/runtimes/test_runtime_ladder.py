@@ -128,6 +128,14 @@ def test_a_group_that_cannot_be_made_is_a_reason(monkeypatch):
     assert "delegated" in presence.remedy
 
 
+def test_a_step_that_another_container_s_end_broke_is_tried_again(monkeypatch):
+    answers = iter([(False, "bwrap: Unable to apply mount flags"), (True, ""), (True, "0.8.0")])
+    monkeypatch.setattr(ladder, "is_installed", lambda _program: True)
+    monkeypatch.setattr(ladder.os, "getuid", lambda: 0)
+    monkeypatch.setattr(ladder, "answer_of", lambda _argv: next(answers))
+    assert arms()["ladder-mount"].probe().version == "0.8.0"
+
+
 def test_a_missing_profile_names_its_package(monkeypatch, tmp_path):
     monkeypatch.setattr(ladder_seccomp, "PROFILE", tmp_path / "gone.json")
     monkeypatch.setattr(ladder, "is_installed", lambda _program: True)

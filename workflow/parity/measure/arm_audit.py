@@ -28,6 +28,10 @@ class AuditError(Exception):
     """An arm that says it is available cannot run a command; the message says why."""
 
 
+class _FailedError(AuditError):
+    """The command ran, and not well."""
+
+
 def audit_arm(
     arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]]
 ) -> tuple[tuple[Binary, ...], dict[str, str]]:
@@ -69,26 +73,35 @@ class Answer(NamedTuple):
 def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
     """What a short, untimed command that ends in an audit answered inside an arm.
 
+    It is started anew once: arms are audited all at once, and one that goes through the table
+    of mounts (bubblewrap) fails if another ends meanwhile and takes its own away.
+
     Args:
         words: the inner command; its working folder must exist.
 
     Raises:
         AuditError: the arm cannot run it, or it failed.
     """
+    try:
+        return _run_once(arm, image, words)
+    except _FailedError:
+        return _run_once(arm, image, words)
+
+
+def _run_once(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
     with (
         tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state,
         tempfile.TemporaryFile() as errors,
     ):
         launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
         try:
-            audit, problem = _audit_of(arm.command(launch, words), errors), ""
-        except UserError as error:
-            audit, problem = None, error.what
-        except (TimeoutError, subprocess.SubprocessError) as error:
-            audit, problem = None, _text_of(errors).strip() or str(error)
-        if audit is None:
+            audit = _audit_of(arm.command(launch, words), errors)
+        except (UserError, TimeoutError, subprocess.SubprocessError) as error:
             arm.cleanup(launch)
-            raise AuditError(f"cannot run a command: {problem[-600:]}")
+            said = error.what if isinstance(error, UserError) else _text_of(errors).strip()
+            problem = f"cannot run a command: {(said or str(error))[-600:]}"
+            failed = isinstance(error, subprocess.CalledProcessError)
+            raise (_FailedError if failed else AuditError)(problem) from error
         return Answer(audit.programs, audit.text, _text_of(errors))
 
 

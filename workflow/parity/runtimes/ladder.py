@@ -32,6 +32,7 @@ from parity.runtimes.namespaces import no_user_namespaces
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _LONGEST_END_SECONDS = 5
+_TRIES = 3
 
 # Runs the words in a control group of their own, in every hierarchy that there is, as an
 # engine does: below the caller's group in those of version 1 (where a new cpuset is
@@ -108,9 +109,8 @@ class Step(Arm):
         tried = [each for each in self.mechanisms if each != "squashfs"]
         with tempfile.TemporaryDirectory() as state:
             launch = Launch(f"parity-probe-{os.getpid()}-{self.name}", None, SCRATCH, Path(state))
-            started, said = answer_of([*_words(tried, launch), "true"])
+            started, said = self._started(launch, [*_words(tried, launch), "true"])
             if not started:
-                self.cleanup(launch)
                 remedy = "as root on the node itself, or in a control group delegated to you"
                 return Availability(False, reason=f"cannot start: {said}", remedy=remedy)
         if "mount" in self.mechanisms:
@@ -119,6 +119,19 @@ class Step(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return [*_words(self.mechanisms, launch), *inner]
+
+    def _started(self, launch: Launch, words: Sequence[str]) -> tuple[bool, str]:
+        """Whether the words ran, and what they said; asked anew where a mount may have gone.
+
+        Bubblewrap reads the table of mounts and then goes through them, and fails if another
+        container ends in between and takes its own away.
+        """
+        for _ in range(_TRIES):
+            started, said = answer_of(words)
+            if started:
+                break
+            self.cleanup(launch)
+        return started, said
 
     def cleanup(self, launch: Launch) -> None:
         """End what is left in the run's control groups, and remove them."""
