@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
+from parity.records.timed import case_times, session_seconds
 from parity.report import view, write
 from parity.report.tables import published
 
@@ -11,4 +12,4 @@ if __name__ == "__main__":
         folder = Path(snakemake.input.plan).parent
         shown = view.load(folder)
         values = published.load(Path(snakemake.input.published), shown.plan.study)
-        write.write(shown, values, folder)
+        write.write(shown, values, folder, case_times(folder), session_seconds(folder))

@@ -1,6 +1,7 @@
 """Rule look: what is decided by the blocks so far, and so not measured any more."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ if __name__ == "__main__":
                 collect(Path(given.plan), folders, Path(given.images), system, dataset)
                 excluded = exclusions.load(Path(given.exclusions))
                 stops = [stop for look in before for stop in look.stops]
-                most = blocks_in_the_end(plan, folders)
+                most = partial(blocks_in_the_end, plan, folders)
                 found = look_at(dataset, number, stops, excluded, most)
             print(found.said(plan))
         write_look(Path(snakemake.output.look), found)

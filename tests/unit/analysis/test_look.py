@@ -3,10 +3,11 @@
 import dataclasses
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from parity.analysis.look import look_at
+from parity.analysis.look import look_at, share_left
 from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
 from parity.checks.planted_truth.outputs import PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
@@ -32,7 +33,7 @@ def _planted(folder: Path, noise: float, double: float = 1.0) -> Planted:
 def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
     dataset = folder / "live" / planted.plan.campaign
     collect(planted, dataset)
-    return look_at(dataset, 1, before, [], LOOKS[-1])
+    return look_at(dataset, 1, before, [], lambda _: LOOKS[-1])
 
 
 def test_what_is_decided_by_a_look_stops_with_the_natives(tmp_path: Path) -> None:
@@ -67,11 +68,38 @@ def test_runs_that_are_excluded_decide_nothing(tmp_path: Path) -> None:
     said = {"run": f"{case}.{EQUAL}", "reason": "made up", "who": "nobody", "date": "2026-01-01"}
     name = f"live/{planted.plan.campaign}"
     excluded = [{"dataset": name, "block": each.name, **said} for each in planted.folders]
-    found = look_at(dataset, 1, (), excluded, LOOKS[-1])
+    found = look_at(dataset, 1, (), excluded, lambda _: LOOKS[-1])
     assert found.by_run[case, EQUAL].reason == HOPELESS
     assert found.by_run[case, COSTLY].reason == DECIDED
 
 
 def test_a_dataset_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
-        look_at(tmp_path / "live" / "nothing", 1, (), [], LOOKS[-1])
+        look_at(tmp_path / "live" / "nothing", 1, (), [], lambda _: LOOKS[-1])
+
+
+def test_what_is_stopped_leaves_its_time_to_the_others() -> None:
+    runs = pd.DataFrame(
+        [("a", "x", 1.0), ("a", "x", 3.0), ("a", "y", 2.0), ("b", "x", 4.0), ("b", "y", None)],
+        columns=["case", "arm", "wall_seconds"],
+    )
+    assert share_left(runs, (), ()) == 1
+    assert share_left(runs, (), {("b", "x"), ("b", "y")}) == 0.5
+    assert share_left(runs, {("b", "x")}, {("a", "y")}) == 0.5
+    assert share_left(runs, (), set(zip(runs["case"], runs["arm"], strict=True))) == 0
+
+
+def test_what_would_be_hopeless_goes_on_where_others_leave_it_their_time(tmp_path: Path) -> None:
+    """Half of the arms are decided, so that there can be more blocks of the others."""
+    planted = _planted(tmp_path, noise=0.02)
+    dataset = tmp_path / "live" / planted.plan.campaign
+    collect(planted, dataset)
+    asked: list[float] = []
+
+    def most(share: float) -> int:
+        asked.append(share)
+        return LOOKS[0] if share == 1 else 10_000
+
+    found = look_at(dataset, 1, (), [], most)
+    assert asked[0] == 1 and 0 < asked[1] < 1
+    assert {stop.reason for stop in found.stops} == {DECIDED}

@@ -81,6 +81,9 @@ class Timed(Benchmark):
     def program(self, parameters, node):
         return Program((), ())
 
+    def timed_seconds(self, outputs):
+        return sum(outputs.wall_seconds)
+
     def parse(self, outputs: Outputs) -> Parsed:
         valid = outputs.parameters["events"] >= self.valid_from
         return Parsed(valid) if valid else Parsed(valid, "too-few", "there are too few")
@@ -149,7 +152,7 @@ def test_output_that_is_not_valid_is_refused_at_the_amount_alone():
 
 def test_output_that_tells_no_time_is_refused_at_once():
     benchmark = Timed()
-    benchmark.timed, benchmark.valid_from = "time", 10**9
+    benchmark.timed_seconds, benchmark.valid_from = lambda _: 0.0, 10**9
     runs = Runs(each=0.001)
     with pytest.raises(UserError, match="not valid"):
         find_amount(benchmark, sysbench(), runs)

@@ -118,6 +118,9 @@ def _names(plan: Plan, *numbers: int) -> tuple[str, ...]:
         (10, [301.0], True),
         (10, [100.0, 300.0], False),
         (10, [100.0, 301.0], True),
+        # Shorter ones of a later stage tell how long the next is.
+        (10, [100.0] * 5 + [49.0], False),
+        (10, [100.0] * 5 + [51.0], True),
         (10, [1000.0], True),
     ],
 )
@@ -239,6 +242,8 @@ def test_how_many_blocks_there_can_be_follows_from_time_and_those_so_far(tmp_pat
         for minutes in (None, 1, 3, 4.9, 5, 100)
     }
     assert ends == {None: 6, 1: 3, 3: 3, 4.9: 4, 5: 5, 100: 6}
+    shares = [gather.blocks_in_the_end(_plan(4), folders, share) for share in (1.0, 0.5, 0.0)]
+    assert shares == [4, 5, 6]
 
 
 STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in ARMS}

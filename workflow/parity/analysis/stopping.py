@@ -133,7 +133,7 @@ def _by_then(now: Mean, share: float, bound: float, levels: Levels) -> tuple[flo
     """
     small = math.sqrt(now.freedom / float(stats.chi2.ppf(HIDDEN, now.freedom)))
     then, moves = now.error * math.sqrt(share), now.error * math.sqrt(1 - share)
-    same, other = (then * float(stats.t.isf(level, now.freedom / share)) for level in levels)
+    same, other = (then * float(stats.t.isf(level, now.freedom / share)) for level in levels[:2])
     same *= small
 
     def below(value: float) -> float:

@@ -99,6 +99,7 @@ class Hpcg(Benchmark):
     allocations = "required"
     starts_ranks_inside = True
     # Not `sized_by` its seconds: it chooses by itself how much work they are.
+    timed = TIME.metric
     metrics = (RATING, RAW_RATE, BANDWIDTH, TIME, SETUP_TIME, MEMORY, RESIDUAL, OFFICIAL)
     primary = (RATING.metric,)
 

@@ -139,7 +139,7 @@ class Benchmark(ABC):
             same for any amount of it.
         target_seconds: the shortest timed section that means something, where it is `sized_by`
             a parameter; a pilot finds the amount for it (`measure/pilot.py`).
-        timed: its metric in seconds that tells the timed section; empty for the wall clock.
+        timed: its metric in seconds that tells the timed section; empty if none does.
         starts_ranks_inside: whether it runs on an allocation of one node where the site has
             no launcher: its ranks are then started inside of the arm.
         metrics: all that its parser gives, in the order in which it gives them.
@@ -195,8 +195,6 @@ class Benchmark(ABC):
 
     def timed_seconds(self, outputs: Outputs) -> float:
         """How long the timed section of a run took; 0 if its output does not tell."""
-        if not self.timed:
-            return sum(outputs.wall_seconds)
         told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
         return told.get(self.timed, 0.0)
 

@@ -138,6 +138,7 @@ class Npb(Benchmark):
     allocations = "required"
     starts_ranks_inside = True
     # Not `sized_by` anything: its classes are other problems, with times far apart.
+    timed = TIME.metric
     metrics = (RATE, TIME)
     primary = (RATE.metric,)
 

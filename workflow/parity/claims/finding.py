@@ -170,11 +170,6 @@ def bounds(effects: Effects, levels: Levels) -> tuple[Bounds, Bounds]:
     )
 
 
-def two_sided(p: float, levels: Levels) -> float:
-    """A two-sided p of a difference as one of a single look: below 0.05 if it is shown."""
-    return min(1.0, p * (ONE_LOOK.other / levels.other))
-
-
 def absent(missing: Absent) -> Finding:
     """The finding where the dataset holds no such comparison."""
     return untested(missing, missing.reason)
@@ -221,7 +216,7 @@ def tested(
         control=control(of_pair, margin, levels=levels.pair),
         unit=wording.RATIO,
         p_value=decision.p_equivalence,
-        p_against=two_sided(p_outside(logs, math.log1p(margin)), levels.own),
+        p_against=levels.own.adjusted_both_ways(p_outside(logs, math.log1p(margin))),
         strain=decision.smallest_margin / margin,
     )
 

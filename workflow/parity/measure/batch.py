@@ -84,9 +84,8 @@ def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> 
 
 
 def is_time_over(plan: Plan, blocks: Path) -> bool:
-    """Whether one more block, as long as those before it, would end after the plan's time."""
+    """Whether one more block would end after the plan's time."""
     if plan.minutes is None:
         return False
-    begun = (block_progress.read(block, blocks / block.name) for block in plan.blocks)
-    seconds = [each.seconds for each in begun if each]
-    return bool(seconds) and sum(seconds) * (1 + 1 / len(seconds)) > 60 * plan.minutes
+    begun, next_one = block_progress.lasted(plan, [blocks / block.name for block in plan.blocks])
+    return begun + next_one > 60 * plan.minutes

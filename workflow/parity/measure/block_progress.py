@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 from parity.measure import history, storage
 from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import BlockProgress
-from parity.plan.plan import Block
+from parity.plan.looks import stage_of
+from parity.plan.plan import Block, Plan
 
 
 def begin(block: Block, folder: Path) -> None:
@@ -70,20 +72,40 @@ def read(block: Block, folder: Path) -> BlockProgress | None:
     return _of_finished(block, folder) if BLOCK.is_in(folder) else None
 
 
-def _of_finished(block: Block, folder: Path) -> BlockProgress:
+def lasted(plan: Plan, folders: Sequence[Path]) -> tuple[float, float]:
+    """Seconds of all blocks that were begun, and of one more: as those of the newest stage so far.
+
+    Blocks become shorter from stage to stage, as looks stop what is decided.
+
+    Raises:
+        UserError: a file of a block is broken.
+    """
+    begun: dict[int, list[float]] = {}
+    for folder in folders:
+        block = plan.block(folder.name)
+        if found := read(block, folder):
+            begun.setdefault(stage_of(plan, block.number), []).append(found.seconds)
+    newest = begun[max(begun)] if begun else [0.0]
+    return sum(map(sum, begun.values())), sum(newest) / len(newest)
+
+
+def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
     finished = BLOCK.read_in(folder)
     not_started = {run: why.reason for run, why in finished.not_started.items()}
     attempts = {run.name: history.attempts_of(folder / "runs" / run.name) for run in block.runs}
     spans = [(each.start.started, each.end.ended) for each in finished.sessions if each.end]
-    lasted = [_seconds_between(*span) for span in spans]
+    if not spans:
+        # All of it was stopped before it began.
+        return None
+    each = [_seconds_between(*span) for span in spans]
     return BlockProgress(
         block=block.name,
         runs=len(block.runs),
         started=spans[0][0],
         session_started=spans[-1][0],
         updated=spans[-1][1],
-        seconds=sum(lasted),
-        seconds_before=sum(lasted[:-1]),
+        seconds=sum(each),
+        seconds_before=sum(each[:-1]),
         runs_ended={
             run: history.last_reason(made)
             for run, made in attempts.items()

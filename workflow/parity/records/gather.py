@@ -38,17 +38,17 @@ def measured_blocks(batches: Iterable[str]) -> list[Path]:
     return folders
 
 
-def blocks_in_the_end(plan: Plan, folders: Sequence[Path]) -> int:
-    """How many blocks of each node count there can be, if they go on as those so far.
+def blocks_in_the_end(plan: Plan, folders: Sequence[Path], share: float = 1.0) -> int:
+    """How many blocks of each node count there can be, if they go on as those of the last stage.
 
     Args:
         folders: of the blocks that are measured, at least one.
+        share: as much of such a block goes on.
     """
-    if plan.minutes is None:
+    if plan.minutes is None or not share:
         return plan.looks[-1]
-    read = (block_progress.read(plan.block(folder.name), folder) for folder in folders)
-    seconds = [each.seconds for each in read if each]
-    more = (60 * plan.minutes - sum(seconds)) / (sum(seconds) / len(seconds))
+    spent, each = block_progress.lasted(plan, folders)
+    more = (60 * plan.minutes - spent) / (each * share)
     node_counts = len({block.nodes for block in plan.blocks})
     return min(plan.looks[-1], (len(folders) + max(0, int(more))) // node_counts)
 

@@ -160,7 +160,7 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
         is_last = attempt is planned.attempts[-1]
         row["final"] = is_last and not planned.is_stopped
         if attempt.record:
-            outputs = _outputs(context, planned.run, attempt.raw, attempt.record)
+            outputs = outputs_of(context.plan, context.block, attempt.raw, attempt.record)
             if not row["reason"] and attempt.record.session < newest:
                 row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
             if not row["reason"]:
@@ -222,7 +222,16 @@ def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
     }
 
 
-def _outputs(context: Context, run: Run, raw: Mapping[str, Any], record: RunRecord) -> Outputs:
+def outputs_of(
+    plan: Plan, block: BlockRecord, raw: Mapping[str, Any], record: RunRecord
+) -> Outputs:
+    """All that an attempt left, as its benchmark reads it.
+
+    Args:
+        raw: its row of the RAW table.
+        record: what that row's `record` says.
+    """
+    run = next(run for run in block.runs if run.name == raw["run"])
     return Outputs(
         stdout=raw["stdout"].decode("utf-8", "replace"),
         stderr=raw["stderr"].decode("utf-8", "replace"),
@@ -230,8 +239,8 @@ def _outputs(context: Context, run: Run, raw: Mapping[str, Any], record: RunReco
         wall_seconds=record.starts_wall_seconds,
         command=record.last_command,
         samples=tuple(json.loads(line) for line in raw["samples"].splitlines()),
-        parameters=context.plan.case_in(context.plan.case(run.case), run.arm).parameters,
-        **node_sizes(context.block.session(record.session).start.facts),
+        parameters=plan.case_in(plan.case(run.case), run.arm).parameters,
+        **node_sizes(block.session(record.session).start.facts),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from parity.records.timed import CaseTime
 from parity.report.figures import figures, forest, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import provenance_tables, published, result_tables, sensitivity, table
@@ -32,8 +33,18 @@ TABLES = (
 )
 
 
-def write(view: View, published_values: Sequence[PublishedValue], folder: Path) -> None:
-    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder."""
+def write(
+    view: View,
+    published_values: Sequence[PublishedValue],
+    folder: Path,
+    times: Sequence[CaseTime] = (),
+    lasted: float = 0.0,
+) -> None:
+    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder.
+
+    Args:
+        times, lasted: where its time went, of cases and of all sessions in seconds.
+    """
     style.use()
     for spec in FIGURES:
         style.save(figures.draw(view, spec), folder / "figures", spec.name)
@@ -43,7 +54,7 @@ def write(view: View, published_values: Sequence[PublishedValue], folder: Path) 
     for name, text in (
         ("numbers.tex", numbers.of_dataset(view)),
         (section.NAME, section.of_dataset(view)),
-        ("summary.txt", summary(view)),
+        ("summary.txt", summary(view, times, lasted)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -31,14 +32,25 @@ class Levels(NamedTuple):
     Attributes:
         same: of each of the two tests by which arms are equivalent.
         other: of each of the two by which they differ.
+        designs: what they come from, the looks made and the largest number of blocks; none for
+            a single look.
     """
 
     same: float
     other: float
+    designs: tuple[tuple[tuple[int, ...], int], ...] = ()
 
     def adjusted(self, p: float) -> float:
-        """A p-value of a test for equivalence as one of a single look: below 0.05 if it passes."""
-        return min(1.0, p * (ALPHA / self.same))
+        """A one-sided p-value as one of a single look: the error at which it would just pass.
+
+        It is the repeated p-value (Jennison & Turnbull, Group Sequential Methods, 2000, section
+        9.3), below 0.05 if the test passes at its look, and fit for Holm's correction.
+        """
+        return max((_error_of(p, *design) for design in self.designs), default=p)
+
+    def adjusted_both_ways(self, p: float) -> float:
+        """The same of a two-sided p-value."""
+        return min(1.0, 2 * self.adjusted(p / 2))
 
 
 ONE_LOOK = Levels(ALPHA, ALPHA / 2)
@@ -53,12 +65,14 @@ def levels_at(looks: tuple[int, ...], blocks: int) -> Levels:
     # Before the first block nothing is decided at any level.
     last = min(max(blocks, 1), looks[-1])
     made = (*(look for look in looks if look < last), last)
-    return Levels(*(nominal_level(made, looks[-1], alpha) for alpha in ONE_LOOK))
+    same, other = (nominal_level(made, looks[-1], alpha) for alpha in ONE_LOOK[:2])
+    return Levels(same, other, ((made, looks[-1]),))
 
 
 def strictest(several: Iterable[Levels]) -> Levels:
     """The levels that hold whichever of these does."""
-    return Levels(*map(min, zip(*several, strict=True)))
+    same, other, designs = zip(*several, strict=True)
+    return Levels(min(same), min(other), tuple(dict.fromkeys(chain(*designs))))
 
 
 def spent(share: float, alpha: float) -> float:
@@ -88,6 +102,23 @@ def nominal_level(made: tuple[int, ...], most: int, alpha: float) -> float:
         at, mass = sums, density * WEIGHTS * (bound + reach) / 2
         before, gone = blocks, gone + fresh
     return float(stats.norm.sf(bound / math.sqrt(made[-1])))
+
+
+def _error_of(p: float, made: tuple[int, ...], most: int) -> float:
+    """The error in all at which the nominal level of the last of some looks is this p."""
+    errors, levels = _levels_by_error(made, most)
+    if p <= levels[0]:
+        # What is as rare as this happens at one look only: the share of its spending.
+        return p * float(errors[0] / levels[0])
+    at = np.interp(stats.norm.isf(p), stats.norm.isf(levels[::-1]), stats.norm.isf(errors[::-1]))
+    return float(stats.norm.sf(at)) if p < levels[-1] else 1.0
+
+
+@lru_cache
+def _levels_by_error(made: tuple[int, ...], most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Errors in all, ascending, and the nominal level of the last look at each."""
+    errors = np.sort([*np.geomspace(1e-12, 0.2, 40), *ONE_LOOK[:2], *np.linspace(0.25, 0.99, 10)])
+    return errors, np.array([nominal_level(made, most, float(error)) for error in errors])
 
 
 def _bound(at: np.ndarray, mass: np.ndarray, step: float, fresh: float, reach: float) -> float:

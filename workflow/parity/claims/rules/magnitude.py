@@ -11,7 +11,7 @@ from parity.analysis.decision import Decision, decide
 from parity.analysis.estimate import Effects, mean_of
 from parity.analysis.pairing import DIFFERENCE, RATIO
 from parity.claims import terms
-from parity.claims.finding import Finding, about, control, two_sided, untested
+from parity.claims.finding import Finding, about, control, untested
 from parity.claims.judging_data import Cell
 from parity.claims.published import Published
 from parity.claims.rules.model import CellRule, Options, Rule
@@ -75,7 +75,7 @@ class Magnitude(CellRule):
             decision,
             control=control(natives, abs(target) / 2, ratio, levels.pair),
             unit=unit,
-            p_against=two_sided(_p_differs(effects, target, ratio), levels.own),
+            p_against=levels.own.adjusted_both_ways(_p_differs(effects, target, ratio)),
         )
         return finding.agreed(verdict, by_ranks, reason)
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.analysis.statistics.kappa import Kappa
+from parity.records.timed import CaseTime
 from parity.report.origin import Origin
 from parity.report.text import formatting, sentences
 from parity.report.view import STAGES, View, rows_of
@@ -16,9 +17,15 @@ from parity.report.view import STAGES, View, rows_of
 AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
-def summary(view: View) -> str:
-    """What was planned, how far the runs came, and what the A/A pair gives."""
-    parts = [_plan(view), _ledger(view), _control(view), _exclusions(view)]
+def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> str:
+    """What was planned, how far the runs came, where time went, and what the A/A pair gives.
+
+    Args:
+        times: of each case; none to say nothing of it.
+        lasted: seconds of all sessions together.
+    """
+    time = [_time(times, lasted)] if times else []
+    parts = [_plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
     return "\n\n".join([*parts, sentences.abstract(view)]) + "\n"
 
 
@@ -44,6 +51,24 @@ def _ledger(view: View) -> str:
     lost = losses[losses["runs"] > 0].groupby("reason")["runs"].sum()
     reasons = "\n".join(f"  {count} × {reason}" for reason, count in lost.items())
     return "Ledger\n" + aligned(rows) + (f"\nNot analysed\n{reasons}" if reasons else "")
+
+
+def _time(times: Sequence[CaseTime], lasted: float) -> str:
+    """How much of the time of runs was timed; of the sessions, where all programs tell it."""
+    rows = [["case", "runs", "seconds", "timed", "share"]]
+    for each in times:
+        told = f"{each.timed:.0f}", f"{100 * each.timed / each.running:.0f} %"
+        shown = told if each.timed else ("–", "not told")
+        rows.append([each.case, str(each.runs), f"{each.running:.0f}", *shown])
+    timed, running = (sum(getattr(each, name) for each in times) for name in ("timed", "running"))
+    text = f"Time\n{aligned(rows)}"
+    if all(each.timed for each in times):
+        shares = [f"{100 * timed / whole:.0f} %" for whole in (running, lasted)]
+        text += (
+            f"\n  {timed:.0f} s were timed: {shares[0]} of the {running:.0f} s of all runs, "
+            f"{shares[1]} of the {lasted:.0f} s of all sessions"
+        )
+    return text
 
 
 def _control(view: View) -> str:

@@ -1,0 +1,73 @@
+"""How much of a campaign's time was timed: the rest stands around it, and decides nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from parity.benchmarks import benchmarks
+from parity.measure.block_folder import RECORD
+from parity.plan.plan import PLAN, read_plan
+from parity.records import schema
+from parity.records.dataset import block_records
+from parity.records.parse import outputs_of
+
+
+class CaseTime(NamedTuple):
+    """Where the time of a case's attempts went, in seconds.
+
+    Attributes:
+        timed: in the sections whose time or rate the program tells; of a start-up, all. 0
+            where its output does not tell.
+        running: from the start of the arm to its end.
+    """
+
+    case: str
+    runs: int
+    timed: float
+    running: float
+
+
+def case_times(dataset: Path) -> list[CaseTime]:
+    """The time of each case with any attempts, in the order of the plan.
+
+    Raises:
+        UserError: the dataset cannot be read.
+    """
+    plan, known = read_plan(dataset / PLAN), benchmarks()
+    blocks = {block.name: block for block in block_records(dataset)}
+    cases = {run.name: plan.case(run.case) for block in plan.blocks for run in block.runs}
+    seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    raw = schema.read(schema.RAW, dataset / "records/raw.parquet")
+    for row in (row for part in raw.to_batches(max_chunksize=1000) for row in part.to_pylist()):
+        if row["record"]:
+            case = cases[row["run"]]
+            record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
+            outputs = outputs_of(plan, blocks[row["block"]], row, record)
+            timed = known[case.benchmark].timed_seconds(outputs)
+            seconds[case.name].append((timed, sum(outputs.wall_seconds)))
+    return [
+        CaseTime(
+            case.name, len(seconds[case.name]), *map(sum, zip(*seconds[case.name], strict=True))
+        )
+        for case in plan.cases
+        if seconds[case.name]
+    ]
+
+
+def session_seconds(dataset: Path) -> float:
+    """How long all sessions of a dataset lasted together: runs and what stands around them.
+
+    Raises:
+        UserError: a block cannot be read.
+    """
+    sessions = [each for block in block_records(dataset) for each in block.sessions]
+    return sum(_between((each.start.started, each.end.ended)) for each in sessions if each.end)
+
+
+def _between(times: Iterable[str]) -> float:
+    start, end = map(datetime.fromisoformat, times)
+    return (end - start).total_seconds()
