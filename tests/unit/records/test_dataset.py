@@ -12,6 +12,7 @@ from parity.records import dataset, schema
 from parity.records.dataset import (
     CHECKSUMS,
     PROVENANCE,
+    archived,
     broken_files,
     differing_tables,
     provenance,
@@ -88,3 +89,15 @@ def test_a_list_of_files_that_is_none_is_refused_with_its_line(tmp_path: Path, t
     (tmp_path / CHECKSUMS).write_bytes(text.encode("latin-1"))
     with pytest.raises(UserError, match=CHECKSUMS):
         read_sums(tmp_path)
+
+
+def test_an_archive_with_a_broken_plan_is_named_and_left_out(tmp_path: Path, caplog) -> None:
+    text_of_a_plan = (ARCHIVE / "machine-2026-11-20/plan.json").read_text()
+    for name, text in (
+        ("machine-2026-11-20", text_of_a_plan),
+        ("bad-2026-11-20", '{"version": 99}'),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.json").write_text(text)
+    assert archived(tmp_path) == {"machine-2026-11-20": ("machine", "torrez2019")}
+    assert f"{tmp_path / 'bad-2026-11-20'} is left out: " in caplog.text

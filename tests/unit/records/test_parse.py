@@ -10,7 +10,7 @@ from parity.core.errors import UserError
 from parity.measure.documents import Binary
 from parity.plan.plan import Plan
 from parity.records import schema
-from parity.records.parse import parse_all
+from parity.records.parse import parse_block
 from parity.records.surroundings import measured_binary
 
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
@@ -44,7 +44,7 @@ def _tables(attempts: dict[str, list[tuple[str, int] | None]], not_started=()) -
         for number, attempt in enumerate(made, start=1)
     ]
     entry = KEY | {"record": canonical(block)}
-    tables = parse_all(_plan(), raw, [entry], {})
+    tables = parse_block(_plan(), entry, raw)
     for name, rows in tables.items():
         schema.to_table(schema.TABLES[name], rows)
     return tables
@@ -108,7 +108,7 @@ def test_the_positive_control_is_parsed_by_its_own_work_and_credited_with_the_ca
     runs = [{"run": f"sysbench.{arm}", "case": "sysbench", "arm": arm} for arm in plan.arms]
     entry = KEY | {"record": canonical(block_record_of(runs=runs))}
     raw = [_raw(f"sysbench.{arm}", 1, ("", 1)) for arm in plan.arms]
-    tables = parse_all(plan, raw, [entry], {})
+    tables = parse_block(plan, entry, raw)
     # The reference did other work than the case asks for; the control did its own.
     assert _fates(tables, "native-a") == [(1, True, "parsed", "wrong-size")]
     assert _fates(tables, "native-plus") == [(1, True, "valid", "")]
@@ -139,5 +139,5 @@ def test_a_broken_record_is_named_with_its_attempt_and_its_key() -> None:
     raw = _raw("sysbench.docker", 1, ("", 1))
     raw["record"] = raw["record"].replace('"session":1', '"session":"one"')
     with pytest.raises(UserError, match="no run record") as refused:
-        parse_all(_plan(), [raw], [], {})
+        parse_block(_plan(), KEY | {"record": canonical(block_record_of())}, [raw])
     assert refused.value.where == "the record of b, sysbench.docker, attempt 1: session"

@@ -129,8 +129,15 @@ def conclude(dataset: Dataset, by_case: ByCase) -> tuple[pd.DataFrame, pd.DataFr
         all_pairs += paired
     return (
         tables.frame(tables.COMPARISONS, [row.columns() for row in rows]),
-        tables.frame(tables.PAIRS, [pair._asdict() for pair in all_pairs]),
+        _pair_table(all_pairs),
     )
+
+
+def _pair_table(made: Sequence[Pair]) -> pd.DataFrame:
+    """`tables.PAIRS`; there may be millions, for each of which a dictionary were too much."""
+    if not made:
+        return tables.frame(tables.PAIRS, [])
+    return pd.DataFrame(made).sort_values(list(tables.PAIRS.order), ignore_index=True)
 
 
 def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:

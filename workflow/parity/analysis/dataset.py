@@ -235,14 +235,18 @@ def load(folder: Path) -> Dataset:
             schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
-        sessions = [session for block in block_records(folder) for session in block.sessions]
+        labels = {
+            session.start.scale_label
+            for block in block_records(folder)
+            for session in block.sessions
+        }
     except (OSError, ValueError) as error:
         raise UserError(
             f"the dataset cannot be read: {error}",
             where=str(folder),
             action="collect it again, or check the archive",
         ) from error
-    kind = kind_of(session.start.scale_label for session in sessions)
+    kind = kind_of(labels)
     name = "/".join(folder.parts[-2:])
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
     _refuse_unplanned(dataset, folder)

@@ -104,9 +104,10 @@ def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFr
     Outliers stay: only a failed check or a printed exclusion takes a run out
     (Hoefler & Belli, SC15, rule 4 in spirit).
     """
-    keys = metrics["block"] + "/" + metrics["run"]
-    excluded = keys.isin(exclusions["block"] + "/" + exclusions["run"])
-    keep = metrics["valid"] & np.isfinite(metrics["value"]) & ~excluded
+    keep = metrics["valid"] & np.isfinite(metrics["value"])
+    if len(exclusions):
+        keys = metrics["block"] + "/" + metrics["run"]
+        keep &= ~keys.isin(exclusions["block"] + "/" + exclusions["run"])
     columns = [column.name for column in tables.VALUES.columns]
     order = list(tables.VALUES.order)
     values: pd.DataFrame = metrics.loc[keep, columns]

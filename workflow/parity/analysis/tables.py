@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from parity.records import schema
 
@@ -37,6 +38,13 @@ def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
-    """Write a data frame as Parquet; what is not a number becomes null where that is allowed."""
-    plain = data.astype(object).where(data.notna(), None)
-    schema.write(table, rows(plain), path)
+    """Write a data frame as Parquet; what is not a number becomes null where that is allowed.
+
+    Raises:
+        ValueError: it has other columns than the table, or null where that is not allowed.
+    """
+    names = [column.name for column in table.columns]
+    if wrong := sorted(set(names).symmetric_difference(data.columns)):
+        raise ValueError(f"table {table.name}: unknown or missing columns: {wrong}")
+    made = pa.Table.from_pandas(data[names], schema=table.arrow, preserve_index=False)
+    schema.write_table(table, made.replace_schema_metadata(table.arrow.metadata), path)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from parity.core.documents import (
@@ -24,10 +26,12 @@ from parity.core.files import files_below
 from parity.measure.block_folder import BLOCK
 from parity.measure.documents import BlockRecord, ProgramIdentity
 from parity.plan.plan import PLAN, read_plan
-from parity.records import schema
+from parity.records import parts, schema
 from parity.records.gather import gather_records
 from parity.records.noise_audit import NOISE_AUDIT
-from parity.records.parse import parse_all
+from parity.records.parse import OF_BLOCKS
+from parity.records.parsing import parsed_blocks
+from parity.records.surroundings import image_rows
 from parity.software.images import IMAGES, read_images, without_location, write_images
 from parity.software.native import NATIVE
 from parity.software.toolchain import LOCKED
@@ -90,15 +94,24 @@ def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
-    """Write every parsed table of a dataset into a folder."""
-    tables = parse_all(
-        read_plan(dataset / PLAN),
-        schema.read(schema.RAW, dataset / "records/raw.parquet").to_pylist(),
-        schema.read(schema.BLOCKS, dataset / "records/blocks.parquet").to_pylist(),
-        read_images(dataset / IMAGES),
-    )
-    for name, rows in tables.items():
-        schema.write(schema.TABLES[name], rows, destination / f"{name}.parquet")
+    """Write every parsed table of a dataset into a folder.
+
+    Raises:
+        UserError: a file is broken.
+    """
+    plan = read_plan(dataset / PLAN)
+    with ExitStack() as files:
+        writers = {
+            name: files.enter_context(
+                parts.Writer(schema.TABLES[name], destination / f"{name}.parquet")
+            )
+            for name in OF_BLOCKS
+        }
+        for tables in parsed_blocks(plan, dataset / "records"):
+            for name, table in tables.items():
+                writers[name].add(table)
+    images = image_rows(plan.campaign, read_images(dataset / IMAGES))
+    schema.write(schema.IMAGES, images, destination / "images.parquet")
 
 
 def collect(plan: Path, folders: Sequence[Path], images: Path, system: str, dataset: Path) -> None:
@@ -170,11 +183,17 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
 def archived(root: Path) -> dict[str, tuple[str, str]]:
     """System and study of every archived dataset, by its name.
 
-    The oldest are called `<system>-<day>`, without their study.
+    The oldest are called `<system>-<day>`, without their study. A folder whose plan is broken is
+    named and left out, because only what needs it should fail.
     """
     origins = {}
     for path in sorted(root.glob(f"*/{PLAN}")):
-        name, study = path.parent.name, read_plan(path).study
+        try:
+            study = read_plan(path).study
+        except UserError as error:
+            logging.getLogger(__name__).warning("%s is left out: %s", path.parent, error.what)
+            continue
+        name = path.parent.name
         origins[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
     return origins
 
@@ -184,13 +203,11 @@ def files_of(dataset: Path) -> list[str]:
     return sorted([*FILES, *(name for name in OPTIONAL if (dataset / name).exists())])
 
 
-def block_records(dataset: Path) -> list[BlockRecord]:
+def block_records(dataset: Path) -> Iterator[BlockRecord]:
     """The blocks of a dataset; raises UserError."""
     path = dataset / "records/blocks.parquet"
-    return [
-        BLOCK.parse(row["record"], f"{path}: {row['block']}")
-        for row in schema.read(schema.BLOCKS, path).to_pylist()
-    ]
+    for row in parts.read(schema.BLOCKS, path):
+        yield BLOCK.parse(row["record"], f"{path}: {row['block']}")
 
 
 def provenance(dataset: Path) -> Provenance:
@@ -203,20 +220,25 @@ def provenance(dataset: Path) -> Provenance:
     """
     if (dataset / PROVENANCE).exists():
         return _PROVENANCE.read(dataset / PROVENANCE)
-    blocks = block_records(dataset)
-    sessions = [session for block in blocks for session in block.sessions]
-    starts = [session.start for session in sessions]
-    programs = {canonical(start.program): start.program for start in starts}
+    # Of blocks with thousands of nodes no more than this is kept.
+    began, ended, blocks = list[str](), list[str](), 0
+    programs: dict[str, ProgramIdentity] = {}
+    versions: dict[str, set[str]] = {}
+    for block in block_records(dataset):
+        blocks += 1
+        for session in block.sessions:
+            began.append(session.start.started)
+            ended += [session.end.ended] if session.end else []
+            programs[canonical(session.start.program)] = session.start.program
+            for name, state in session.start.arms.items():
+                versions.setdefault(name, set()).add(state.version)
     return Provenance(
-        began=min(start.started for start in starts),
-        ended=max(session.end.ended for session in sessions if session.end),
-        blocks=len(blocks),
-        sessions=len(sessions),
+        began=min(began),
+        ended=max(ended),
+        blocks=blocks,
+        sessions=len(began),
         programs=tuple(programs[text] for text in sorted(programs)),
-        runtimes={
-            name: tuple(sorted({start.arms[name].version for start in starts}))
-            for name in starts[0].arms
-        },
+        runtimes={name: tuple(sorted(said)) for name, said in versions.items()},
     )
 
 

@@ -14,7 +14,7 @@ from parity.measure.batch import RECORD as BATCH
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
 from parity.measure.documents import BlockRecord
 from parity.plan.plan import Plan
-from parity.records import schema
+from parity.records import parts, schema
 
 Row = dict[str, Any]
 
@@ -55,12 +55,12 @@ def blocks_in_the_end(plan: Plan, folders: Sequence[Path], share: float = 1.0) -
 
 def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:
     """Write the RAW and BLOCKS tables of these blocks; raises UserError as the functions below."""
-    schema.write(schema.RAW, gather_raw(folders), records / "raw.parquet")
-    schema.write(schema.BLOCKS, gather_blocks(folders, system), records / "blocks.parquet")
+    parts.write(schema.RAW, gather_raw(folders), records / "raw.parquet")
+    parts.write(schema.BLOCKS, gather_blocks(folders, system), records / "blocks.parquet")
 
 
-def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:
-    """Rows of the BLOCKS table: one for each block folder.
+def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
+    """Rows of the BLOCKS table, in its order: one for each block folder.
 
     Args:
         system: name of the system that they must come from.
@@ -69,23 +69,22 @@ def gather_blocks(folders: Iterable[Path], system: str) -> list[Row]:
         UserError: a block is broken, or was measured on another system; its name would
             not tell.
     """
-    rows = []
-    for folder in folders:
+    for folder in sorted(folders, key=lambda folder: folder.name):
         path = folder / BLOCK.file
         text = read_text(path)
         block = BLOCK.parse(text, str(path))
         refuse_another_system(folder, block.sessions, system)
-        rows.append(_key(block) | {"record": text})
-    return rows
+        yield _key(block) | {"record": text}
 
 
-def gather_raw(folders: Iterable[Path]) -> list[Row]:
-    """Rows of the RAW table: one for each attempt of each run, interrupted ones included.
+def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
+    """Rows of the RAW table, in its order: one for each attempt, interrupted ones included.
 
     Raises:
         UserError: a block is broken.
     """
-    return [row for folder in folders for row in _attempts(folder, BLOCK.read_in(folder))]
+    for folder in sorted(folders, key=lambda folder: folder.name):
+        yield from _attempts(folder, BLOCK.read_in(folder))
 
 
 def _key(block: BlockRecord) -> Row:
@@ -93,10 +92,14 @@ def _key(block: BlockRecord) -> Row:
 
 
 def _attempts(folder: Path, block: BlockRecord) -> Iterator[Row]:
-    for attempt in folder.glob("runs/*/attempt-*"):
+    made = [
+        (path.parent.name, int(path.name.removeprefix("attempt-")), path)
+        for path in folder.glob("runs/*/attempt-*")
+    ]
+    for run, number, attempt in sorted(made):
         yield _key(block) | {
-            "run": attempt.parent.name,
-            "attempt": int(attempt.name.removeprefix("attempt-")),
+            "run": run,
+            "attempt": number,
             "record": _text(attempt / RECORD.file),
             "stdout": _bytes(attempt / "stdout"),
             "stderr": _bytes(attempt / "stderr"),

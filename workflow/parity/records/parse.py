@@ -23,15 +23,15 @@ from parity.measure.history import INTERRUPTED, good_record
 from parity.plan.plan import Plan, Run
 from parity.records.surroundings import (
     binary_rows,
-    image_rows,
     measured_binary,
     node_rows,
     node_sizes,
 )
-from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
+# The tables that follow from blocks alone.
+OF_BLOCKS = ("runs", "metrics", "samples", "nodes", "binaries")
 _MEASURED = ("wall_seconds", "user_seconds", "system_seconds", "steal_fraction", "load_before")
 _DIGESTS = ("environment_sha256", "image_digest")
 # Columns of a run that are fields of its record.
@@ -79,39 +79,33 @@ class Context:
     newest_sessions: Mapping[str, int]
 
 
-def parse_all(
-    plan: Plan,
-    raw: Iterable[Mapping[str, Any]],
-    blocks: Iterable[Mapping[str, Any]],
-    images: Mapping[str, ImageRecord],
+def parse_block(
+    plan: Plan, entry: Mapping[str, Any], raw: Iterable[Mapping[str, Any]]
 ) -> dict[str, list[Row]]:
-    """Every parsed table by name, from the RAW and BLOCKS rows.
+    """What follows from one block, by the table's name.
 
     Args:
         plan: the campaign's plan.
-        images: records of the image formats, by format.
+        entry: the block's row of the BLOCKS table.
+        raw: its rows of the RAW table.
 
     Returns:
-        runs, metrics, samples, nodes, binaries, images; rows as `schema.to_table` takes them.
+        runs, metrics, samples, nodes, binaries; rows as `schema.to_table` takes them.
 
     Raises:
         UserError: a record is broken; with the attempt and the key.
     """
-    tables: dict[str, list[Row]] = {
-        name: [] for name in ("runs", "metrics", "samples", "nodes", "binaries", "images")
-    }
-    by_run: dict[tuple[str, str], list[Attempt]] = {}
-    for row in sorted(raw, key=lambda row: (row["block"], row["run"], row["attempt"])):
-        by_run.setdefault((row["block"], row["run"]), []).append(_attempt(row))
-    for entry in blocks:
-        block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
-        runs = _planned_runs(block, by_run)
-        context = Context(plan, block, _newest_sessions(runs))
-        for planned in runs:
-            _parse_run(context, planned, tables)
-        tables["nodes"] += node_rows(block)
-        tables["binaries"] += binary_rows(block)
-    tables["images"] = image_rows(plan.campaign, images)
+    tables: dict[str, list[Row]] = {name: [] for name in OF_BLOCKS}
+    by_run: dict[str, list[Attempt]] = {}
+    for row in sorted(raw, key=lambda row: (row["run"], row["attempt"])):
+        by_run.setdefault(row["run"], []).append(_attempt(row))
+    block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
+    runs = _planned_runs(block, by_run)
+    context = Context(plan, block, _newest_sessions(runs))
+    for planned in runs:
+        _parse_run(context, planned, tables)
+    tables["nodes"] += node_rows(block)
+    tables["binaries"] += binary_rows(block)
     return tables
 
 
@@ -122,12 +116,10 @@ def _attempt(row: Mapping[str, Any]) -> Attempt:
     return Attempt(row, RECORD.parse(row["record"], where))
 
 
-def _planned_runs(
-    block: BlockRecord, by_run: Mapping[tuple[str, str], Sequence[Attempt]]
-) -> list[PlannedRun]:
+def _planned_runs(block: BlockRecord, by_run: Mapping[str, Sequence[Attempt]]) -> list[PlannedRun]:
     planned = []
     for position, run in enumerate(block.runs, start=1):
-        attempts = by_run.get((block.name, run.name), ())
+        attempts = by_run.get(run.name, ())
         is_good = good_record([attempt.record for attempt in attempts]) is not None
         # A run that was begun, and that a later session could not start, ends with its reason.
         is_stopped = run.name in block.not_started and not is_good

@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 from parity.core.documents import Document
 
 SCHEMA_VERSION = "1"
+# Of every file.
+FORM: dict[str, Any] = {"compression": "zstd", "store_schema": True}
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,22 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
                 f"table {schema.name}, row {number}: unknown, missing or null: {wrong}"
             )
     table = pa.Table.from_pylist(rows, schema=schema.arrow)
+    return in_order(schema, table)
+
+
+def in_order(schema: TableSchema, table: pa.Table) -> pa.Table:
+    """A table in the order of its schema."""
     return table.sort_by([(key, "ascending") for key in schema.order])
 
 
 def write(schema: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path | str) -> None:
     """Write rows as Parquet; the same rows give the same bytes."""
-    pq.write_table(to_table(schema, rows), path, compression="zstd", store_schema=True)
+    pq.write_table(to_table(schema, rows), path, **FORM)
+
+
+def write_table(schema: TableSchema, table: pa.Table, path: Path | str) -> None:
+    """Write an Arrow table of this schema as Parquet; the same rows give the same bytes."""
+    pq.write_table(in_order(schema, table), path, **FORM)
 
 
 def read(schema: TableSchema, path: Path | str) -> pa.Table:
@@ -123,10 +135,15 @@ def read(schema: TableSchema, path: Path | str) -> pa.Table:
         ValueError: the file's schema is not this one; the message says both versions.
     """
     table = pq.read_table(path)
-    version = (table.schema.metadata or {}).get(b"schema_version", b"none").decode()
-    if version != SCHEMA_VERSION or not table.schema.equals(schema.arrow):
+    refuse_another(schema, table.schema, path)
+    return table
+
+
+def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> None:
+    """Refuse a file of another schema version, with a ValueError that says both."""
+    version = (found.metadata or {}).get(b"schema_version", b"none").decode()
+    if version != SCHEMA_VERSION or not found.equals(schema.arrow):
         raise ValueError(
             f"{path}: columns of table {schema.name} version {version}; "
             f"this program reads version {SCHEMA_VERSION}"
         )
-    return table

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parity.benchmarks import benchmarks
-from parity.measure.block_folder import RECORD
+from parity.measure.block_folder import BLOCK, RECORD
 from parity.plan.plan import PLAN, read_plan
-from parity.records import schema
 from parity.records.dataset import block_records
 from parity.records.parse import outputs_of
+from parity.records.parsing import left_by_blocks
 
 
 class CaseTime(NamedTuple):
@@ -38,15 +38,14 @@ def case_times(dataset: Path) -> list[CaseTime]:
         UserError: the dataset cannot be read.
     """
     plan, known = read_plan(dataset / PLAN), benchmarks()
-    blocks = {block.name: block for block in block_records(dataset)}
-    cases = {run.name: plan.case(run.case) for block in plan.blocks for run in block.runs}
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    raw = schema.read(schema.RAW, dataset / "records/raw.parquet")
-    for row in (row for part in raw.to_batches(max_chunksize=1000) for row in part.to_pylist()):
-        if row["record"]:
+    for entry, raw in left_by_blocks(dataset / "records"):
+        block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
+        cases = {run.name: plan.case(run.case) for run in block.runs}
+        for row in (row for row in raw if row["record"]):
             case = cases[row["run"]]
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
-            outputs = outputs_of(plan, blocks[row["block"]], row, record)
+            outputs = outputs_of(plan, block, row, record)
             timed = known[case.benchmark].timed_seconds(outputs)
             seconds[case.name].append((timed, sum(outputs.wall_seconds)))
     return [
@@ -64,8 +63,12 @@ def session_seconds(dataset: Path) -> float:
     Raises:
         UserError: a block cannot be read.
     """
-    sessions = [each for block in block_records(dataset) for each in block.sessions]
-    return sum(_between((each.start.started, each.end.ended)) for each in sessions if each.end)
+    return sum(
+        _between((session.start.started, session.end.ended))
+        for block in block_records(dataset)
+        for session in block.sessions
+        if session.end
+    )
 
 
 def _between(times: Iterable[str]) -> float:

@@ -34,10 +34,14 @@ class Origin:
 
 def load(folder: Path) -> Origin:
     """The origin of the dataset in `folder`; an archive brings most of it along in a file."""
-    starts = [session.start for block in block_records(folder) for session in block.sessions]
+    systems = {
+        (session.start.system, session.start.scale_label)
+        for block in block_records(folder)
+        for session in block.sessions
+    }
     return Origin(
         facts=provenance(folder),
-        systems=tuple(sorted({f"{start.system} ({start.scale_label})" for start in starts})),
-        scale_labels=tuple(sorted({start.scale_label for start in starts})),
+        systems=tuple(sorted(f"{system} ({label})" for system, label in systems)),
+        scale_labels=tuple(sorted({label for _, label in systems})),
         noise_audit=read_noise_audit(folder),
     )

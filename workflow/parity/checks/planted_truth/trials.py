@@ -29,9 +29,8 @@ from parity.checks.planted_truth.raw_logs import Planted, plant
 from parity.claims.judging_data import JudgingData
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan
-from parity.records import schema
 from parity.records.dataset import parse_dataset
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.gather import gather_records
 from parity.software.images import IMAGES, without_location, write_images
 
 YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
@@ -200,9 +199,7 @@ def collect(planted: Planted, folder: Path) -> None:
     records.mkdir(parents=True)
     write_plan(folder / PLAN, planted.plan)
     write_images(folder / IMAGES, without_location(image_records()))
-    schema.write(schema.RAW, gather_raw(planted.folders), records / "raw.parquet")
-    blocks = gather_blocks(planted.folders, SYSTEM)
-    schema.write(schema.BLOCKS, blocks, records / "blocks.parquet")
+    gather_records(planted.folders, SYSTEM, records)
     parse_dataset(folder, records)
 
 
