@@ -19,20 +19,18 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from trials import ANYWHERE, SHORT, case_of, trial
 
-from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
 from parity.measure import idle_cpu
 from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.storage import new_attempt, private_folder, processes_in
-from parity.plan.making import make_plan
 from parity.plan.plan import Case, Plan, write_plan
-from parity.plan.study import Study
 from parity.plan.system import System
 from parity.records.gather import gather_blocks, gather_raw
-from parity.records.parse import parse_all
+from parity.records.parse import parse_block
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH
 from parity.software.images import ImageRecord, write_images
@@ -40,55 +38,26 @@ from parity.software.images import ImageRecord, write_images
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
 
-SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
 NO_IMAGES = {
     arm.image_format: ImageRecord(arm.image_format, reason="no image")
     for arm in arms().values()
     if arm.image_format
 }
-SHORT = {"prime": 1000, "events": 200, "threads": 1}
-
-
-def _plan(*cases: Case, arm_names=("native-a", "native-b"), attempts=2, blocks=1) -> Plan:
-    return make_plan(
-        Study(
-            study="trial",
-            scale="test",
-            title="A trial",
-            reproduces="none",
-            seed=1,
-            reference="native-a",
-            aa_pair=("native-a", "native-b"),
-            arms=tuple(arm_names),
-            cases=cases,
-            blocks=blocks,
-            attempts=attempts,
-        )
-    )
 
 
 def _case(name="sysbench", timeout=60, **parameters) -> Case:
-    benchmark = name.split("-")[0]
-    return Case(
-        name=name,
-        benchmark=benchmark,
-        parameters=SHORT | parameters,
-        margin=0.01,
-        primary=benchmarks()[benchmark].primary,
-        differences=(),
-        timeout_seconds=timeout,
-    )
+    return case_of(name, SHORT | parameters, timeout=timeout)
 
 
 def _run(
-    plan: Plan, folder: Path, system: System = SYSTEM, images=NO_IMAGES, expected=None
+    plan: Plan, folder: Path, system: System = ANYWHERE, images=NO_IMAGES, expected=None
 ) -> dict:
     run_block(plan, plan.blocks[0].name, images, expected or {}, system, folder)
-    return parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
+    return parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
 
 
 def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
-    tables = _run(_plan(_case()), tmp_path)
+    tables = _run(trial(_case(), attempts=2), tmp_path)
     assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
     for row in tables["runs"]:
         assert row["exit_code"] == 0 and row["attempt"] == 1
@@ -102,7 +71,7 @@ def test_a_block_leaves_a_valid_record_of_every_run(tmp_path: Path) -> None:
 
 
 def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
-    plan = _plan(_case())
+    plan = trial(_case(), attempts=2)
     _run(plan, tmp_path)
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*/record.json")}
     tables = _run(plan, tmp_path)
@@ -113,10 +82,10 @@ def test_a_second_call_runs_nothing_again(tmp_path: Path) -> None:
 def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measured(
     tmp_path: Path,
 ) -> None:
-    plan = _plan(_case(), blocks=2)
+    plan = trial(_case(), attempts=2, blocks=2)
     first, second = (tmp_path / block.name for block in plan.blocks)
-    run_block(plan, first.name, NO_IMAGES, {}, SYSTEM, first)
-    elsewhere = msgspec.structs.replace(SYSTEM, name="elsewhere")
+    run_block(plan, first.name, NO_IMAGES, {}, ANYWHERE, first)
+    elsewhere = msgspec.structs.replace(ANYWHERE, name="elsewhere")
     for folder in (second, first):
         with pytest.raises(UserError) as raised:
             run_block(plan, folder.name, NO_IMAGES, {}, elsewhere, folder)
@@ -127,7 +96,7 @@ def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measur
 
 def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
     names = ["native-a", "native-b", *(n for n, arm in arms().items() if arm.image_format)]
-    tables = _run(_plan(_case(), arm_names=names), tmp_path)
+    tables = _run(trial(_case(), arms=names, attempts=2), tmp_path)
     rows = {row["arm"]: row for row in tables["runs"]}
     assert set(rows) == set(names)
     for name, row in rows.items():
@@ -137,7 +106,7 @@ def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> No
 
 
 def test_a_run_that_takes_too_long_is_tried_again_and_then_counted_once(tmp_path: Path) -> None:
-    tables = _run(_plan(_case(timeout=1, events=100_000_000)), tmp_path)
+    tables = _run(trial(_case(timeout=1, events=100_000_000), attempts=2), tmp_path)
     rows = [row for row in tables["runs"] if row["arm"] == "native-a"]
     assert [(row["attempt"], row["final"], row["reason"]) for row in rows] == [
         (1, False, "timeout"),
@@ -152,7 +121,7 @@ def _patient(seconds: float) -> System:
 
 
 def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monkeypatch) -> None:
-    plan = _plan(_case())
+    plan = trial(_case(), attempts=2)
     monkeypatch.setattr(idle_cpu, "busy_now", lambda: 0.75)
     with pytest.raises(UserError) as raised:
         _run(plan, tmp_path, _patient(0.5))
@@ -171,12 +140,12 @@ def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monk
 def test_a_block_begins_when_the_node_is_idle(tmp_path, monkeypatch, capsys) -> None:
     seen = iter([0.75, 0.75, 0.25])
     monkeypatch.setattr(idle_cpu, "busy_now", lambda: next(seen))
-    tables = _run(_plan(_case()), tmp_path, _patient(120.0))
+    tables = _run(trial(_case(), attempts=2), tmp_path, _patient(120.0))
     assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
     assert capsys.readouterr().out.count("waiting 120 s at most for an idle node: ") == 1
 
 
-def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> None:
+def test_an_image_that_changed_stops_the_block_with_both_hashes(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.mkdir()
     changed = {
@@ -186,10 +155,11 @@ def test_an_image_that_changed_is_refused_with_both_hashes(tmp_path: Path) -> No
         ),
     }
     names = ("native-a", "native-b", "namespaces")
-    tables = _run(_plan(_case(), arm_names=names), tmp_path / "block", images=changed)
-    row = next(row for row in tables["runs"] if row["arm"] == "namespaces")
-    assert (row["stage"], row["reason"]) == ("planned", "gate-image")
-    assert "sha256:" + "0" * 64 in row["detail"] and row["detail"].count("sha256:") == 2
+    with pytest.raises(UserError, match="the image of namespaces is not the one") as refused:
+        _run(trial(_case(), arms=names, attempts=2), tmp_path / "block", images=changed)
+    where = refused.value.where
+    assert "sha256:" + "0" * 64 in where and where.count("sha256:") == 2
+    assert not list(tmp_path.glob("block/runs/*/attempt-*"))
 
 
 @pytest.mark.parametrize("name", ["apptainer", "charliecloud-sqfs"])
@@ -217,7 +187,7 @@ def _flip_last_byte(path: Path) -> None:
 
 def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path: Path) -> None:
     built = "0" * 64
-    tables = _run(_plan(_case()), tmp_path, expected={"/usr/bin/sysbench": built})
+    tables = _run(trial(_case(), attempts=2), tmp_path, expected={"/usr/bin/sysbench": built})
     assert [(row["stage"], row["reason"]) for row in tables["runs"]] == [
         ("planned", "gate-binary")
     ] * 2
@@ -227,8 +197,10 @@ def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path
 
 
 def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path) -> None:
-    plan = _plan(
-        _case(events=4000, prime=10000), _case("startup-warm", repetitions=2, cache="warm")
+    plan = trial(
+        _case(events=4000, prime=10000),
+        _case("startup-warm", repetitions=2, cache="warm"),
+        attempts=2,
     )
     write_plan(tmp_path / "plan.json", plan)
     write_images(tmp_path / "images.json", NO_IMAGES)
@@ -255,7 +227,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
 
     subprocess.run(command, env=environment, check=True, timeout=120)
     assert not list(processes_in(WORK))
-    tables = parse_all(plan, gather_raw([folder]), gather_blocks([folder], "test"), {})
+    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
     final = [row for row in tables["runs"] if row["final"]]
     assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
     assert {row["stage"] for row in final} == {"valid"}

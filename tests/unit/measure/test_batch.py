@@ -11,12 +11,12 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 from plans import block_record_of
+from trials import ANYWHERE, PAIR, case_of, trial
 
 from parity.analysis import exclusions, pairing
 from parity.analysis.comparisons import conclude
 from parity.analysis.dataset import load
 from parity.analysis.ledger import ledger, losses, run_stages
-from parity.benchmarks import benchmarks
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.measure import batch, block, block_progress
@@ -25,51 +25,18 @@ from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import ArmState, Gate
 from parity.plan.batches import batches_of
 from parity.plan.looks import DECIDED, HOPELESS, Stop
-from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan, write_plan
-from parity.plan.study import Study
-from parity.plan.system import System
+from parity.plan.plan import Plan, write_plan
 from parity.records import gather
 from parity.records.dataset import collect
 from parity.runtimes.model import Image
 from parity.software.images import ImageRecord, write_images
 
-SYSTEM = System("test", "vm", "bootstrap", 1.0, 0.0, 1.0)
-ARMS = ("native-a", "native-b")
 LOOKS = (5, 6)
 
 
-def _case(name: str) -> Case:
-    return Case(
-        name=name,
-        benchmark="sysbench",
-        parameters={"prime": 1000, "events": 200, "threads": 1},
-        margin=0.01,
-        primary=benchmarks()["sysbench"].primary,
-        differences=(),
-        timeout_seconds=60,
-    )
-
-
 def _plan(minutes: float | None = None, per_job: int = 3, cases=("sysbench",)) -> Plan:
-    return make_plan(
-        Study(
-            study="trial",
-            scale="test",
-            title="A trial",
-            reproduces="none",
-            seed=1,
-            reference=ARMS[0],
-            aa_pair=ARMS,
-            arms=ARMS,
-            cases=tuple(map(_case, cases)),
-            blocks=LOOKS[-1],
-            attempts=1,
-            looks=LOOKS,
-            minutes=minutes,
-            blocks_per_job=per_job,
-        )
-    )
+    design = {"looks": LOOKS, "minutes": minutes, "blocks_per_job": per_job}
+    return trial(*map(case_of, cases), blocks=LOOKS[-1], **design)
 
 
 def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
@@ -84,7 +51,7 @@ def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
 
 def _run(plan: Plan, blocks: Path, which: int = 0, stops=None) -> batch.BatchRecord:
     chosen = list(batches_of(plan).values())[which]
-    return run_batch(plan, chosen, {}, {}, SYSTEM, blocks, stops or {})
+    return run_batch(plan, chosen, {}, {}, ANYWHERE, blocks, stops or {})
 
 
 @pytest.fixture
@@ -156,7 +123,7 @@ def test_a_finished_block_counts_if_it_was_measured_with_the_images_of_now(
         image=None, recipe="", gate=Gate("image", True), reason="", detail="", version=""
     )
     arms = {"native-a": native, "native-b": native, "apptainer": replace(native, image=image)}
-    plan = replace(_plan(), arms=(*ARMS, "apptainer"))
+    plan = replace(_plan(), arms=(*PAIR, "apptainer"))
     images = {"sif": ImageRecord("sif", digest=now)}
     assert not is_measured(plan, tmp_path, images)
     start = {"arms": to_builtins(arms)}
@@ -246,7 +213,7 @@ def test_how_many_blocks_there_can_be_follows_from_time_and_those_so_far(tmp_pat
     assert shares == [4, 5, 6]
 
 
-STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in ARMS}
+STOPS = {("sysbench", arm): Stop("sysbench", arm, DECIDED, "time same after 5") for arm in PAIR}
 
 
 def _collected(plan: Plan, blocks: Path, folder: Path):
@@ -255,7 +222,7 @@ def _collected(plan: Plan, blocks: Path, folder: Path):
     write_images(folder / "images.json", {})
     dataset = folder / "live" / plan.campaign
     folders = [blocks / name for name in sorted(each.name for each in blocks.iterdir())]
-    collect(folder / "plan.json", folders, folder / "images.json", SYSTEM.name, dataset)
+    collect(folder / "plan.json", folders, folder / "images.json", ANYWHERE.name, dataset)
     return load(dataset)
 
 
@@ -277,15 +244,15 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(
     record = BLOCK.read_in(blocks / name)
     assert record.number == 6 and record.sessions == ()
     assert {run: why.reason for run, why in record.not_started.items()} == {
-        f"sysbench.{arm}": DECIDED for arm in ARMS
+        f"sysbench.{arm}": DECIDED for arm in PAIR
     }
     assert not list((blocks / name).glob("session-*")) and not list((blocks / name).glob("runs/*"))
     progress = json.loads((blocks / name / PROGRESS.file).read_text())
-    assert progress["runs_not_started"] == {f"sysbench.{arm}": DECIDED for arm in ARMS}
+    assert progress["runs_not_started"] == {f"sysbench.{arm}": DECIDED for arm in PAIR}
     dataset = _collected(plan, blocks, tmp_path)
     rows = dataset.runs[["arm", "stage", "reason", "detail", "attempt", "final"]]
     assert sorted(rows.itertuples(index=False, name=None)) == [
-        (arm, "planned", DECIDED, "time same after 5", 0, True) for arm in ARMS
+        (arm, "planned", DECIDED, "time same after 5", 0, True) for arm in PAIR
     ]
     counts, lost = _ledger(dataset)
     assert counts["planned"].tolist() == [6, 6] and counts["ran"].tolist() == [0, 0]
@@ -293,7 +260,7 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(
     # Of the other blocks there is no record: this plan limits the time.
     assert sorted(said) == [
         (arm, "planned", reason, runs)
-        for arm in ARMS
+        for arm in PAIR
         for reason, runs in ((DECIDED, 1), ("stopped-time", 5))
     ]
 
@@ -301,14 +268,14 @@ def test_a_block_of_which_all_is_stopped_is_written_down_without_a_session(
 @pytest.mark.system
 def test_what_is_stopped_is_not_started_and_the_rest_is_measured(tmp_path: Path) -> None:
     plan, blocks = _plan(per_job=1, cases=("sysbench", "sysbench-2")), tmp_path / "blocks"
-    stops = {("sysbench-2", arm): Stop("sysbench-2", arm, HOPELESS, "no chance") for arm in ARMS}
+    stops = {("sysbench-2", arm): Stop("sysbench-2", arm, HOPELESS, "no chance") for arm in PAIR}
     _run(plan, blocks, 5, stops)
     dataset = _collected(plan, blocks, tmp_path)
     ended = dataset.runs.set_index(["case", "arm"])[["stage", "reason"]]
-    for arm in ARMS:
+    for arm in PAIR:
         assert tuple(ended.loc["sysbench", arm]) == ("valid", "")
         assert tuple(ended.loc["sysbench-2", arm]) == ("planned", HOPELESS)
-    assert dataset.stopped.keys() == {("sysbench-2", arm) for arm in ARMS}
+    assert dataset.stopped.keys() == {("sysbench-2", arm) for arm in PAIR}
     counts, lost = _ledger(dataset)
     assert Counter(dict(zip(counts["case"], counts["ran"], strict=True))) == Counter(
         {"sysbench": 1, "sysbench-2": 0}

@@ -6,17 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from trials import PAIR, case_of, trial
 
-from parity.benchmarks import benchmarks
 from parity.core.errors import UserError
 from parity.measure import arm_audit, node, node_check, session
 from parity.measure.allocation import Allocation
 from parity.measure.arm_audit import AuditError
 from parity.measure.block_folder import read_sessions
 from parity.measure.idle_cpu import Idleness
-from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan
-from parity.plan.study import Study
+from parity.plan.plan import Plan
 from parity.plan.system import MpiLauncher, System
 from parity.runtimes import arms
 from parity.software.images import ImageRecord
@@ -38,6 +36,7 @@ class World:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.busy = folder, {}
+        self.images = {"directory": ImageRecord("directory", reason="no image")}
         self.audited, self.probed, self.hosts = [], [], threading.local()
         (folder / "scratch").mkdir()
         monkeypatch.setattr(arm_audit, "SCRATCH", folder / "scratch")
@@ -73,9 +72,8 @@ class World:
     def begin(self, name: str, checked=None, plan=None, system=ALONE, allocation=HERE):
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        images = {"directory": ImageRecord("directory", reason="no image")}
         begun = session.begin_session(
-            plan or trial(), images, {}, system, allocation, folder, checked=checked
+            plan or startup_in(), self.images, {}, system, allocation, folder, checked=checked
         )
         self.started(name)
         return begun
@@ -87,31 +85,9 @@ class World:
         return json.loads((self.folder / name / "session-1-start.json").read_text())
 
 
-def trial(*more: str) -> Plan:
-    case = Case(
-        name="startup",
-        benchmark="startup",
-        parameters={"repetitions": 2, "cache": "warm"},
-        margin=None,
-        primary=benchmarks()["startup"].primary,
-        differences=(),
-        timeout_seconds=60,
-    )
-    return make_plan(
-        Study(
-            study="trial",
-            scale="test",
-            title="A trial",
-            reproduces="none",
-            seed=1,
-            reference="native-a",
-            aa_pair=("native-a", "native-b"),
-            arms=("native-a", "native-b", *more),
-            cases=(case,),
-            blocks=1,
-            attempts=1,
-        )
-    )
+def startup_in(*more: str) -> Plan:
+    parameters = {"repetitions": 2, "cache": "warm"}
+    return trial(case_of("startup", parameters, margin=None), arms=(*PAIR, *more))
 
 
 VARY = {"started", "busy_fraction", "node"}
@@ -168,18 +144,40 @@ def test_a_node_that_became_busy_is_refused_as_ever(world: World) -> None:
     assert world.started("second")["busy_fraction"] == 0.75
 
 
+def test_nodes_with_processors_that_differ_measure_nothing(world: World, monkeypatch) -> None:
+    whole = node.facts
+
+    def facts() -> dict[str, str]:
+        return whole() | {"cpu_model": {"two": "Newer"}.get(node.node_name(), "Older")}
+
+    monkeypatch.setattr(node, "facts", facts)
+    with pytest.raises(UserError, match="the processors of this allocation differ") as refused:
+        world.begin("first", system=CLUSTER, allocation=TWO)
+    assert refused.value.where == "one: Older; two: Newer"
+    assert "--constraint" in refused.value.action
+
+
+def test_an_image_that_is_another_stops_the_block(world: World, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    made = {"location": str(tmp_path / "tree"), "digest": "sha256:" + "0" * 64, "recipe": "r"}
+    world.images = {"directory": ImageRecord("directory", **made)}
+    with pytest.raises(UserError, match="the image of namespaces is not the one") as refused:
+        world.begin("first", plan=startup_in("namespaces"))
+    assert made["digest"] in refused.value.where and "convert_image" in refused.value.action
+
+
 @pytest.mark.parametrize("what", ["arms", "system", "nodes"])
 def test_nothing_is_taken_over_from_another_question_or_other_nodes(world: World, what) -> None:
     first = world.begin("first")
     other = {
-        "arms": {"plan": trial("native-plus")},
+        "arms": {"plan": startup_in("native-plus")},
         "system": {"system": System("test", "vm", "bootstrap", 0.5, 3.0, 1.0)},
         "nodes": {"allocation": Allocation(("elsewhere",))},
     }[what]
     second = world.begin("second", checked=first, **other)
     asked_again = {"arms": 3, "system": 0, "nodes": 2}[what]
     assert len(world.audited) == 2 + asked_again
-    assert set(second.states) == set((other.get("plan") or trial()).arms)
+    assert set(second.states) == set((other.get("plan") or startup_in()).arms)
 
 
 def test_each_of_several_nodes_is_asked_for_its_idleness_alone(world: World) -> None:
@@ -199,7 +197,10 @@ def test_each_of_several_nodes_is_asked_for_its_idleness_alone(world: World) -> 
         (before, *before["other_nodes"]), (after, *after["other_nodes"]), strict=True
     ):
         assert old["arms"] == new["arms"] and old["binaries"] == new["binaries"]
-        assert old["node_name"] == new["node_name"] and len(new["binaries"]) == 2
+        assert old["node_name"] == new["node_name"]
+    assert len(after["binaries"]) == 2
+    # Thousands of nodes say the same of arms and binaries as the first one, which says it for all.
+    assert after["other_nodes"][0]["arms"] == {} and after["other_nodes"][0]["binaries"] == []
     world.busy["two"] = 0.75
     with pytest.raises(UserError, match=r"two: others used 0\.750"):
         world.begin("third", checked=second, **where)

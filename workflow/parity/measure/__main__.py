@@ -10,6 +10,7 @@ from pathlib import Path
 from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
 from parity.measure.batch import run_batch
+from parity.measure.orphans import adopt
 from parity.plan.batches import batches_of
 from parity.plan.looks import read_look
 from parity.plan.plan import read_plan
@@ -32,6 +33,7 @@ def main() -> None:
     words = parser.parse_args()
     # Ask to be stopped the same way as Ctrl-C does, so that the running program is ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    adopt()
     with shown_to_the_user():
         plan = read_plan(words.plan)
         done = run_batch(

@@ -19,6 +19,7 @@ from parity.measure.cleanup import clean_up
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
+from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
 from parity.measure.timed_process import launch_environment, run_and_wait
@@ -66,8 +67,9 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         with suppress(AllocationLost):
             _end_left_overs(order, launch)
         raise
-    storage.refuse_when_full(folder)
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
+    seen.left = end_orphans()
+    storage.refuse_when_full(folder)
     for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
         if path.is_file():
             (folder / "files").mkdir(exist_ok=True)

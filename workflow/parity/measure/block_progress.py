@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from parity.core.errors import UserError
 from parity.measure import history, storage
 from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import BlockProgress
@@ -21,11 +23,8 @@ def begin(block: Block, folder: Path) -> None:
     A session that resumes a block walks past what is settled within a moment and counts it
     again, each run under its name, so no run is ever counted twice. Only the time that
     earlier sessions took is carried over.
-
-    Raises:
-        UserError: what an earlier session left is broken.
     """
-    before = PROGRESS.read_in(folder) if PROGRESS.is_in(folder) else None
+    before = _kept(folder)
     now, seconds = storage.now(), before.seconds if before else 0.0
     begun = BlockProgress(
         block=block.name,
@@ -65,11 +64,18 @@ def read(block: Block, folder: Path) -> BlockProgress | None:
     records.
 
     Raises:
-        UserError: a file of the block is broken.
+        UserError: the record of the block is broken.
     """
-    if PROGRESS.is_in(folder):
-        return PROGRESS.read_in(folder)
+    if kept := _kept(folder):
+        return kept
     return _of_finished(block, folder) if BLOCK.is_in(folder) else None
+
+
+def _kept(folder: Path) -> BlockProgress | None:
+    """The file's content; None if there is none, or a broken one: nothing else hangs on it."""
+    with suppress(UserError):
+        return PROGRESS.read_in(folder) if PROGRESS.is_in(folder) else None
+    return None
 
 
 def lasted(plan: Plan, folders: Sequence[Path]) -> tuple[float, float]:

@@ -21,8 +21,7 @@ from parity.runtimes.model import SCRATCH, Arm, Launch
 def clean_up(arm: Arm, launch: Launch, ranks: int) -> None:
     """Let the arm remove what it may have left: one container, or one for each rank."""
     names = [launch.name.replace(RANK, str(rank)) for rank in range(max(1, ranks))]
-    for name in dict.fromkeys(names):
-        arm.cleanup(replace(launch, name=name))
+    arm.cleanup(*(replace(launch, name=name) for name in dict.fromkeys(names)))
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -199,7 +199,8 @@ class SessionStart(NodeState, frozen=True, kw_only=True):
 
     Attributes:
         allocation: what the batch system says of the job; empty without one.
-        other_nodes: in the allocation's order.
+        other_nodes: in the allocation's order; of arms and binaries what they have otherwise than
+            the first one
     """
 
     version: int = 3

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Program
 from parity.measure.documents import Binary, Gate
 from parity.measure.inner_command import cpu_list, namespaces
+from parity.measure.orphans import Orphan
 from parity.runtimes.model import Arm
 
 Ranks = Mapping[int, Mapping[str, str]]
-
+# What left processes may take: less than disturbs, more than it takes to fall asleep.
+MOST_LEFT_SECONDS = 0.05
 
 # Namespaces in which an arm must be where the runner is, unless it says that it is not:
 # a container in another network would measure another network.
@@ -88,6 +90,14 @@ def steal_gate(steal_fraction: float, limit: float) -> Gate:
     """Whether the hypervisor left the machine its CPU time during the run."""
     otherwise = f"stolen {steal_fraction:.3f} of CPU time, allowed {limit:g}"
     return _judged("steal", steal_fraction <= limit, otherwise)
+
+
+def left_gate(left: Sequence[Orphan]) -> Gate:
+    """Whether what the program left behind took no CPU time; noted if there was anything."""
+    took = sum(orphan.cpu_seconds for orphan in left)
+    names = ", ".join(sorted({orphan.name for orphan in left}))
+    said = f"left {names}, which took {took:.2f} s of CPU time; ended" if left else ""
+    return Gate("left", took <= MOST_LEFT_SECONDS, said)
 
 
 def idle_gate(busy_fraction: float, limit: float) -> Gate:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
 from parity.measure.documents import ArmState, Gate, RunRecord
+from parity.measure.orphans import Orphan
 from parity.measure.session import Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Case
@@ -44,6 +45,7 @@ class Seen:
     commands: list[list[str]]
     finished: list[Finished]
     error: str = ""
+    left: tuple[Orphan, ...] = ()
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -91,6 +93,7 @@ def record(
         order.state.gate,
         *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.session.system.max_steal_fraction),
+        gates.left_gate(seen.left),
     )
     reason, detail = _reason(seen, judged)
     environment = {} if several else inner_command.program_environment(order.program)

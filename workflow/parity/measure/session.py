@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,13 @@ from parity.core.code_identity import identity
 from parity.core.commands import output_of
 from parity.core.documents import as_document, write_document
 from parity.core.errors import UserError
-from parity.measure import gates
+from parity.measure.all_nodes import (
+    arm_of_all,
+    idle_gate_of_all,
+    refuse_busy,
+    refuse_other_images,
+    refuse_other_processors,
+)
 from parity.measure.allocation import Allocation
 from parity.measure.block_folder import (
     ANSWER,
@@ -30,7 +36,6 @@ from parity.measure.block_folder import (
 )
 from parity.measure.documents import (
     ArmState,
-    Binary,
     Gate,
     NodeAnswer,
     NodeState,
@@ -89,7 +94,8 @@ def begin_session(
             that could not be used is asked again: what was in its way may have passed.
 
     Raises:
-        UserError: a node does not answer, or others keep it busy.
+        UserError: a node does not answer, its processor is of another model than those of the
+            other nodes, an image is not the one that was made, or others keep it busy.
     """
     number = next_session(folder)
     question = _question(plan, images, expected, system, allocation)
@@ -99,6 +105,7 @@ def begin_session(
     program = as_document(identity(), ProgramIdentity, "the state of this program")
     answers = _answers(question, system, allocation, folder, number, known)
     nodes = [answer.state for answer in answers]
+    refuse_other_processors(nodes)
     session = Session(
         number=number,
         node=dataclasses.replace(
@@ -114,7 +121,8 @@ def begin_session(
         answers=answers,
     )
     write_document(folder / SESSION_START.format(number), _start(session, program))
-    _refuse_busy(answers, session.block_gates[0], system)
+    refuse_other_images(session.states)
+    refuse_busy(answers, session.block_gates[0], system)
     return session
 
 
@@ -193,20 +201,6 @@ def _with_known(old: NodeState, new: NodeState) -> NodeState:
     return replace(new, arms=old.arms | new.arms, binaries=(*kept, *new.binaries))
 
 
-def _refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> None:
-    """Measure nothing beside other programs: no run would count, and the block were spent."""
-    if gate.passed:
-        return
-    busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
-    raise UserError(
-        f"the node is busy: {gate.detail}, after {system.settle_seconds:g} s of waiting",
-        where=f"{busiest.state.node_name}: {busiest.taken_by}",
-        action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on with"
-        " this block; quiet_node.settle_seconds of the system's file waits longer, and"
-        " quiet_node.max_busy_fraction allows more",
-    )
-
-
 def _start(session: Session, program: ProgramIdentity) -> SessionStart:
     first, *others = (answer.state for answer in session.answers)
     return SessionStart(
@@ -216,7 +210,16 @@ def _start(session: Session, program: ProgramIdentity) -> SessionStart:
         system=session.system.name,
         scale_label=session.system.scale_label,
         allocation=dict(session.allocation.facts),
-        other_nodes=tuple(others),
+        other_nodes=tuple(_beside(first, other) for other in others),
+    )
+
+
+def _beside(first: NodeState, other: NodeState) -> NodeState:
+    """A node's state without what it says of arms as the first one does: nearly all of it."""
+    return replace(
+        other,
+        arms={name: state for name, state in other.arms.items() if state != first.arms.get(name)},
+        binaries=tuple(each for each in other.binaries if each not in first.binaries),
     )
 
 
@@ -241,46 +244,6 @@ def _check_all(
             action="see that every node has this folder and calls itself as Slurm calls it",
         )
     return [ANSWER.read(path) for path in paths.values()]
-
-
-def arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
-    """The state of an arm in the whole allocation: the first node's, if no node objects.
-
-    Ranks of one program must be the same program: an arm that resolves to other binaries
-    on one of the nodes cannot be used.
-    """
-    first = nodes[0].arms[name]
-    expected = _identities(nodes[0].binaries, name)
-    for node in nodes:
-        state, host = node.arms[name], node.node_name
-        if state.reason:
-            return replace(state, detail=_at(host, state.detail, nodes))
-        if not state.gate.passed:
-            gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
-            return replace(state, gate=gate)
-        if other := sorted(expected ^ _identities(node.binaries, name)):
-            paths = sorted({path for path, *_ in other})
-            return replace(
-                first,
-                reason="nodes-differ",
-                detail=f"other binaries or libraries on {host}: {', '.join(paths)}",
-            )
-    return first
-
-
-def _identities(binaries: Sequence[Binary], arm: str) -> set[tuple[str, str, str]]:
-    return {(each.path, each.sha256, each.closure_sha256) for each in binaries if each.arm == arm}
-
-
-def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
-    return f"{host}: {detail}" if len(nodes) > 1 else detail
-
-
-def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
-    """The gate of the busiest node."""
-    busiest = max(nodes, key=lambda node: node.busy_fraction)
-    gate = gates.idle_gate(busiest.busy_fraction, limit)
-    return gate if gate.passed else replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
 
 
 def end_session(session: Session, folder: Path) -> None:

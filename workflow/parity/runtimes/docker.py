@@ -81,8 +81,8 @@ class Docker(Arm):
     def size(self, location: str) -> int:
         return int(output_of(["docker", "image", "inspect", "--format={{.Size}}", location]))
 
-    def cleanup(self, launch: Launch) -> None:
-        answer_of(["docker", "rm", "--force", launch.name], seconds=60)
+    def cleanup(self, *launches: Launch) -> None:
+        answer_of(["docker", "rm", "--force", *(launch.name for launch in launches)], seconds=60)
 
     def start_service(self) -> None:
         """Start the daemon if none answers; it outlives us and writes to `DAEMON_LOG`.

@@ -133,11 +133,12 @@ class Step(Arm):
             self.cleanup(launch)
         return started, said
 
-    def cleanup(self, launch: Launch) -> None:
+    def cleanup(self, *launches: Launch) -> None:
         """End what is left in the run's control groups, and remove them."""
+        names = {launch.name for launch in launches}
         for folder, below, _ in os.walk(CONTROL_GROUPS):
-            if launch.name in below:
-                _remove(Path(folder, launch.name))
+            for name in names.intersection(below):
+                _remove(Path(folder, name))
 
 
 def _missing(mechanisms: Sequence[str]) -> Availability | None:

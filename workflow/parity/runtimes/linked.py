@@ -75,8 +75,8 @@ class Linked(Arm):
     def size(self, location: str) -> int:
         return self.base.size(location)
 
-    def cleanup(self, launch: Launch) -> None:
-        self.base.cleanup(launch)
+    def cleanup(self, *launches: Launch) -> None:
+        self.base.cleanup(*launches)
 
 
 def linked(arms: Iterable[Arm]) -> list[Arm]:

@@ -65,9 +65,10 @@ class Lxc(Arm):
             *(f"--rcfile={file}", f"--define=lxc.uts.name={launch.host}", "--", *inner),
         ]
 
-    def cleanup(self, launch: Launch) -> None:
-        folder = f"--lxcpath={launch.state}"
-        answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)
+    def cleanup(self, *launches: Launch) -> None:
+        for launch in launches:
+            folder = f"--lxcpath={launch.state}"
+            answer_of(["lxc-stop", f"--name={launch.name}", folder, "--kill"], seconds=30)
 
 
 ARMS = (Lxc(),)

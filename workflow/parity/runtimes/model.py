@@ -166,8 +166,12 @@ class Arm(ABC):
         """Bytes that the image takes on disk, or what the image store says of it."""
         return digests.size_on_disk(Path(location))
 
-    def cleanup(self, launch: Launch) -> None:
-        """Remove what a killed run may have left behind (a container, a mount); never raises."""
+    def cleanup(self, *launches: Launch) -> None:
+        """Remove what a killed run may have left behind (a container, a mount); never raises.
+
+        Args:
+            launches: one for each rank: with thousands a command for each takes minutes.
+        """
 
     def install(self) -> None:
         """Install what `packages` cannot (root only); most runtimes need nothing here."""

@@ -90,8 +90,9 @@ class Podman(Arm):
     def _inspect(self, image: str, field: str) -> str:
         return output_of(["podman", "image", "inspect", f"--format={field}", image]).strip()
 
-    def cleanup(self, launch: Launch) -> None:
-        answer_of(["podman", "rm", "--force", "--time=0", launch.name], seconds=60)
+    def cleanup(self, *launches: Launch) -> None:
+        names = [launch.name for launch in launches]
+        answer_of(["podman", "rm", "--force", "--ignore", "--time=0", *names], seconds=60)
 
 
 # Ranks of one node that all have process 1 in namespaces of their own take each other for
