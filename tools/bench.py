@@ -50,7 +50,17 @@ def _short_plan() -> Plan:
     pair = ("native-a", "native-b")
     return make_plan(
         Study(
-            "bench", "short", "Harness", "none", 1, pair[0], pair, pair, tuple(cases), 1, blocks=1
+            study="bench",
+            scale="short",
+            title="Harness",
+            reproduces="none",
+            seed=1,
+            reference=pair[0],
+            aa_pair=pair,
+            arms=pair,
+            cases=tuple(cases),
+            attempts=1,
+            blocks=1,
         )
     )
 

@@ -1,5 +1,6 @@
 """Words, tables, sentences and numbers."""
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -10,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from msgspec.structs import replace
 
 from parity.core.errors import UserError
+from parity.records.timed import CaseTime
 from parity.report import write
 from parity.report.figures import specs
 from parity.report.tables import provenance_tables, published, result_tables, table
-from parity.report.text import formatting, numbers, sentences
+from parity.report.text import campaign, formatting, numbers, sentences
 from parity.report.text.summary import summary
 from parity.report.view import View
 
@@ -277,6 +280,25 @@ def test_a_published_value_that_cannot_be_read_is_refused(
     with pytest.raises(UserError, match="line 2") as refused:
         published.load(path, "s")
     assert said in str(refused.value)
+
+
+def test_a_plan_with_looks_says_when_they_are_and_what_they_stop(make_view: MakeView) -> None:
+    view = make_view(3)
+    assert "looked at" not in campaign.design(view)
+    plan = replace(view.plan, looks=(2, 3), minutes=8)
+    looked = dataclasses.replace(view, dataset=dataclasses.replace(view.dataset, plan=plan))
+    said = campaign.design(looked)
+    assert "looked at after 2 and 3\u00a0blocks, and is measured for 8\u00a0minutes at" in said
+    assert "below 5\u00a0% to be decided, is not measured any more" in said
+
+
+def test_the_summary_tells_where_the_time_went(make_view: MakeView) -> None:
+    told, untold = CaseTime("spin", 6, 6.0, 8.0), CaseTime("stream", 3, 0.0, 2.0)
+    text = summary(make_view(3), [told, CaseTime("start", 3, 2.0, 2.0)], 20.0)
+    assert re.search(r"spin +6 +8 +6 +75 %", text)
+    assert "8 s were timed: 80 % of the 10 s of all runs, 40 % of the 20 s of all sessions" in text
+    text = summary(make_view(3), [told, untold], 20.0)
+    assert re.search(r"stream +3 +2 +– +not told", text) and "were timed" not in text
 
 
 def test_the_summary_holds_plan_ledger_and_control(make_view: MakeView) -> None:

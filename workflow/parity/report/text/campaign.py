@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parity.analysis.stopping import LEAST_CHANCE
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.records.noise_audit import NoiseAudit
@@ -16,13 +17,27 @@ def design(view: View) -> str:
     cases = view.plan.cases
     nodes = sorted({case.nodes for case in cases})
     if len(nodes) == 1:
-        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases."
+        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases.{_looks(view)}"
     counts = listed([str(count) for count in nodes])
     each = " to ".join(map(str, sorted(set(view.blocks_of.values()))))
     return (
         f"A block is one allocation of nodes and holds the cases of that number of nodes. The plan "
         f"has {view.blocks}\u00a0blocks, {each} for each number of nodes ({counts}), and "
-        f"{len(cases)}\u00a0cases in all."
+        f"{len(cases)}\u00a0cases in all.{_looks(view)}"
+    )
+
+
+def _looks(view: View) -> str:
+    """When it is looked at and what that means; empty of a plan that is looked at once."""
+    plan = view.plan
+    if not plan.looks:
+        return ""
+    time = f", and is measured for {plan.minutes:g}\u00a0minutes at most" if plan.minutes else ""
+    return (
+        f" It is looked at after {listed([str(look) for look in plan.looks])}\u00a0blocks{time}. "
+        f"What a look decides, or leaves a chance below {100 * LEAST_CHANCE:g}\u00a0% to be "
+        "decided, is not measured any more. The error is spent over the looks (Lan and DeMets, "
+        "1983), and intervals hold at all of them together (Jennison and Turnbull, 1989)."
     )
 
 
