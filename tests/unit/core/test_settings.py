@@ -101,6 +101,7 @@ BAD_TEXTS = {
     "a key twice": ("a: 1\na: 2", "given twice"),
     "a key that is a list": ("[1]: 2", "not"),
     "an object of Python": ("!!python/object/apply:os.system [id]", "line 1"),
+    "a list that is called a truth": ("a: !!bool [yes]", "line 1"),
     "no mapping": ("- 1", "right type"),
     "empty": ("", "right type"),
 }
@@ -132,7 +133,9 @@ def test_hidden_files_are_no_neighbours(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scale_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"no scale 'huge'(.|\n)*smoke, quick, machine, cluster"):
+    with pytest.raises(
+        UserError, match=r"no scale 'huge'(.|\n)*smoke, quick, hour, machine, cluster"
+    ):
         load_study(STUDY, "huge")
 
 

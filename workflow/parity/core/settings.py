@@ -60,7 +60,10 @@ class _StrictLoader(_Parser):  # type: ignore[misc, valid-type]
         found: dict[Any, Any] = super().construct_mapping(node, deep)
         return found
 
-    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+    def construct_scalar(self, node: yaml.Node) -> Any:
+        # As in `!!bool` before a list.
+        if not isinstance(node, yaml.ScalarNode):
+            raise _refused(f"a collection is no {node.tag.removeprefix(_TAG)}", node)
         text, is_text = node.value, node.tag == f"{_TAG}str"
         if CONTROL.search(text):
             raise _refused(f"a control character in {shown(text)}", node)
