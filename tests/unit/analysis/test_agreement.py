@@ -168,10 +168,17 @@ def test_a_ratio_that_never_varies_is_no_interval_that_could_miss(shifted) -> No
 
 
 def test_other_parameters_are_another_problem(tmp_path, archive) -> None:
-    fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"sysbench": {"events": 10}})
+    fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"sysbench": {"prime": 10}})
     row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
     assert (row.outcome, row.counted) == ("not-compared", False)
-    assert row.reason == "other parameters: events 10 here, not set in the archive"
+    assert row.reason == "other parameters: prime 10 here, not set in the archive"
+
+
+def test_another_amount_of_the_same_work_is_compared_and_told(tmp_path, archive) -> None:
+    fresh = _measured(tmp_path / "live/synthetic-fresh", 4, parameters={"sysbench": {"events": 10}})
+    row = _row(agreement.agree(fresh, archive), "sysbench", "docker")
+    assert row.counted and row.reason.endswith("events 10 here, not set in the archive")
+    assert not row.reason.startswith("other parameters")
 
 
 def _sized(folder: Path, seed: int, kilobytes: int, **parameters: int) -> Analysed:
@@ -186,9 +193,9 @@ def test_a_size_is_the_same_however_it_was_chosen(tmp_path) -> None:
     asked = _sized(tmp_path / "live/synthetic-asked", 6, 1_090_512, working_set_mib=1040)
     row = _row(agreement.agree(asked, chosen), "memory", "docker", "process_private")
     assert row.outcome == "equivalent"
-    longer = _sized(tmp_path / "live/synthetic-longer", 7, 1_090_512, iterations=13)
+    longer = _sized(tmp_path / "live/synthetic-longer", 7, 1_090_512, threads=2)
     row = _row(agreement.agree(longer, chosen), "memory", "docker", "process_private")
-    assert row.reason == "other parameters: iterations 13 here, not set in the archive"
+    assert row.reason == "other parameters: threads 2 here, not set in the archive"
 
 
 def test_a_working_set_of_another_size_is_another_problem(tmp_path) -> None:

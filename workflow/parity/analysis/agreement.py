@@ -17,7 +17,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
-from parity.analysis.comparable import another_problem, obstacle
+from parity.analysis.comparable import another_problem, obstacle, other_amounts
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import (
     FEW,
@@ -136,6 +136,8 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     decision = decide_difference(*effects, min(margins))
     if not row["control"]:
         decision = _gated(decision, key, min(margins), fresh, archive)
+    amounts = other_amounts(key[0], fresh, archive)
+    decision = replace(decision, reason="; ".join(filter(None, (decision.reason, amounts))))
     return row | _numbers(*effects) | _decided(decision) | {"counted": _varies(*effects)}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.comparisons import Comparison
 from parity.analysis.pairing import DIFFERENCE
-from parity.records.sizes import choosing_size
+from parity.records.sizes import amount_of_work, choosing_size
 
 ABSOLUTE = "an absolute difference, which is not compared between machines"
 
@@ -28,19 +30,34 @@ def obstacle(here: Comparison, there: Comparison) -> str:
 
 
 def another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
-    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty."""
+    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty.
+
+    How often the same work is done is no other problem: each machine's pilot finds its own amount.
+    """
     here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
     planned = fresh.dataset.plan.case(case)
     # However a size was chosen: the runs tell which it was.
     told = choosing_size(planned.benchmark) if here_size and there_size else set()
     here, there = planned.parameters, archive.dataset.plan.case(case).parameters
-    parts = [
-        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
-        for name in sorted((here.keys() | there.keys()) - told)
-        if here.get(name) != there.get(name)
-    ]
-    if parts:
-        return f"other parameters: {'; '.join(parts)}"
+    asked = (here.keys() | there.keys()) - told - {amount_of_work(planned.benchmark)}
+    if parts := _differing(asked, case, fresh, archive):
+        return f"other parameters: {parts}"
     if here_size == there_size:
         return ""
     return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
+
+
+def other_amounts(case: str, fresh: Analysed, archive: Analysed) -> str:
+    """How much more often a case does its work in one of both, in words; empty if in none."""
+    amount = amount_of_work(fresh.dataset.plan.case(case).benchmark)
+    return _differing({amount} - {""}, case, fresh, archive)
+
+
+def _differing(names: Collection[str], case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Those of the parameters of a case that both plans give otherwise."""
+    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
+    return "; ".join(
+        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
+        for name in sorted(names)
+        if here.get(name) != there.get(name)
+    )

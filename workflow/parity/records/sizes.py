@@ -28,6 +28,11 @@ def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
     return {case: listed(sorted(sizes)) for case, sizes in found.items()}
 
 
+def amount_of_work(benchmark: str) -> str:
+    """The parameter that says how often a benchmark does its work; empty if there is none."""
+    return benchmarks()[benchmark].sized_by
+
+
 def choosing_size(benchmark: str) -> set[str]:
     """The parameters of a benchmark that do nothing but choose this size."""
     rules = benchmarks()[benchmark].parameters
