@@ -12,8 +12,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
+import bench_decided
+import bench_scale
 import bench_slurm
 
 from parity.benchmarks import benchmarks
@@ -130,7 +133,8 @@ def main() -> None:
     print(
         f"snakemake -n all          {seconds_in_a_clone('snakemake', '-n', 'all'):.1f} s  (bound 4)"
     )
-    for line in bench_slurm.lines(new_clone):
+    steps = (bench_decided.lines(), bench_scale.lines(bench_scale.TIMES))
+    for line in chain(*steps, bench_slurm.lines(new_clone)):
         print(line, flush=True)
 
 
