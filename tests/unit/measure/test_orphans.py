@@ -19,16 +19,19 @@ from parity.measure import orphans
 orphans.adopt()
 subprocess.run(["setsid", "--fork", "sh", "-c", sys.argv[1]], cwd="/", check=True)
 began = time.monotonic()
-found = orphans.end_orphans()
+found = orphans.end_orphans(sys.argv[2:])
 print(found, time.monotonic() - began)
-again = orphans.end_orphans()
+again = orphans.end_orphans(sys.argv[2:])
 assert not again
 """
 
 
-def _left_by(program: str) -> tuple[tuple[Orphan, ...], float]:
+def _left_by(program: str, *spared: str) -> tuple[tuple[Orphan, ...], float]:
     done = subprocess.run(
-        [sys.executable, "-c", LEAVING, program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", LEAVING, program, *spared],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     found, seconds = done.stdout.rsplit(" ", 1)
@@ -56,6 +59,11 @@ def test_one_that_worked_on_fails_the_run() -> None:
 def test_helpers_that_end_by_themselves_are_waited_for() -> None:
     found, seconds = _left_by("exec sleep 0.2")
     assert found == () and seconds < orphans.GRACE_SECONDS + 1
+
+
+def test_what_a_runtime_keeps_stays() -> None:
+    found, seconds = _left_by("exec sleep 3.5 > /dev/null 2>&1", "sleep")
+    assert found == () and seconds < 0.5 and _is_there("3.5")
 
 
 def test_where_nothing_is_left_it_takes_no_time() -> None:

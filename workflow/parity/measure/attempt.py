@@ -68,7 +68,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
             _end_left_overs(order, launch)
         raise
     steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
-    seen.left = end_orphans()
+    seen.left = end_orphans(order.arm.lasting)
     storage.refuse_when_full(folder)
     for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
         if path.is_file():

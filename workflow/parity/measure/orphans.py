@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -46,30 +47,42 @@ def adopt() -> None:
     _adopting = True
 
 
-def end_orphans() -> tuple[Orphan, ...]:
+def end_orphans(spared: Collection[str] = ()) -> tuple[Orphan, ...]:
     """End the processes below this one, and tell those that did not end by themselves.
 
     To be called while nothing of our own runs. Where nothing is left it takes microseconds.
+
+    Args:
+        spared: names of processes that stay.
     """
     found: list[Orphan] = []
-    for process in _left_after(GRACE_SECONDS) if _adopting else ():
+    for process in _left_after(GRACE_SECONDS, spared) if _adopting else ():
         with suppress(psutil.NoSuchProcess):
             used = process.cpu_times()
             found.append(Orphan(process.name(), used.user + used.system))
             process.kill()
     if found:
-        _left_after(LONGEST_END_SECONDS)
+        _left_after(LONGEST_END_SECONDS, spared)
     return tuple(found)
 
 
-def _left_after(seconds: float) -> list[psutil.Process]:
+def _left_after(seconds: float, spared: Collection[str]) -> list[psutil.Process]:
     """The processes below this one that are still there after so many seconds, or none."""
     deadline = time.monotonic() + seconds
     while _any_runs():
-        if time.monotonic() >= deadline:
-            return psutil.Process().children(recursive=True)
+        left = [
+            each for each in psutil.Process().children(recursive=True) if _name(each) not in spared
+        ]
+        if not left or time.monotonic() >= deadline:
+            return left
         time.sleep(0.01)
     return []
+
+
+def _name(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess):
+        return process.name()
+    return ""
 
 
 def _any_runs() -> bool:

@@ -75,6 +75,10 @@ class Linked(Arm):
     def size(self, location: str) -> int:
         return self.base.size(location)
 
+    @property
+    def lasting(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.base.lasting
+
     def cleanup(self, *launches: Launch) -> None:
         self.base.cleanup(*launches)
 

@@ -101,6 +101,7 @@ class Arm(ABC):
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
+        lasting: names of processes that the runtime keeps from one run to the next.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Arm(ABC):
     link_set: str = OWN
     is_native: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
+    lasting: tuple[str, ...] = ()
 
     @abstractmethod
     def probe(self) -> Availability:

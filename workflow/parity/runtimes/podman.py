@@ -45,6 +45,8 @@ class Podman(Arm):
     runtime: str = "podman"
     look = Look("#CC79A7", "P")
     image_format: str = "podman"
+    # It holds the user namespace of an ordinary user's containers.
+    lasting = ("catatonit", "podman pause")
     packages = ("podman", "runc", "skopeo", "uidmap")
     converter = ("skopeo", "--version")
 
