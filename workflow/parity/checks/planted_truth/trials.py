@@ -99,6 +99,15 @@ def validate(
             yield Result(scenario.name, measure, measure.observe(trials), former)
 
 
+def _set_signals() -> None:
+    """What ends a process of the pool: not Ctrl-C, which is for us, but the pool at its end.
+
+    Who imported Snakemake handles SIGTERM otherwise, and the pool waits for ever for its processes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def make_trials(
     scenario: Scenario, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
 ) -> Trials:
@@ -118,8 +127,7 @@ def make_trials(
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
             fork = multiprocessing.get_context("fork")
-            # Ctrl-C is for us: each of the others would say where it was.
-            with fork.Pool(workers, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+            with fork.Pool(workers, _set_signals) as pool:
                 parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
