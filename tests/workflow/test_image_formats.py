@@ -21,6 +21,7 @@ FEW = ["base", "directory", "oci", "sif"]
 SHIPPED = {
     ("torrez2019", "smoke"): ALL,
     ("torrez2019", "quick"): ALL,
+    ("torrez2019", "hour"): ALL,
     ("torrez2019", "machine"): ALL,
     ("torrez2019", "cluster"): ALL,
     ("scaling", "smoke"): FEW,
@@ -38,6 +39,7 @@ SHIPPED = {
 }
 PACKAGES = {
     "torrez2019-quick": "coreutils_likwid_sysbench",
+    "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
     "scaling": "hpcc_libopenblas0-pthread_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
 }
