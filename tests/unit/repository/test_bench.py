@@ -3,11 +3,28 @@
 import json
 from pathlib import Path
 
+import bench
+import bench_decided
 import bench_slurm
+import numpy as np
 import pytest
 from plans import run_record_of
 
 from parity.measure.block_folder import RECORD
+
+
+def test_the_plan_of_the_bench_is_one_block_of_so_many_runs() -> None:
+    (block,) = bench._short_plan().blocks
+    assert len(block.runs) == bench.RUNS
+
+
+def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary() -> None:
+    arms = ("podman", "docker")
+    layout = bench_decided.Layout({"memory": {}}, arms, (0,) * 9, 0.01, looks=(8, 9))
+    constant = np.ones((9, 1, 4))
+    campaign = bench_decided.Planted(layout, constant, {"memory": 1.0}, 0.0)
+    # Eight blocks of four runs of a second.
+    assert [bench_decided.decided(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
 
 
 def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
