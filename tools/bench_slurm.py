@@ -1,9 +1,9 @@
 """What the harness costs under Slurm; a part of `make bench`.
 
-The overhead of a block's job is all of the job's time that none of its programs ran: two
-starts of Snakemake (the executor plugin's job step and the one within it), looking at the
-nodes, and the ends of both. The job itself writes when it starts and ends, because Slurm
-knows only whole seconds.
+The overhead of a job is all of its time that none of its programs ran: two starts of Snakemake
+(the executor plugin's job step and the one within it), looking at the nodes, and the ends of
+both. It is there once however many blocks the job measures (`blocks_per_job`). The job itself
+writes when it starts and ends, because Slurm knows only whole seconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +25,7 @@ from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed
 from parity.core.files import read_json
 from parity.measure import history
+from parity.plan.batches import batches_of
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
@@ -38,22 +39,25 @@ STUDY = "config/studies/bench.yaml"
 REPETITIONS = (50, 100, 200)
 # Its node counts are 1, 2 and 4.
 SCALE = "smoke"
+BLOCKS_PER_JOB = (1, 4)
 _CLUSTER = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 _SLURM = ("snakemake", "--profile", "slurm")
 
 
 @dataclass(frozen=True)
-class BlockJob:
-    """Where the time of one block's job went, in seconds.
+class Job:
+    """Where the time of one job went, in seconds.
 
     Attributes:
+        blocks: how many it measured.
         programs: wall time of all its programs.
         starting: from the job's start until the runner begins.
         checking: the runner's check of the nodes, until the first run may start.
-        between: within the runs, around and between the programs.
+        between: within the runs and blocks, around and between the programs.
         ending: from the last run to the job's end.
     """
 
+    blocks: int
     nodes: int
     arms: int
     programs: float
@@ -68,22 +72,23 @@ class BlockJob:
         return self.starting + self.checking + self.between + self.ending
 
 
-def job_of(block: Path, started: float, ended: float) -> BlockJob:
-    """The parts of a job's time from what its block left.
+def job_of(blocks: Sequence[Path], started: float, ended: float) -> Job:
+    """The parts of a job's time from what its blocks left.
 
     Args:
-        block: the folder of a block that was run in one session.
+        blocks: the folders of the blocks, in order, each run in one session.
         started, ended: of the job, seconds since 1970.
     """
-    begun = _seconds(read_json(block / "progress.json")["started"])
-    session = read_json(block / "session-1-start.json")
-    runs = read_json(block / "progress.json")
-    checked, last = _seconds(session["started"]), _seconds(runs["updated"])
-    attempts = [made for run in (block / "runs").iterdir() for made in history.attempts_of(run)]
+    tallies = [read_json(block / "progress.json") for block in blocks]
+    session = read_json(blocks[0] / "session-1-start.json")
+    begun, checked = _seconds(tallies[0]["started"]), _seconds(session["started"])
+    last = _seconds(tallies[-1]["updated"])
+    runs = [run for block in blocks for run in (block / "runs").iterdir()]
+    attempts = [made for run in runs for made in history.attempts_of(run)]
     programs = sum(made.wall_seconds or 0.0 for made in attempts if made)
-    nodes = 1 + len(session["other_nodes"])
-    return BlockJob(
-        nodes=nodes,
+    return Job(
+        blocks=len(blocks),
+        nodes=1 + len(session["other_nodes"]),
         arms=len(session["arms"]),
         programs=programs,
         starting=begun - started,
@@ -110,9 +115,9 @@ def planning_seconds(clone: Path) -> dict[int, float]:
     return taken
 
 
-def block_jobs(clone: Path) -> list[BlockJob]:
-    """One block on each number of nodes, run on the virtual cluster one after the other."""
-    _study_of_one_block(clone)
+def jobs_of(clone: Path, blocks: int) -> list[Job]:
+    """One job of so many blocks on each number of nodes, run on the virtual cluster in a row."""
+    _study_of_one_job(clone, blocks)
     times = clone / "job-times"
     # Words of the plugin's job script, before Snakemake and at the very end. No variables:
     # the submitting shell would fill them in.
@@ -121,24 +126,28 @@ def block_jobs(clone: Path) -> list[BlockJob]:
     words += ["--allowed-rules", "write_plan", "run_batch"]
     words += ["--config", f"study={STUDY}", f"scale={SCALE}"]
     plan = make_plan(load_study(clone / STUDY, SCALE))
-    blocks = [clone / "results/blocks" / block.name for block in plan.blocks]
-    targets = [f"results/live/{plan.campaign}/batches/{block.name}.json" for block in plan.blocks]
+    batches = batches_of(plan)
+    targets = [f"results/live/{plan.campaign}/batches/{name}.json" for name in batches]
     with cluster_up():
         _run([*_SLURM, *words, "--", *targets], clone)
     moments = [float(line) for line in times.read_text().split()]
     spans = list(itertools.pairwise(moments))[::2]
-    in_order = sorted(blocks, key=lambda block: read_json(block / "progress.json")["started"])
-    jobs = [job_of(block, *span) for block, span in zip(in_order, spans, strict=True)]
+    folders = [
+        [clone / "results/blocks" / block.name for block in batch.blocks]
+        for batch in batches.values()
+    ]
+    folders.sort(key=lambda blocks: read_json(blocks[0] / "progress.json")["started"])
+    jobs = [job_of(blocks, *span) for blocks, span in zip(folders, spans, strict=True)]
     return sorted(jobs, key=lambda job: job.nodes)
 
 
-def _study_of_one_block(clone: Path) -> None:
-    """The study's smoke scale with one block for each number of nodes, and its images.
+def _study_of_one_job(clone: Path, blocks: int) -> None:
+    """The study's smoke scale with one job of blocks for each number of nodes, and its images.
 
     Where no images were made on this machine, the arms outside of containers are left.
     """
     document = yaml.safe_load((ROOT / "config/studies/scaling.yaml").read_text())
-    document["scales"][SCALE]["blocks"] = 1
+    document["scales"][SCALE] |= {"blocks": blocks, "blocks_per_job": blocks}
     (clone / STUDY).write_text(yaml.safe_dump(document))
     made = ROOT / _records(clone)
     images = read_images(made) if made.exists() else {}
@@ -185,8 +194,9 @@ def lines(new_clone: Any) -> Iterator[str]:
         return
     with new_clone() as clone:
         yield from planning_lines(planning_seconds(clone))
-    with new_clone() as clone:
-        yield from job_lines(block_jobs(clone))
+    for blocks in BLOCKS_PER_JOB:
+        with new_clone() as clone:
+            yield from job_lines(jobs_of(clone, blocks))
 
 
 def planning_lines(taken: Mapping[int, float]) -> list[str]:
@@ -204,11 +214,12 @@ def planning_lines(taken: Mapping[int, float]) -> list[str]:
     ]
 
 
-def job_lines(jobs: list[BlockJob]) -> list[str]:
-    """A block's job on each number of nodes."""
+def job_lines(jobs: list[Job]) -> list[str]:
+    """A job on each number of nodes, by what it takes for each of its blocks."""
     return [
-        f"a block's job beyond its programs  {job.overhead:.2f} s  (bound 3; {job.nodes} nodes, "
-        f"{job.arms} arms: until the runner starts {job.starting:.2f}, looking at the nodes "
+        f"a job beyond its programs, for each of {job.blocks} blocks  "
+        f"{job.overhead / job.blocks:.2f} s  (bound 2 of several; {job.nodes} nodes, {job.arms} "
+        f"arms; in all: until the runner starts {job.starting:.2f}, looking at the nodes "
         f"{job.checking:.2f}, around programs {job.between:.2f}, ending {job.ending:.2f}; "
         f"programs {job.programs:.1f})"
         for job in jobs

@@ -38,8 +38,8 @@ def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
     (tmp_path / "progress.json").write_text(json.dumps(tally))
     session = {"started": at(4), "arms": {"native-a": {}}, "other_nodes": [{}, {}, {}]}
     (tmp_path / "session-1-start.json").write_text(json.dumps(session))
-    job = bench_slurm.job_of(tmp_path, started=60.0, ended=73.0)
-    assert (job.nodes, job.arms) == (4, 1)
+    job = bench_slurm.job_of([tmp_path], started=60.0, ended=73.0)
+    assert (job.blocks, job.nodes, job.arms) == (1, 4, 1)
     assert (job.starting, job.checking, job.between, job.ending) == (2.0, 2.0, 0.5, 1.0)
     assert job.overhead + job.programs == pytest.approx(13.0)
 
