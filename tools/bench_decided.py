@@ -16,9 +16,9 @@ import pandas as pd
 
 from parity.analysis import comparisons
 from parity.analysis.analysis import analysed
+from parity.analysis.look import stops_in_time
 from parity.analysis.outcomes import EQUIVALENT
 from parity.analysis.pairing import numbers
-from parity.analysis.stopping import stops
 from parity.checks.planted_truth import in_memory
 from parity.checks.planted_truth.in_memory import Layout
 from parity.checks.planted_truth.sequential_scenarios import concluded
@@ -43,13 +43,13 @@ class Planted(NamedTuple):
     Attributes:
         layout: all cases at the same margin; their logs are stretched to it.
         values: in the shape (blocks, cases, arms).
-        seconds: of a run, by case.
+        seconds: of a run, by case and arm.
         beside: seconds of a block's runs without a margin, which the first look stops.
     """
 
     layout: Layout
     values: np.ndarray
-    seconds: dict[str, float]
+    seconds: pd.Series
     beside: float
 
 
@@ -57,8 +57,8 @@ def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
     """One campaign of a study with looks, scattering as an archive does."""
     found = analysed(ROOT / "results/archive" / archive)
     known = numbers(found.analysis.values)
-    taken = pd.read_parquet(TAKEN_FROM, columns=["case", "wall_seconds"])
-    seconds = taken.groupby("case")["wall_seconds"].median().to_dict()
+    taken = pd.read_parquet(TAKEN_FROM, columns=["case", "arm", "wall_seconds"])
+    seconds = taken.groupby(["case", "arm"])["wall_seconds"].median()
     cases = {case.name: case for case in study.cases if case.margin is not None}
     arms = tuple(arm for arm in study.arms if arm not in study.aa_pair)
     blocks = study.looks[-1]
@@ -73,8 +73,7 @@ def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
         for place, arm in enumerate(layout.all_arms):
             values[:, number, place] = np.exp(stretched * (np.log(drawn[arm]) - noise.level))
     rest = [case.name for case in study.cases if case.margin is None]
-    beside = len(study.arms) * sum(seconds[name] for name in rest)
-    return Planted(layout, values, {name: seconds[name] for name in cases}, beside)
+    return Planted(layout, values, seconds[list(cases)], float(seconds[rest].sum()))
 
 
 def decided(campaign: Planted, minutes: float) -> int:
@@ -85,16 +84,20 @@ def decided(campaign: Planted, minutes: float) -> int:
     gone: dict[Run, Stop] = {}
     made, left, beside = 0, 60 * minutes, campaign.beside
     for look in layout.looks:
-        runs = [(case, arm) for case in cases for arm in arms]
-        block = beside + sum(
-            campaign.seconds[case] for case, arm in runs if (case, arm) not in gone
-        )
+        going = campaign.seconds[[run not in gone for run in campaign.seconds.index]]
+        block = beside + going.sum()
         more = min(look - made, int(left / block)) if block else 0
         made, left, beside = made + more, left - more * block, 0.0
         dataset = in_memory.dataset(layout, values[:made], reasons[:made])
         table = concluded(dataset)
-        most = min(layout.looks[-1], made + int(left / block)) if block else made
-        for stop in stops(dataset.plan, comparisons.of_table(table), gone.values(), most):
+
+        def most(
+            share: float, now: float = going.sum(), made: int = made, left: float = left
+        ) -> int:
+            return min(layout.looks[-1], made + int(left / (now * share))) if now * share else made
+
+        compared, before = comparisons.of_table(table), tuple(gone.values())
+        for stop in stops_in_time(dataset.plan, compared, before, campaign.seconds, most):
             gone[stop.case, stop.arm] = stop
             place = slice(made, None), cases.index(stop.case), arms.index(stop.arm)
             reasons[place], values[place] = stop.reason, np.nan

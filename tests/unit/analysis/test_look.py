@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from parity.analysis.look import look_at, share_left
+from parity.analysis import comparisons, pairing
+from parity.analysis.dataset import load
+from parity.analysis.look import look_at, share_left, stops_in_time
 from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
 from parity.checks.planted_truth.outputs import PROCESSOR
 from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
@@ -30,10 +32,14 @@ def _planted(folder: Path, noise: float, double: float = 1.0) -> Planted:
     return dataclasses.replace(planted, plan=plan, folders=planted.folders[: LOOKS[0]])
 
 
-def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
+def _collected(folder: Path, planted: Planted) -> Path:
     dataset = folder / "live" / planted.plan.campaign
     collect(planted, dataset)
-    return look_at(dataset, 1, before, [], lambda _: LOOKS[-1])
+    return dataset
+
+
+def _look(folder: Path, planted: Planted, before: tuple[Stop, ...] = ()) -> Look:
+    return look_at(_collected(folder, planted), 1, before, [], lambda _: LOOKS[-1])
 
 
 def test_what_is_decided_by_a_look_stops_with_the_natives(tmp_path: Path) -> None:
@@ -62,8 +68,7 @@ def test_what_earlier_looks_stopped_is_kept(tmp_path: Path) -> None:
 
 def test_runs_that_are_excluded_decide_nothing(tmp_path: Path) -> None:
     planted = _planted(tmp_path, noise=0.002)
-    dataset = tmp_path / "live" / planted.plan.campaign
-    collect(planted, dataset)
+    dataset = _collected(tmp_path, planted)
     case = planted.plan.cases[0].name
     said = {"run": f"{case}.{EQUAL}", "reason": "made up", "who": "nobody", "date": "2026-01-01"}
     name = f"live/{planted.plan.campaign}"
@@ -79,21 +84,33 @@ def test_a_dataset_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_stopped_leaves_its_time_to_the_others() -> None:
-    runs = pd.DataFrame(
-        [("a", "x", 1.0), ("a", "x", 3.0), ("a", "y", 2.0), ("b", "x", 4.0), ("b", "y", None)],
-        columns=["case", "arm", "wall_seconds"],
+    seconds = pd.Series({("a", "x"): 2.0, ("a", "y"): 2.0, ("b", "x"): 4.0})
+    assert share_left(seconds, (), ()) == 1
+    assert share_left(seconds, (), {("b", "x"), ("b", "y")}) == 0.5
+    assert share_left(seconds, {("b", "x")}, {("a", "y")}) == 0.5
+    assert share_left(seconds, (), set(seconds.index)) == 0
+
+
+def test_of_what_has_no_chance_the_longest_case_leaves_its_time_first(tmp_path: Path) -> None:
+    """All cases are alike and open; there is time for many blocks of two of them."""
+    planted = _planted(tmp_path, noise=0.02)
+    seen = load(_collected(tmp_path, planted))
+    table = comparisons.conclude(seen, pairing.numbers(seen.metrics))[0]
+    compared = comparisons.of_table(table)
+    cases = [case.name for case in planted.plan.cases]
+    seconds = pd.Series(
+        {(case, arm): 9.0 if case == cases[1] else 1.0 for case in cases for arm in seen.plan.arms}
+    ).rename_axis(["case", "arm"])
+    found = stops_in_time(
+        seen.plan, compared, (), seconds, lambda share: LOOKS[0] if share > 0.5 else 10_000
     )
-    assert share_left(runs, (), ()) == 1
-    assert share_left(runs, (), {("b", "x"), ("b", "y")}) == 0.5
-    assert share_left(runs, {("b", "x")}, {("a", "y")}) == 0.5
-    assert share_left(runs, (), set(zip(runs["case"], runs["arm"], strict=True))) == 0
+    assert {stop.case for stop in found if stop.reason == HOPELESS} == {cases[1]}
 
 
 def test_what_would_be_hopeless_goes_on_where_others_leave_it_their_time(tmp_path: Path) -> None:
     """Half of the arms are decided, so that there can be more blocks of the others."""
     planted = _planted(tmp_path, noise=0.02)
-    dataset = tmp_path / "live" / planted.plan.campaign
-    collect(planted, dataset)
+    dataset = _collected(tmp_path, planted)
     asked: list[float] = []
 
     def most(share: float) -> int:

@@ -52,4 +52,4 @@ def test_what_is_not_known_is_said(plan) -> None:
 
 def test_never_more_blocks_than_the_plan_has(plan) -> None:
     said = promise_lines(plan, [_need("sysbench", 0.004)], 1.0)
-    assert "up to 36 blocks" in said[0]
+    assert "up to 60 blocks" in said[0]

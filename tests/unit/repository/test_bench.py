@@ -7,6 +7,7 @@ import bench
 import bench_decided
 import bench_slurm
 import numpy as np
+import pandas as pd
 import pytest
 from plans import run_record_of
 
@@ -22,7 +23,8 @@ def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary
     arms = ("podman", "docker")
     layout = bench_decided.Layout({"memory": {}}, arms, (0,) * 9, 0.01, looks=(8, 9))
     constant = np.ones((9, 1, 4))
-    campaign = bench_decided.Planted(layout, constant, {"memory": 1.0}, 0.0)
+    runs = pd.MultiIndex.from_product([["memory"], layout.all_arms], names=["case", "arm"])
+    campaign = bench_decided.Planted(layout, constant, pd.Series(1.0, runs), 0.0)
     # Eight blocks of four runs of a second.
     assert [bench_decided.decided(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
 

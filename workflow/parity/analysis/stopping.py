@@ -113,10 +113,11 @@ def _chances(found: Decision, looks: tuple[int, ...], most: int) -> tuple[float,
     if found.units < 2 or found.margin is None:
         return 1.0, 0.0
     freedom, share = found.units - 1, found.blocks / max(most, found.blocks)
-    low, high = (math.log(end) for end in found.interval90)
+    low, value, high = map(math.log, (found.interval90[0], found.estimate, found.interval90[1]))
     levels = levels_at(looks, found.blocks)
-    error = (high - low) / 2 / float(stats.t.isf(levels.same, freedom))
-    now = Mean(math.log(found.estimate), error, freedom)
+    # The end that few skewed effects put far away says nothing of more blocks; the other is by t.
+    error = min(value - low, high - value) / float(stats.t.isf(levels.same, freedom))
+    now = Mean(value, error, freedom)
     return _by_then(now, share, math.log1p(found.margin), levels_at(looks, most))
 
 
