@@ -42,7 +42,12 @@ Before starting again:
 | after | do |
 | --- | --- |
 | a cancelled job | nothing; the other blocks were measured meanwhile |
-| a dead node | nothing if others are free; the block is not bound to its old nodes |
+| a dead node, or one off the network | nothing if others are free; the block is not bound to its \
+old nodes |
+| other processors in an allocation | ask for nodes of one kind, as with `--constraint` in \
+`slurm_extra`: nothing was measured |
+| an image that is away or another one | put it back, or `snakemake images --forcerun \
+convert_image`: nothing was measured |
 | a killed workflow | `snakemake --profile slurm all --unlock`, once you are sure that it is dead. \
 Its jobs may go on: a new job of the same block waits for the old one and keeps what it made |
 | out of memory | where the site limits memory, raise `mem_mb` of `run_batch` in profiles/slurm; \
@@ -51,7 +56,7 @@ the job's log in results/slurm-logs says `Exceeded job memory limit` |
 profiles/slurm. `--set-resources` on the command line would replace the profile's `--exclusive`, \
 too |
 | a full file system | make room; the runner says `the file system is full` if that finds room |
-| a controller that was away | nothing; jobs that nobody told anything of are asked about again |
+| a controller, or munge, that was away | nothing; jobs that nobody told anything of are asked about again |
 | two workflows | nothing; the second one is refused |
 
 Snakemake notices a failed job at one look at the queue and ends at the next one; looks are up

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
-from virtual_cluster import layout, processes
+from virtual_cluster import layout, nodes, processes
+from virtual_cluster.layout import Node
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,6 +131,72 @@ def paused(name: str) -> Iterator[Callable[[], None]]:
         yield resume
     finally:
         resume()
+
+
+@contextmanager
+def stopped(what: Sequence[psutil.Process]) -> Iterator[Callable[[], None]]:
+    """Stop daemons, so that they answer nobody, until the function given is called."""
+    assert what, "no such daemon runs"
+
+    def go_on() -> None:
+        for process in what:
+            process.resume()
+
+    for process in what:
+        process.suspend()
+    try:
+        yield go_on
+    finally:
+        go_on()
+
+
+def host_name(node: str) -> str:
+    """What a node calls itself."""
+    return _node(node).host_name
+
+
+def slurmd_of(node: str) -> list[psutil.Process]:
+    """The slurmd of a node, if it runs."""
+    return nodes.slurmds(_node(node))
+
+
+def _node(name: str) -> Node:
+    return Node(int(name.removeprefix("n")))
+
+
+@contextmanager
+def link_down(node: str) -> Iterator[Callable[[], None]]:
+    """Take a node from the network, until the function given is called."""
+    link = ("ip", "-netns", _node(node).namespace, "link", "set", "eth0")
+    run(*link, "down")
+    try:
+        yield lambda: run(*link, "up")
+    finally:
+        run(*link, "up")
+
+
+@contextmanager
+def another_processor(node: str, text: Path) -> Iterator[Callable[[], None]]:
+    """Let a node tell that its processors are others, until the function given is called.
+
+    Args:
+        text: a file to write what it tells into.
+    """
+    told = Path("/proc/cpuinfo").read_text()
+    text.write_text(re.sub(r"(?m)^model name\t: .*$", "model name\t: Another Processor", told))
+    holder = (_node(node).folder / "holder.pid").read_text().strip()
+    inside = ("nsenter", f"--target={holder}", "--mount")
+    mounted = ["/proc/cpuinfo"]
+
+    def as_it_was() -> None:
+        if mounted:
+            run(*inside, "umount", "--lazy", mounted.pop())
+
+    run(*inside, "mount", "--bind", text, *mounted)
+    try:
+        yield as_it_was
+    finally:
+        as_it_was()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,33 +17,43 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import toys
 import yaml
-from clones import never_wait_for_quiet
+from clones import borrow_images, never_wait_for_quiet
 from cluster import LONGEST_SECONDS, ROOT, jobs, run, wait_for
+from msgspec.structs import replace
 
 from parity.core.files import read_json, write_json
 from parity.plan.plan import read_plan
+from parity.runtimes import every_arm
+from parity.software.images import ImageRecord
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+FILE, SYSTEM = "config/studies/faults.yaml", "config/systems/slurm.yaml"
+# What a program leaves behind.
+LEFT = "tail"
+NATIVES = ["native-a", "native-b"]
 STUDY = {
     "study": "faults",
     "title": "A study that is disturbed",
     "reproduces": "none",
     "seed": 7,
     "reference": "native-a",
-    "aa_pair": ["native-a", "native-b"],
-    "arms": ["native-a", "native-b"],
+    "aa_pair": NATIVES,
+    "arms": [*NATIVES, "charliecloud-sqfs"],
     "benchmarks": {
         "sysbench": {"margin_percent": 5, "parameters": {"events": 3000}, "timeout_seconds": 240},
         "hpcc": {"margin_percent": 5, "allocations": ["2x2"], "parameters": {"n": 1000}},
         "likwid": {"margin_percent": 5, "factors": {"kernel": ["copy"]}},
     },
     "scales": {
-        "one": {"blocks": 1, "benchmarks": ["sysbench"]},
-        "two": {"blocks": 2, "benchmarks": ["sysbench"]},
-        "nodes": {"blocks": 1, "benchmarks": ["hpcc"]},
+        "one": {"blocks": 1, "arms": NATIVES, "benchmarks": ["sysbench"]},
+        "two": {"blocks": 2, "arms": NATIVES, "benchmarks": ["sysbench"]},
+        "nodes": {"blocks": 1, "arms": NATIVES, "benchmarks": ["hpcc"]},
+        "image": {"blocks": 1, "benchmarks": ["sysbench"]},
         "memory": {
             "blocks": 1,
+            "arms": NATIVES,
             "benchmarks": ["likwid"],
             "parameters": {"likwid": {"working_set_mib": 900, "iterations": 30}},
         },
@@ -76,7 +87,9 @@ class Workflow:
             self.process = subprocess.Popen(
                 [SNAKEMAKE, *words[:1], *profile, *words[1:]],
                 cwd=folder,
-                env=os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"},
+                # The clone's own package, not this one's.
+                env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+                | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -106,15 +119,40 @@ class Study:
         self.dataset = clone / f"results/live/faults-{scale}"
         self.blocks = clone / "results/blocks"
         never_wait_for_quiet(clone, "slurm")
-        (clone / "config/studies/faults.yaml").write_text(yaml.safe_dump(STUDY))
-        config = {"study": "config/studies/faults.yaml", "scale": scale}
-        config["system"] = "config/systems/slurm.yaml"
+        (clone / FILE).write_text(yaml.safe_dump(STUDY))
+        config = {"study": FILE, "scale": scale, "system": SYSTEM}
         (clone / "config/slurm.yaml").write_text(yaml.safe_dump(config))
 
     @property
     def target(self) -> str:
         """The table of all runs."""
         return f"results/live/{self.dataset.name}/records/runs.parquet"
+
+    @property
+    def image(self) -> Path:
+        """The image that `take_image` gave it."""
+        return self.folder.with_name("image.sqfs")
+
+    def take_image(self, images: Mapping[str, ImageRecord]) -> None:
+        """Use a copy of the image that its arm runs from."""
+        name = every_arm()["charliecloud-sqfs"].image_format
+        shutil.copy(images[name].location, self.image)
+        own = {name: replace(images[name], location=str(self.image))}
+        borrow_images(self.folder, own, f"study={FILE}", "scale=image", f"system={SYSTEM}")
+
+    def take_a_program_that_leaves_another(self) -> None:
+        """Measure a program that starts another one, which does not end with it."""
+        words = '("/bin/dd", "if=/dev/zero", "of=/dev/null", *pieces)'
+        assert words in toys.BENCHMARK
+        shell = f"setsid {LEFT} --follow /dev/null & exec dd if=/dev/zero of=/dev/null "
+        benchmark = toys.BENCHMARK.replace(
+            words, f'("/bin/sh", "-c", "{shell}" + " ".join(pieces))'
+        )
+        (self.folder / "workflow/parity/benchmarks/toy_copy.py").write_text(benchmark)
+        measured = {"toy-copy": {"margin_percent": 25, "factors": {"piece": ["small"]}}}
+        scales = {"one": {"blocks": 1, "arms": NATIVES}}
+        study = STUDY | {"benchmarks": measured, "scales": scales}
+        (self.folder / FILE).write_text(yaml.safe_dump(study))
 
     @contextmanager
     def started(self, *words: str, target: str = "") -> Iterator[Workflow]:

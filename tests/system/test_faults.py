@@ -19,21 +19,27 @@ from typing import Any
 
 import pytest
 from cluster import (
+    another_processor,
     belongs_to_a_cluster,
     filled,
+    host_name,
     jobs,
     killed_controller,
     killed_slurmd,
+    link_down,
     on_a_small_disk,
     paused,
     run,
     running,
+    slurmd_of,
+    stopped,
     strays,
     the_cluster,
     wait_for,
     wait_until_saved,
 )
-from disturbed import Study, Workflow, record_row
+from disturbed import LEFT, Study, Workflow, record_row
+from virtual_cluster.processes import daemons
 
 from parity.core.files import read_json
 
@@ -46,6 +52,8 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 # What is given here replaces all of the profile's `set-resources`.
+# An allocation of two nodes has it while the others are idle.
+SECOND_NODE = "n2"
 SHORT = ("--set-resources", "run_batch:runtime=1", "run_batch:slurm_extra='--exclusive'")
 WATCHED = "run_batch:slurm_extra='--exclusive --acctg-freq=task=1'"
 SMALL = ("--set-resources", "run_batch:mem_mb=1000", WATCHED)
@@ -88,12 +96,41 @@ def _cancel(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], 
     return _nothing
 
 
-def _kill_node(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+def _in_the_middle_of_ranks(study: Study) -> list[str]:
+    """The nodes of a job, once the ranks of its first run are at work."""
     attempt = wait_for(lambda: study.attempt(1), "no run was begun")
     hosts = study.hosts_of(attempt)
     # Output begins before the ranks do, and without its slurmd a node starts none.
     wait_for(lambda: running("hpcc") >= len(hosts), "the ranks of the first run do not start")
-    return stack.enter_context(killed_slurmd(hosts[1]))
+    return hosts
+
+
+def _kill_node(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    return stack.enter_context(killed_slurmd(_in_the_middle_of_ranks(study)[1]))
+
+
+def _stop_slurmd(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    go_on = stack.enter_context(stopped(slurmd_of(_in_the_middle_of_ranks(study)[1])))
+    # The run ended well otherwise, on a machine that is quicker than Slurm's patience.
+    stack.enter_context(paused("hpcc"))
+    return go_on
+
+
+def _unplug(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    return stack.enter_context(link_down(_in_the_middle_of_ranks(study)[1]))
+
+
+def _mix_processors(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    text = study.folder.with_name("cpuinfo")
+    mend = stack.enter_context(another_processor(SECOND_NODE, text))
+    wait_for(study.jobs, "no job is submitted")
+    return mend
+
+
+def _remove_image(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
+    moved = study.image.rename(study.image.with_name("moved"))
+    wait_for(study.jobs, "no job is submitted")
+    return lambda: moved.rename(study.image)
 
 
 def _exceed_memory(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
@@ -119,11 +156,22 @@ FAULTS = {
     "time": Fault("a job out of time", "one", _exceed_time, ("TIMEOUT",), words=SHORT),
     # The runner may notice that a node is gone before Slurm does.
     "node": Fault("the slurmd of a node killed", "nodes", _kill_node, ("NODE_FAIL", "FAILED")),
+    "stopped": Fault(
+        "the slurmd of a node stopped", "nodes", _stop_slurmd, ("NODE_FAIL", "FAILED")
+    ),
+    "link": Fault("the link of a node down", "nodes", _unplug, ("NODE_FAIL", "FAILED")),
+    "processors": Fault("other processors on one node", "nodes", _mix_processors, ("FAILED",)),
+    "image": Fault("the image removed", "image", _remove_image, ("FAILED",)),
     "cancel": Fault("a job cancelled with scancel", "two", _cancel, ("CANCELLED",)),
     "memory": Fault("a job out of memory", "memory", _exceed_memory, ("FAILED",), words=SMALL),
     "disk": Fault(
         "the shared file system full", "one", _fill_disk, ("FAILED",), before=_small_disk
     ),
+}
+# What is away for a while, by the title of its row.
+AWAY = {
+    "controller": ("slurmctld killed and started again", killed_controller),
+    "munge": ("munge stopped for a while", lambda: stopped(daemons("munged"))),
 }
 _STATE = r"SLURM-job '\d+' failed[^']*'(\w+)'"
 _LOCKED = r"(Error: Directory cannot be locked\.)"
@@ -182,9 +230,11 @@ def _row(title: str, seen: str, study: Study, before: int, evidence: dict) -> di
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_strikes(name: str, new_study, begun, stack) -> None:
+def test_a_fault_strikes(name: str, new_study, begun, stack, request) -> None:
     fault = FAULTS[name]
     study = new_study(fault.scale)
+    if fault.scale == "image":
+        study.take_image(request.getfixturevalue("images"))
     fault.before(study, stack)
     workflow = stack.enter_context(study.started(*fault.words))
     mend = fault.strike(study, workflow, stack)
@@ -250,18 +300,46 @@ def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None
     _compare("two", row)
 
 
-def test_a_controller_is_away_when_it_is_asked(new_study) -> None:
+@pytest.mark.parametrize("name", AWAY)
+def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> None:
+    title, away = AWAY[name]
     study = new_study("one")
     with study.started("--verbose") as workflow:
         attempt = study.wait_until_in_the_middle(workflow)
         with paused("sysbench"):
             evidence, attempts = study.evidence(at_work=attempt), study.attempts()
             wait_until_saved(study.job_of(attempt))
-            with killed_controller():
+            with away():
                 # Snakemake has asked, and asked again, and nobody answered.
                 wait_for(lambda: "(final attempt)" in workflow.said(), "no check is made")
         ended = workflow.ended()
     assert ended.status == 0, ended.said
     assert "Nothing to be done" in study.complete().said
-    row = _row("slurmctld killed and started again", "nothing", study, attempts, evidence)
-    _compare("controller", row)
+    _compare(name, _row(title, "nothing", study, attempts, evidence))
+
+
+def test_a_node_that_calls_itself_by_its_domain_is_a_node(new_study) -> None:
+    study = new_study("nodes")
+    ended = study.complete()
+    assert ended.status == 0, ended.said
+    hosts = study.hosts_of(study.attempt(1))
+    assert SECOND_NODE in hosts and host_name(SECOND_NODE).startswith(f"{SECOND_NODE}.")
+    row = _row("a node that calls itself by its domain", "nothing", study, study.attempts(), {})
+    _compare("domain", row)
+
+
+def test_what_a_program_leaves_behind_is_ended_and_noted(new_study) -> None:
+    study = new_study("one")
+    study.take_a_program_that_leaves_another()
+    ended = study.complete()
+    assert ended.status == 0, ended.said
+    records = [read_json(path) for path in study.blocks.glob("*/runs/*/attempt-1/record.json")]
+    assert len(records) == 2
+    for record in records:
+        (gate,) = [gate for gate in record["gates"] if gate["name"] == "left"]
+        assert gate["passed"] and gate["detail"].startswith(f"left {LEFT}, which took 0"), gate
+    assert not running(LEFT) and not strays()
+    seen = f"the record of each run names `{LEFT}`"
+    _compare(
+        "left", _row("a program that leaves a process behind", seen, study, study.attempts(), {})
+    )
