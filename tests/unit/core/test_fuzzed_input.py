@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import json
 import random
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import yaml
 
 from parity.analysis import exclusions
@@ -25,10 +27,14 @@ from parity.claims import defects, expected, published, registration
 from parity.claims.register import load_register
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
+from parity.measure.block_folder import BLOCK, RECORD
+from parity.plan.plan import read_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 from parity.preview import published_designs
+from parity.records import dataset
 from parity.report.tables import published as published_values
+from parity.software.images import read_images
 
 CONFIG = Path(__file__).parents[3] / "config"
 SEED, OF_A_TEXT, OF_VALUES = 20261121, 110, 110
@@ -186,3 +192,45 @@ def test_no_broken_file_is_read_silently_or_ends_in_a_traceback(tmp_path: Path) 
     assert seen.counts["tried"] >= 2_000
     assert seen.longest < MOST_SECONDS
     assert seconds < MOST_SECONDS_IN_ALL
+
+
+ARCHIVE = CONFIG.parent / "results/archive/slurm-2026-11-21"
+DOCUMENTS: dict[str, Load] = {
+    "plan.json": read_plan,
+    "images.json": read_images,
+    "provenance.json": lambda path: dataset.provenance(path.parent),
+    "block.json": BLOCK.read,
+    "record.json": RECORD.read,
+}
+# No place of a document can hold one of them but the parameters of a case, which are its
+# benchmark's own; and what programs said may be any text.
+NO_FACTS = (float("nan"), float("inf"), [[[]]], {"no such key": 1})
+OF_A_DOCUMENT = 100
+
+
+def _of_archive(name: str) -> bytes:
+    """A document of an archive; those of blocks and runs are in its tables."""
+    if (ARCHIVE / name).exists():
+        return (ARCHIVE / name).read_bytes()
+    table = "blocks" if name == "block.json" else "raw"
+    column = pq.read_table(ARCHIVE / f"records/{table}.parquet", columns=["record"])["record"]
+    return str(column[0].as_py()).encode()
+
+
+def test_no_broken_document_of_an_archive_does_either(tmp_path: Path) -> None:
+    """What is checked is the reader itself: whoever broke the file may have signed it anew."""
+    chance, seen = random.Random(SEED), Seen()
+    for name, load in DOCUMENTS.items():
+        content, path = _of_archive(name), tmp_path / name
+        document = json.loads(content)
+        places = [place for place in _places(document) if "parameters" not in place]
+        for number in range(OF_A_DOCUMENT):
+            told = f"{name}, text {number}"
+            seen.try_out(load, path, _in_text(content, chance), told, broken=False)
+            place, fact = chance.choice(places), chance.choice(NO_FACTS)
+            text = json.dumps(_with(document, place, fact)).encode()
+            seen.try_out(load, path, text, f"{name}, {place} = {fact}", broken=True)
+    assert not seen.tracebacks
+    assert not seen.accepted
+    assert seen.counts["tried"] == 2 * OF_A_DOCUMENT * len(DOCUMENTS)
+    assert seen.longest < MOST_SECONDS
