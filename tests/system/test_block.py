@@ -26,7 +26,7 @@ from parity.measure import idle_cpu
 from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
-from parity.measure.storage import new_attempt, private_folder, processes_in
+from parity.measure.storage import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.system import System
 from parity.records.gather import gather_blocks, gather_raw
@@ -275,7 +275,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     keys = ("format", "location", "digest")
     image = {key: getattr(record, key) for key in keys} if record else None
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
-    private_folder(SCRATCH)
+    make_places(SCRATCH)
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
     words = [sys.executable, "-c", script, name, str(folder), json.dumps(image)]
     runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})

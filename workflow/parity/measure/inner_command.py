@@ -6,6 +6,7 @@ by each runtime's own flags, so they are equal by construction.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from parity.benchmarks.model import Program
 from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
 from parity.runtimes.model import MARKER, SCRATCH
 
-WORK = SCRATCH / "work"
+# Each user has a place of their own; it is the same on all nodes of an allocation.
+WORK = SCRATCH / f"{os.geteuid()}" / "work"
 EVIDENCE = "parity-evidence "
 # One of several ranks says which it is, and on which node it was started.
 _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
