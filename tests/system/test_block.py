@@ -28,7 +28,7 @@ from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.storage import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
-from parity.plan.system import System
+from parity.plan.system import MpiLauncher, System
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
@@ -92,6 +92,29 @@ def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measur
         assert raised.value.what == "the block was measured on test, not on elsewhere"
         assert raised.value.where == str(first)
     assert not list(second.glob("runs/*"))
+
+
+def test_what_a_slow_launcher_takes_is_none_of_the_program_s_time(tmp_path: Path) -> None:
+    """A batch system that lets a step wait made a program's start-up, as mpip has it, longer."""
+    words = "sleep 1; OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec"
+    words += ' --oversubscribe --bind-to none --map-by ppr:{ranks}:node -n {ranks} "$@"'
+    script = f"{words}; status=$?; sleep 1; exit $status # {{nodes}}"
+    launcher = MpiLauncher(
+        ("/bin/sh", "-c", script, "launcher"), ("{nodes}",), "OMPI_COMM_WORLD_RANK",
+        ("OMPI_COMM_WORLD_", "OMPI_MCA_", "PMIX_"),
+    )  # fmt: skip
+    parameters = {"nodes": 1, "ranks": 2, "n": 500, "nb": 64}
+    case = case_of("hpcc", parameters, timeout=60)
+    plan = trial(case, arms=["native-a", "native-b"], attempts=1)
+    system = msgspec.structs.replace(ANYWHERE, launcher=launcher)
+    tables = _run(plan, tmp_path, system)
+    for row in tables["runs"]:
+        assert row["stage"] == "valid", row
+        text = (tmp_path / f"runs/{row['run']}/attempt-1/record.json").read_text()
+        record = json.loads(text)
+        (own,) = record["starts_wall_seconds"]
+        assert float(record["evidence"]["launcher_seconds"]) >= 2
+        assert 0 < own <= row["wall_seconds"] - 2
 
 
 def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
@@ -249,7 +272,7 @@ from parity.measure.documents import ArmState, Gate
 from parity.measure.record import Order
 from parity.measure.session import Session
 from parity.plan.plan import Case
-from parity.plan.system import System
+from parity.plan.system import MpiLauncher, System
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 

@@ -32,4 +32,9 @@ for word do
   case $word in @cpu@) word=$cpu ;; esac
   set -- "$@" "$word"
 done
-exec "$@"
+# What the launcher and its batch system take before and after is not the program's time.
+echo "@evidence@ $rank@$host began=$(date +%s%N)" >&2
+"$@"
+status=$?
+echo "@evidence@ $rank@$host ended=$(date +%s%N)" >&2
+exit $status

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from parity.benchmarks.model import Program
+from parity.measure import mpi_launcher
 from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
 from parity.runtimes.model import MARKER, SCRATCH
 
+EVIDENCE = mpi_launcher.EVIDENCE
 # Each user has a place of their own; it is the same on all nodes of an allocation.
 WORK = SCRATCH / f"{os.geteuid()}" / "work"
-EVIDENCE = "parity-evidence "
 # One of several ranks says which it is, and on which node it was started.
 _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 
