@@ -83,6 +83,15 @@ def in_a_job(tmp_path: Path, monkeypatch) -> dict[str, str]:
     return {"slurm": "5", "pbs": "8.server", "lsf": "6", "flux": "f7"}
 
 
+def test_a_task_of_an_array_has_its_own_nodes(in_a_job, tmp_path: Path, monkeypatch) -> None:
+    """One task has the array's number; asked for it, Slurm tells of all, and the last one won."""
+    task = SAID.replace("JobId=5 ", "JobId=6 ArrayJobId=5 ").replace("n[2-3]", "n[8-9]")
+    hosts = '[ "$3" = "n[2-3]" ] && printf "n1\\nn2\\n"'
+    script = f'case $2 in job) echo "{SAID}"; echo "{task}" ;; hostnames) {hosts} ;; esac'
+    _clients(tmp_path, monkeypatch, scontrol=script, squeue="echo queued")
+    assert this_allocation(_system("slurm", LAUNCHER), 2).hosts == ("n2", "n1")
+
+
 @pytest.mark.parametrize("name", batch_systems())
 def test_each_batch_system_names_the_nodes_of_its_job_ours_first(in_a_job, name: str) -> None:
     allocation = this_allocation(_system(name, LAUNCHER), 2)

@@ -27,7 +27,9 @@ class Slurm(BatchSystem):
     def job(self) -> Job:
         """What scontrol and squeue say of it."""
         number = os.environ[self.job_variable]
-        facts = job_facts(output_of(["scontrol", "show", "job", "--oneliner", number]))
+        said = output_of(["scontrol", "show", "job", "--oneliner", number]).splitlines()
+        # The number of one task of an array is that of the array, too, and tells all of them.
+        facts = job_facts(next((line for line in said if line.startswith(f"JobId={number} ")), ""))
         hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
         form = "--format=%i|%P|%T|%D|%N|%h"
         queue = output_of(["squeue", "--noheader", f"--jobs={number}", form])
