@@ -28,7 +28,7 @@ from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.storage import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
-from parity.plan.system import MpiLauncher, System
+from parity.plan.system import System, load_system
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
@@ -96,13 +96,10 @@ def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measur
 
 def test_what_a_slow_launcher_takes_is_none_of_the_program_s_time(tmp_path: Path) -> None:
     """A batch system that lets a step wait made a program's start-up, as mpip has it, longer."""
-    words = "sleep 1; OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec"
-    words += ' --oversubscribe --bind-to none --map-by ppr:{ranks}:node -n {ranks} "$@"'
-    script = f"{words}; status=$?; sleep 1; exit $status # {{nodes}}"
-    launcher = MpiLauncher(
-        ("/bin/sh", "-c", script, "launcher"), ("{nodes}",), "OMPI_COMM_WORLD_RANK",
-        ("OMPI_COMM_WORLD_", "OMPI_MCA_", "PMIX_"),
-    )  # fmt: skip
+    site = load_system(ROOT / "config/systems/pbs.yaml").launcher
+    slow = ("/bin/sh", "-c", 'sleep 1; "$@"; status=$?; sleep 1; exit $status', "slow")
+    as_root = ("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+    launcher = msgspec.structs.replace(site, command=(*slow, *as_root, *site.command))
     parameters = {"nodes": 1, "ranks": 2, "n": 500, "nb": 64}
     case = case_of("hpcc", parameters, timeout=60)
     plan = trial(case, arms=["native-a", "native-b"], attempts=1)
@@ -272,7 +269,7 @@ from parity.measure.documents import ArmState, Gate
 from parity.measure.record import Order
 from parity.measure.session import Session
 from parity.plan.plan import Case
-from parity.plan.system import MpiLauncher, System
+from parity.plan.system import System, load_system
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
