@@ -1,17 +1,24 @@
 """`make cluster-test`: the smoke study on a virtual cluster of four nodes, and nothing left of it.
 
 Starts the cluster, runs the literal `snakemake --profile slurm all`, says for each node count
-which arms gave valid runs, ends the cluster, and compares the machine before and after.
+which arms gave valid runs, ends the cluster, and compares the machine before and after. It waits
+for a quiet machine first, as each block does; with --trial (`make cluster-test TRIAL=1`) nothing
+waits, and what was measured stands in a campaign of its own, since it says nothing of costs.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:1] = [str(ROOT / "tools"), str(ROOT / "workflow")]
@@ -20,11 +27,16 @@ from virtual_cluster import cluster, install, layout  # noqa: E402
 from virtual_cluster.traces import traces  # noqa: E402
 
 from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
+from parity.measure.idle_cpu import wait_until_idle  # noqa: E402
 from parity.plan.plan import PLAN, read_plan  # noqa: E402
+from parity.plan.system import load_system  # noqa: E402
 
 NODES = 4
-DATASET = Path("results/live/scaling-smoke")
+STUDY, SYSTEM = Path("config/studies/scaling.yaml"), Path("config/systems/slurm.yaml")
 COMMAND = ("snakemake", "--profile", "slurm", "all")
+# Where the files of a trial are, which go on from one to the next.
+TRIAL = Path(".cache/cluster-trial")
+NEVER_WAIT = {"max_busy_fraction": 1, "settle_seconds": 0, "max_steal_fraction": 1}
 
 
 def valid_runs(dataset: Path) -> pd.DataFrame:
@@ -36,29 +48,95 @@ def valid_runs(dataset: Path) -> pd.DataFrame:
     return shown.unstack()
 
 
+def wait_for_quiet(system: Path) -> None:
+    """Wait once, before anything is started, as long as each block would.
+
+    Raises:
+        UserError: the machine is busy all that time, so every block would be lost.
+    """
+    asked = load_system(system)
+    limit, patience = asked.max_busy_fraction, asked.settle_seconds
+    idleness = wait_until_idle(limit, patience)
+    if idleness.busy_fraction > limit:
+        raise UserError(
+            f"this machine is busy, after {patience:g} s of waiting: no block would be measured",
+            where=idleness.taken_by,
+            action="end that, or wait; `make cluster-test TRIAL=1` tries everything all the same",
+        )
+
+
+def trial(study: Path, system: Path, folder: Path) -> list[str]:
+    """Write both files so that no block waits or fails for noise; Snakemake's words for them."""
+    changes = {"study": (study, {"study": "trial"}), "system": (system, {"quiet_node": NEVER_WAIT})}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (path, change) in changes.items():
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) | change
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return ["--config", *(f"{name}={folder / name}.yaml" for name in changes)]
+
+
+def status_of(command: Sequence[str]) -> int:
+    """The exit status of Snakemake, which is asked to end once if we are, and waited for.
+
+    In a session of its own it hears of Ctrl-C from us alone. Killed, as `subprocess.run` would,
+    it leaves its lock and its jobs.
+    """
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait()
+    except BaseException:
+        print("parity: interrupted; Snakemake ends its jobs, and then the cluster", flush=True)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+
+
+def _end(number: int, _frame: object) -> None:
+    """End as a shell expects it of that signal; once is enough, while everything is being ended."""
+    _on_request(signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _on_request(handler: Any) -> None:
+    """What to do when asked to end, by Ctrl-C or otherwise."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, handler)
+
+
 def main() -> None:
     """Run it all; the exit status is not 0 if a run is not valid or anything is left."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--trial", action="store_true", help="measure on a busy machine as well")
+    chosen = parser.parse_args()
     if os.geteuid() != 0:
         raise UserError("the virtual cluster needs root: it makes namespaces, links and mounts")
     if layout.STATE.exists():
         raise UserError("a virtual cluster is up already", action="make cluster-down")
+    _on_request(_end)
+    command, dataset = [*COMMAND], Path("results/live/scaling-smoke")
+    if chosen.trial:
+        command += trial(STUDY, SYSTEM, TRIAL)
+        dataset = dataset.with_name("trial-smoke")
+    else:
+        wait_for_quiet(SYSTEM)
     install.install(accounting=False)
     before = traces()
     try:
         cluster.up(NODES, accounting=False)
-        status = subprocess.run(COMMAND, check=False).returncode
+        status = status_of(command)
     finally:
+        _on_request(signal.SIG_IGN)
         cluster.down()
     if status:
-        raise UserError(f"this command failed with status {status}: {' '.join(COMMAND)}")
-    table = valid_runs(DATASET)
+        raise UserError(f"this command failed with status {status}: {' '.join(command)}")
+    table = valid_runs(dataset)
     print(f"valid runs of all planned ones\n{table.to_string()}")
     left = [name for name, now in traces().items() if now != before[name]]
     if left:
         raise UserError(f"something of the cluster is left on this machine: {', '.join(left)}")
     print("the cluster is down: no daemon, namespace, link, mount or file of it is left")
     if any(str(cell).startswith("0/") for cell in table.to_numpy().ravel()):
-        raise UserError("a runtime gave no valid run", where=f"{DATASET}/summary.txt")
+        raise UserError("a runtime gave no valid run", where=f"{dataset}/summary.txt")
 
 
 if __name__ == "__main__":

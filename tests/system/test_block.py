@@ -26,9 +26,9 @@ from parity.measure import idle_cpu
 from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
-from parity.measure.storage import new_attempt, private_folder, processes_in
+from parity.measure.storage import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
-from parity.plan.system import System
+from parity.plan.system import System, load_system
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
@@ -92,6 +92,26 @@ def test_a_campaign_begun_on_another_system_is_refused_before_anything_is_measur
         assert raised.value.what == "the block was measured on test, not on elsewhere"
         assert raised.value.where == str(first)
     assert not list(second.glob("runs/*"))
+
+
+def test_what_a_slow_launcher_takes_is_none_of_the_program_s_time(tmp_path: Path) -> None:
+    """A batch system that lets a step wait made a program's start-up, as mpip has it, longer."""
+    site = load_system(ROOT / "config/systems/pbs.yaml").launcher
+    slow = ("/bin/sh", "-c", 'sleep 1; "$@"; status=$?; sleep 1; exit $status', "slow")
+    as_root = ("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+    launcher = msgspec.structs.replace(site, command=(*slow, *as_root, *site.command))
+    parameters = {"nodes": 1, "ranks": 2, "n": 500, "nb": 64}
+    case = case_of("hpcc", parameters, timeout=60)
+    plan = trial(case, arms=["native-a", "native-b"], attempts=1)
+    system = msgspec.structs.replace(ANYWHERE, launcher=launcher)
+    tables = _run(plan, tmp_path, system)
+    for row in tables["runs"]:
+        assert row["stage"] == "valid", row
+        text = (tmp_path / f"runs/{row['run']}/attempt-1/record.json").read_text()
+        record = json.loads(text)
+        (own,) = record["starts_wall_seconds"]
+        assert float(record["evidence"]["launcher_seconds"]) >= 2
+        assert 0 < own <= row["wall_seconds"] - 2
 
 
 def test_a_runtime_that_is_absent_is_a_row_with_its_reason(tmp_path: Path) -> None:
@@ -249,7 +269,7 @@ from parity.measure.documents import ArmState, Gate
 from parity.measure.record import Order
 from parity.measure.session import Session
 from parity.plan.plan import Case
-from parity.plan.system import System
+from parity.plan.system import System, load_system
 from parity.runtimes import arms
 from parity.runtimes.model import Image
 
@@ -275,7 +295,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     keys = ("format", "location", "digest")
     image = {key: getattr(record, key) for key in keys} if record else None
     folder = new_attempt(tmp_path / "runs" / "sleep.x")
-    private_folder(SCRATCH)
+    make_places(SCRATCH)
     script = ATTEMPT if stop == signal.SIGKILL else TERMINATED + ATTEMPT
     words = [sys.executable, "-c", script, name, str(folder), json.dumps(image)]
     runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")})

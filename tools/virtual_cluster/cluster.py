@@ -14,6 +14,7 @@ import psutil
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
+from parity.measure.storage import make_places, only_one
 from virtual_cluster import configuration, daemons, install, layout, network, nodes, processes
 from virtual_cluster.layout import Cluster, Host, Node
 
@@ -93,8 +94,6 @@ def _refuse_unless_up(asked: Cluster) -> None:
 
 def _write_state(cluster: Cluster) -> None:
     """Make the state folder, the configuration in it, and the link to it."""
-    if layout.SCRATCH.is_symlink():
-        raise UserError(f"{layout.SCRATCH} is a link", action="remove it")
     layout.STATE.mkdir(mode=0o755)
     layout.STATE.chmod(0o755)
     before = {"scratch": layout.SCRATCH.exists(), "namespaces": network.folder_state()}
@@ -103,8 +102,10 @@ def _write_state(cluster: Cluster) -> None:
     write_json(layout.DESCRIPTION, described)
     for folder in (layout.LOGS, layout.CONTROLLER, layout.PRIVATE):
         folder.mkdir()
-    layout.SCRATCH.mkdir(mode=0o755, exist_ok=True)
-    layout.MEASUREMENT_LOCK.touch(mode=0o644)
+    make_places(layout.SCRATCH)
+    # What is being measured is not disturbed, and the lock is there for the nodes.
+    with only_one(layout.SCRATCH, "a measurement on this machine"):
+        pass
     (layout.STATE / "plugstack.conf").touch()
     (layout.STATE / "hosts").write_text(configuration.hosts(cluster))
     layout.CONFIGURATION.write_text(configuration.slurm_conf(cluster))
@@ -206,9 +207,19 @@ def _remove_state() -> None:
     network.restore_folder(before["namespaces"])
     _remove_leftovers_of_ranks()
     if not before["scratch"]:
-        with suppress(OSError):
-            layout.SCRATCH.rmdir()
+        _remove_unused(layout.SCRATCH)
     shutil.rmtree(layout.STATE)
+
+
+def _remove_unused(scratch: Path) -> None:
+    """Remove what we made of it, unless somebody measured here meanwhile."""
+    own = scratch / f"{os.geteuid()}"
+    if not {path.name for path in scratch.iterdir()} - {own.name, "lock"}:
+        with suppress(OSError):
+            (own / "node").unlink(missing_ok=True)
+            own.rmdir()
+            layout.MEASUREMENT_LOCK.unlink(missing_ok=True)
+            scratch.rmdir()
 
 
 def _remove_leftovers_of_ranks() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
-from parity.software.debian_packages import installed_packages
+from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 
 # Slurm loads PMIx by its unversioned name, which only the development package has.
 PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "util-linux")
@@ -36,7 +36,7 @@ def install(accounting: bool) -> None:
     if not is_installed("apt-get"):
         raise UserError(f"the virtual cluster needs Debian's packages: {' '.join(missing)}")
     print(f"installing {' '.join(missing)}", flush=True)
-    with _no_daemons_started():
+    with _no_daemons_started(), nothing_starts_at_boot():
         output_of([*_APT, "update"], environment=_UNATTENDED)
         install_words = [*_APT, "install", "--no-install-recommends", *missing]
         output_of(install_words, environment=_UNATTENDED)

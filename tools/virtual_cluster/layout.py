@@ -21,8 +21,9 @@ CONTROLLER = STATE / "controller"
 # One path on every node, and another folder behind it on each: Slurm expands no node's
 # name in TmpFS, and PMIx servers of two nodes collide in a folder that both see.
 PRIVATE = STATE / "node"
-# All nodes share the CPUs of one machine, so one lock lets one block measure at a time.
-MEASUREMENT_LOCK = STATE / "measurement.lock"
+# All nodes share the CPUs of one machine, so the machine's own lock lets one block measure at a
+# time, on whichever node or on none.
+MEASUREMENT_LOCK = SCRATCH / "lock"
 
 NAME = "parity-virtual"
 DOMAIN = "virtual.example"

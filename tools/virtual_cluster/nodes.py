@@ -37,11 +37,14 @@ def open_node(node: Node) -> None:
     _drop_mounts_of_containers(node, holder.pid)
     _inside(node, "mount", "--bind", node.folder, layout.PRIVATE)
     _inside(node, "mount", "--bind", layout.STATE / "hosts", "/etc/hosts")
-    tmpfs = ["mount", "--types", "tmpfs", "--options", "mode=0755", node.mark]
+    # The machine's lock is about to be hidden by the node's own file system, and is put into it.
+    lock, kept = layout.MEASUREMENT_LOCK, layout.PRIVATE / "lock"
+    (node.folder / kept.name).touch()
+    _inside(node, "mount", "--bind", lock, kept)
+    tmpfs = ["mount", "--types", "tmpfs", "--options", "mode=1777", node.mark]
     _inside(node, *tmpfs, layout.SCRATCH)
-    (lock := layout.SCRATCH / "lock")
     _inside(node, "touch", lock)
-    _inside(node, "mount", "--bind", layout.MEASUREMENT_LOCK, lock)
+    _inside(node, "mount", "--bind", kept, lock)
 
 
 def _wait_until_unshared(holder: subprocess.Popen, node: Node) -> None:

@@ -22,8 +22,8 @@ def keep_unanswered(check):
     return check_active_jobs
 
 
-if workflow.is_main_process and SYSTEM.batch_system:
-    # Only here: without a batch system nobody needs the plugin.
+if workflow.is_main_process and SYSTEM.batch_system == "slurm":
+    # Only here: nobody else needs the plugin.
     from snakemake_executor_plugin_slurm import Executor
 
     Executor.check_active_jobs = keep_unanswered(Executor.check_active_jobs)

@@ -6,6 +6,8 @@ plan.json and promise.txt.
 
 # The modules that are loaded in a job of a batch system.
 MODULES = f"module load {' '.join(SYSTEM.modules)} && " if SYSTEM.modules else ""
+if SYSTEM.module_variables:
+    MODULES += f"PARITY_KEEP={','.join(SYSTEM.module_variables)} "
 
 
 checkpoint pilot:

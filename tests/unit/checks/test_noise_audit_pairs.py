@@ -19,7 +19,7 @@ from parity.records.noise_audit import NOISE_AUDIT, PairTimes
 
 ROOT = Path(__file__).parents[3]
 MACHINE = System("machine", "vm", "bootstrap", 0.1, 60, 0.1)
-CLUSTER = System("site", "slurm", "bootstrap", 0.1, 60, 0.1, batch_system="slurm")
+CLUSTER = System("site", "cluster", "bootstrap", 0.1, 60, 0.1, batch_system="slurm")
 CONFIG = {"study": "study.yaml", "scale": "a1", "system": "config/systems/site.yaml"}
 
 

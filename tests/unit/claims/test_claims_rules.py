@@ -207,7 +207,7 @@ def test_a_published_effect_beside_ours(numbers, on_machine: str, on_cluster: st
     assert compare(*numbers, cluster=True)[0] == on_cluster
 
 
-@pytest.mark.parametrize("label, verdict", [("vm", "order-ok"), ("slurm", "supported"),
+@pytest.mark.parametrize("label, verdict", [("vm", "order-ok"), ("cluster", "supported"),
                                             ("virtual-cluster", "order-ok")])  # fmt: skip
 def test_magnitude_is_supported_on_a_cluster_only(tmp_path: Path, label: str, verdict: str) -> None:
     test = data.test_of("magnitude", published="overhead/box", scale="ratio")
@@ -282,7 +282,7 @@ def test_one_of_two_cells_may_be_against_by_chance(tmp_path, rule, options, rati
 def test_an_anchor_is_shown_and_never_compared(tmp_path: Path) -> None:
     test = data.test_of("anchor", {"arms": ["native-a"]}, published="median/native")
     lines = "one,s,b,native,1,median,129.36,s,p\n"
-    for label in ("vm", "slurm"):
+    for label in ("vm", "cluster"):
         found = judged(tmp_path, test, data.quiet(), label, lines, kind="magnitude")
         assert found.verdict == "not-tested"
         assert "129.36 s" in found.reason and "median here is 1.0" in found.reason

@@ -298,8 +298,8 @@ def test_an_interaction_is_of_a_family_too(tmp_path: Path) -> None:
 def test_one_machine_never_supports_a_size(tmp_path: Path) -> None:
     """Also where a claim on a size is tested by another rule."""
     for label, ends in (("vm", "order-ok"), ("workstation", "order-ok"),
-                        ("virtual-cluster", "order-ok"), ("slurm + vm", "order-ok"),
-                        ("slurm", "supported")):  # fmt: skip
+                        ("virtual-cluster", "order-ok"), ("cluster + vm", "order-ok"),
+                        ("cluster", "supported")):  # fmt: skip
         row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), label, kind="magnitude")
         assert row.verdict == ends, label
     row = verdict(tmp_path, [EQUIVALENCE], data.quiet(box=1.3), kind="magnitude")
@@ -311,12 +311,12 @@ def test_what_a_system_cannot_test(tmp_path: Path) -> None:
     row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), scales=scales)
     assert (row.verdict, row.capability) == ("not-tested", "none")
     assert row.reason == "this kind of system (vm) cannot test it; a cluster can"
-    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), "slurm", scales=scales)
-    assert (row.verdict, row.capability, row.scale) == ("order-ok", "proxy", "slurm")
+    row = verdict(tmp_path, [EQUIVALENCE], data.quiet(), "cluster", scales=scales)
+    assert (row.verdict, row.capability, row.scale) == ("order-ok", "proxy", "cluster")
     assert row.reason.endswith("only what stands in for it can be tested here")
 
 
-@pytest.mark.parametrize("label, kind", [("vm", "machine"), ("slurm", "cluster")])
+@pytest.mark.parametrize("label, kind", [("vm", "machine"), ("cluster", "cluster")])
 @pytest.mark.parametrize(
     "capability, held, denied",
     [

@@ -51,7 +51,10 @@ YAML_FILES: dict[str, Load] = {
         f"studies/{name}.yaml": lambda path: load_study(path, "smoke")
         for name in ("torrez2019", "scaling", "hpcg", "ladder", "libaio")
     },
-    **{f"systems/{name}.yaml": load_system for name in ("machine", "slurm", "epyc", "epyc2")},
+    **{
+        f"systems/{name}.yaml": load_system
+        for name in ("machine", "slurm", "flux", "pbs", "epyc", "epyc2")
+    },
 }
 CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "registration.csv": (registration.load, ("registered",)),

@@ -200,8 +200,8 @@ def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> Non
 BAD_LAUNCHERS = {
     "unknown braces": ({"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}, "known ones"),
     "half a brace": ({"command": ["srun", "{nodes", "{ranks}"]}, "known ones"),
-    "no ranks": ({"command": ["srun", "{nodes}"]}, "how many ranks"),
-    "no nodes": ({"each_node": ["srun"]}, "how many nodes"),
+    "no ranks": ({"command": ["srun", "{nodes}"]}, "2 of .*{ranks}"),
+    "no nodes": ({"each_node": ["srun"]}, "1 of {nodes}"),
     "a shell's variable": ({"rank": "$(id)"}, "not a safe name"),
     "text instead of words": ({"command": "srun -N {nodes}"}, "launcher.command"),
 }
@@ -236,6 +236,25 @@ def test_a_controller_that_does_not_answer_is_said_in_one_line(monkeypatch, tmp_
     with pytest.raises(UserError, match="squeue does not answer: no controller") as caught:
         refuse_without_batch_system(slurm, now=True)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["mpiexec -n {ranks} --ppn {ranks_per_node}",
+                                     "jsrun -n {nodes} -a {ranks_per_node}"])  # fmt: skip
+def test_two_sizes_of_a_launcher_tell_the_third(tmp_path: Path, command: str) -> None:
+    """`mpiexec` takes no number of nodes, and was refused."""
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    document["launcher"]["command"] = command.split()
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document))
+    assert load_system(path).launcher
+
+
+def test_an_unknown_batch_system_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    path = tmp_path / "system.yaml"
+    path.write_text(yaml.safe_dump(document | {"batch_system": "oar"}))
+    with pytest.raises(UserError, match=r"'oar' is no .*\n.*\n  allowed: flux, lsf, pbs, slurm"):
+        load_system(path)
 
 
 def _properties(rules: dict):

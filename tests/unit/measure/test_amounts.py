@@ -14,6 +14,7 @@ from parity.benchmarks.model import Benchmark, Outputs, Parsed, Program
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
+from parity.measure import pilot
 from parity.measure.pilot import (
     NEAR,
     RUNS,
@@ -25,6 +26,13 @@ from parity.measure.pilot import (
 from parity.plan.pilot import Pilot, read_pilot
 from parity.plan.plan import Case
 from parity.plan.study import load_study
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path, monkeypatch) -> None:
+    """The machine's own is for what is measured, which this would wait for."""
+    monkeypatch.setattr(pilot, "SCRATCH", tmp_path / "scratch")
+
 
 STUDIES = Path(__file__).parents[3] / "config/studies"
 PILOT = Pilot(

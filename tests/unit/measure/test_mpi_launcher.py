@@ -52,6 +52,17 @@ def test_rank_and_host_are_filled_in_anywhere_in_a_word() -> None:
     assert _filled(5, *words) == expected
 
 
+def test_a_rank_s_time_is_told_apart_from_its_launcher_s_and_its_end_is_its_own() -> None:
+    command = ["/bin/sh", "-c", FILL_IN, "fill-in", "0", "PMIX_", "RANK", "sh", "-c"]
+    done = subprocess.run(
+        [*command, "sleep 0.2; exit 7"], env={"PATH": "/usr/bin:/bin", "RANK": "1"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    told = inner_command.rank_evidence(done.stderr)[1]
+    assert told["node"] == HOST and done.returncode == 7
+    assert int(told["ended"]) - int(told["began"]) >= 0.2e9
+
+
 @pytest.mark.parametrize(("rank", "cpu"), [(0, "2"), (1, "3"), (2, "2"), (5, "3")])
 def test_a_rank_s_cpu_is_the_one_at_its_number_modulo_the_node_s(rank: int, cpu: str) -> None:
     assert _filled(rank, "@cpu@") == [cpu]

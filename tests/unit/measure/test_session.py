@@ -154,7 +154,7 @@ def test_nodes_with_processors_that_differ_measure_nothing(world: World, monkeyp
     with pytest.raises(UserError, match="the processors of this allocation differ") as refused:
         world.begin("first", system=CLUSTER, allocation=TWO)
     assert refused.value.where == "one: Older; two: Newer"
-    assert "--constraint" in refused.value.action
+    assert "`constraint`" in refused.value.action
 
 
 def test_an_image_that_is_another_stops_the_block(world: World, tmp_path: Path) -> None:

@@ -3,13 +3,17 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
 from parity.measure import storage
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_json_comes_back_and_leaves_no_other_file(tmp_path: Path) -> None:
@@ -54,6 +58,58 @@ def test_what_is_no_private_folder_is_refused_in_one_message(tmp_path: Path, kin
         storage.private_folder(place)
     with pytest.raises(UserError, match="cannot be made"):
         storage.private_folder(tmp_path / "no such folder/parity")
+
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+
+
+def _as(user: int, code: str, *arguments: Path) -> subprocess.CompletedProcess:
+    """What a Python of that user says to some code of the runner's."""
+    begin = "import os, signal, sys; from pathlib import Path\n"
+    begin += f"from parity.measure.storage import *\nos.setgroups([]); os.setuid({user})\n"
+    words = [sys.executable, "-c", begin + code, *arguments]
+    environment = os.environ | {"PYTHONPATH": "workflow"}
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_each_user_has_a_place_of_their_own(tmp_path: Path) -> None:
+    storage.make_places(tmp_path / "parity")
+    storage.make_places(tmp_path / "parity")
+    own = tmp_path / "parity" / f"{os.geteuid()}"
+    assert own.stat().st_mode & 0o777 == 0o755
+    own.joinpath("node").write_text("another")
+    with pytest.raises(UserError, match="is the place of node another"):
+        storage.make_places(tmp_path / "parity")
+
+
+@pytest.fixture
+def for_all() -> Iterator[Path]:
+    """A folder that every user can reach, as /tmp; pytest's own are private."""
+    with TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o1777)
+        yield Path(folder)
+
+
+@as_root
+def test_where_root_measured_everybody_can_and_waits_for_the_same_lock(for_all: Path) -> None:
+    """The second user of a node was refused, and had a lock of nobody else's anywhere else."""
+    storage.make_places(for_all / "parity")
+    take = "make_places(Path(sys.argv[1]))\nwith only_one(Path(sys.argv[1]), 'root'): print('in')"
+    with storage.only_one(for_all / "parity", "nobody"):
+        code = f"signal.alarm(2)\n{take}"
+        waits = _as(NOBODY, code, for_all / "parity")
+        assert waits.stdout == "waiting for root to end\n", waits.stderr
+    assert _as(NOBODY, take, for_all / "parity").stdout == "in\n"
+    assert {path.name for path in (for_all / "parity").iterdir()} == {"0", f"{NOBODY}", "lock"}
+
+
+@as_root
+def test_what_another_user_made_is_refused(for_all: Path) -> None:
+    made = _as(NOBODY, "make_places(Path(sys.argv[1]))", for_all / "parity")
+    assert made.returncode == 0, made.stderr
+    with pytest.raises(UserError, match="or root to make it for all users"):
+        storage.make_places(for_all / "parity")
 
 
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])

@@ -84,3 +84,16 @@ def test_runtimes_see_only_the_variables_they_need() -> None:
     given = {"PATH": "/bin", "LD_PRELOAD": "x.so", "OMP_NUM_THREADS": "9", "LANG": "de_DE"}
     seen = launch_environment(given)
     assert seen == {"PATH": "/bin", "USER": str(os.getuid()), "HOME": "/", "LC_ALL": "C"}
+
+
+@pytest.mark.parametrize("name", ["SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "FLUX_URI"])
+def test_a_launcher_sees_by_which_it_finds_its_job(name: str) -> None:
+    assert launch_environment({name: "x"})[name] == "x"
+
+
+def test_what_modules_set_beside_path_is_seen_if_the_site_says_so() -> None:
+    """LD_LIBRARY_PATH of a module was taken away: its mpiexec or runtime did not start."""
+    given = {"LD_LIBRARY_PATH": "/opt/mpi/lib", "OPAL_PREFIX": "/opt/mpi"}
+    assert not given.keys() & launch_environment(given).keys()
+    seen = launch_environment(given | {"PARITY_KEEP": "LD_LIBRARY_PATH,OPAL_PREFIX"})
+    assert given.items() <= seen.items()

@@ -7,14 +7,18 @@ from parity.plan.system_kind import CLUSTER, KINDS, MACHINE, kind_of
 
 
 def test_a_real_cluster_alone_supports_what_was_measured_on_one() -> None:
-    assert {label for label, kind in KINDS.items() if kind.support == CLUSTER} == {"slurm"}
-    assert kind_of(["slurm", "slurm"]) is KINDS["slurm"]
+    assert {label for label, kind in KINDS.items() if kind.support == CLUSTER} == {"cluster"}
+    assert kind_of(["cluster", "cluster"]) is KINDS["cluster"]
+
+
+def test_what_was_called_by_its_batch_system_is_a_cluster() -> None:
+    assert kind_of(["slurm", "cluster"]) is KINDS["cluster"]
 
 
 def test_several_kinds_are_no_cluster_and_say_all_that_each_says() -> None:
-    both = kind_of(["virtual-cluster", "slurm", "vm"])
+    both = kind_of(["virtual-cluster", "cluster", "vm"])
     assert (both.label, both.support, both.one_host) == (
-        "slurm + virtual-cluster + vm", MACHINE, True,
+        "cluster + virtual-cluster + vm", MACHINE, True,
     )  # fmt: skip
     assert both.note == KINDS["virtual-cluster"].note
     assert both.threat == f"{KINDS['virtual-cluster'].threat} {KINDS['vm'].threat}"

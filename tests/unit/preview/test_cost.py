@@ -31,7 +31,7 @@ from parity.software.probe import Probe, probe_lines
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
 SLURM = load_system(ROOT / "config/systems/slurm.yaml")
-CLUSTER = msgspec.structs.replace(SLURM, scale_label="slurm")
+CLUSTER = msgspec.structs.replace(SLURM, scale_label="cluster")
 HERE = Availability(True, version="1.0")
 AWAY = Availability(False, reason="lxc-execute cannot be found", remedy="apt-get install lxc")
 

@@ -167,7 +167,7 @@ def test_the_figure_says_n_unit_margin_and_noise(view: View) -> None:
 def test_any_study_over_nodes_can_be_drawn(
     tmp_path: Path, node_counts: tuple[int, ...], plants: dict[str, Any]
 ) -> None:
-    view = view_of(tmp_path, "slurm", node_counts, **plants)
+    view = view_of(tmp_path, "cluster", node_counts, **plants)
     figure = figures.draw(view, SPEC)
     figure.canvas.draw()
     assert words_apart(figure)
@@ -210,7 +210,7 @@ def test_every_table_and_the_summary_say_one_host(view: View, written: Path) -> 
 
 
 def test_a_cluster_of_hosts_is_not_called_one(tmp_path: Path) -> None:
-    view = view_of(tmp_path, "slurm", (1,))
+    view = view_of(tmp_path, "cluster", (1,))
     assert view.origin.note == ""
     assert ONE_HOST not in summary(view) + "".join(numbers.values(view).values())
 
@@ -228,8 +228,8 @@ def test_what_the_harness_costs_is_said_with_all_it_rests_on() -> None:
         "1.000 [0.997, 1.003] for SysBench cpu over 30 pairs, measured 2026-11-21 on slurm "
         f"(virtual-cluster); {ONE_HOST[0].lower()}{ONE_HOST[1:-1]}"
     )
-    elsewhere = msgspec.structs.replace(audit, scale_label="slurm")
-    assert campaign.harness(elsewhere).endswith("on slurm (slurm)")
+    elsewhere = msgspec.structs.replace(audit, scale_label="cluster")
+    assert campaign.harness(elsewhere).endswith("on slurm (cluster)")
     assert campaign.harness(None) == "not measured on this system"
 
 

@@ -19,7 +19,7 @@ def refuse_other_processors(nodes: Sequence[NodeState]) -> None:
         raise UserError(
             "the processors of this allocation differ",
             where="; ".join(f"{name}: {model or 'not told'}" for name, model in models.items()),
-            action="ask for nodes of one kind, as with --constraint in the profile's slurm_extra",
+            action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
         )
 
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parity.core.commands import output_of
 from parity.core.errors import UserError
-from parity.measure.kept import KEPT
 from parity.measure.node import node_name
+from parity.plan.batch_systems import batch_systems
+from parity.plan.batch_systems.model import BatchSystem
 from parity.plan.system import System
 
 
@@ -34,35 +34,25 @@ def this_allocation(system: System, nodes: int) -> Allocation:
     Raises:
         UserError: the block needs other nodes than these, or there is no job around us.
     """
-    allocation = _slurm_job() if system.batch_system else Allocation((node_name(),))
+    around = batch_systems().get(system.batch_system)
+    allocation = _job(around) if around else Allocation((node_name(),))
     if system.launcher and len(allocation.hosts) != nodes:
         raise UserError(
             f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
             where=f"job {allocation.job}" if allocation.job else node_name(),
-            action="let Snakemake submit it: snakemake --profile slurm all",
+            action=around.advice if around else "name a batch system in the system's file",
         )
     return allocation
 
 
-def _slurm_job() -> Allocation:
-    job = os.environ.get("SLURM_JOB_ID", "")
-    if not job.isdigit():
+def _job(around: BatchSystem) -> Allocation:
+    if not os.environ.get(around.job_variable):
         raise UserError(
-            "this is not a Slurm job, and the system's file says that blocks are",
-            where="SLURM_JOB_ID",
-            action="let Snakemake submit it: snakemake --profile slurm all",
+            f"this is not a {around.title} job, and the system's file says that blocks are",
+            where=around.job_variable,
+            action=around.advice,
         )
-    said = output_of(["scontrol", "show", "job", "--oneliner", job])
-    facts = job_facts(said)
-    hosts = output_of(["scontrol", "show", "hostnames", facts.get("NodeList", "")]).split()
-    hosts.sort(key=lambda host: host != node_name())
-    queue = output_of(["squeue", "--noheader", f"--jobs={job}", "--format=%i|%P|%T|%D|%N|%h"])
-    named = {f"allocation.{key}": value for key, value in facts.items()}
-    named |= {"allocation.squeue": queue.strip(), "allocation.hosts": ",".join(hosts)}
-    return Allocation(tuple(hosts), job, named)
-
-
-def job_facts(said: str) -> dict[str, str]:
-    """The facts that we keep of the line that `scontrol show job --oneliner` prints."""
-    pairs = (word.partition("=") for word in said.split())
-    return {key: value for key, _, value in pairs if key in KEPT.job}
+    number, found, facts = around.job()
+    hosts = tuple(sorted(found, key=lambda host: host != node_name()))
+    facts = {**facts, "hosts": ",".join(hosts)}
+    return Allocation(hosts, number, {f"allocation.{key}": facts[key] for key in facts})

@@ -70,7 +70,7 @@ def run_block(
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
-    storage.private_folder(SCRATCH)
+    storage.make_places(SCRATCH)
     if Path.cwd().is_relative_to(SCRATCH):
         raise UserError(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",

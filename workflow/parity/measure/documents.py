@@ -58,12 +58,14 @@ class RunRecord(Document, frozen=True, kw_only=True):
         session: number of the runner's session in the block, from 1.
         reason, detail: why it does not count; empty if it ended well and its gates held.
         exit_code: None if it was never started; minus the signal's number after one.
-        starts_wall_seconds: of each timed start; the three sums are None without any.
+        starts_wall_seconds: of each timed start, of ranks without what their launcher took
+            before and after them; the three sums are of all of it, and None without any start.
         steal_fraction: share of CPU time that the hypervisor took meanwhile, 0 to 1.
         load_before: one-minute load average just before.
         commands: the command lines, each once; the last is that of the timed starts.
         environment: of the program; empty if it was timed without one of ours.
-        evidence, ranks: what the witness said; of all ranks, with the first one's repeated.
+        evidence, ranks: what the witness said; of all ranks, with the first one's repeated, and
+            what the launcher took.
         image_digest: empty outside of any container.
     """
 

@@ -3,7 +3,7 @@ shift 3
 eval "rank=\$$rank_name"
 # The batch system's own name of the node: the host may call itself by a longer one.
 host=${SLURMD_NODENAME:-}
-if [ -z "$host" ]; then read -r host < /proc/sys/kernel/hostname; fi
+if [ -z "$host" ]; then read -r host < /proc/sys/kernel/hostname; host=${host%%.*}; fi
 set -f
 set_cpu() { shift $((rank % $#)); cpu=$1; }
 set_cpu $cpus
@@ -32,4 +32,9 @@ for word do
   case $word in @cpu@) word=$cpu ;; esac
   set -- "$@" "$word"
 done
-exec "$@"
+# What the launcher and its batch system take before and after is not the program's time.
+echo "@evidence@ $rank@$host began=$(date +%s%N)" >&2
+"$@"
+status=$?
+echo "@evidence@ $rank@$host ended=$(date +%s%N)" >&2
+exit $status

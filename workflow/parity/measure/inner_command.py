@@ -6,16 +6,19 @@ by each runtime's own flags, so they are equal by construction.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from parity.benchmarks.model import Program
+from parity.measure import mpi_launcher
 from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
 from parity.runtimes.model import MARKER, SCRATCH
 
-WORK = SCRATCH / "work"
-EVIDENCE = "parity-evidence "
+EVIDENCE = mpi_launcher.EVIDENCE
+# Each user has a place of their own; it is the same on all nodes of an allocation.
+WORK = SCRATCH / f"{os.geteuid()}" / "work"
 # One of several ranks says which it is, and on which node it was started.
 _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 

@@ -1,4 +1,4 @@
-"""What is kept of what a node and its batch system say: the lists of kept.yaml."""
+"""What is kept of what a node says: the lists of kept.yaml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class Kept(Document, frozen=True):
     memory: dict[str, str]
     processor: dict[str, str]
     boot_parameters: tuple[str, ...]
-    job: tuple[str, ...]
     variables: tuple[str, ...]
 
 

@@ -21,7 +21,13 @@ VARIABLES = "@variables@"
 
 # Words of the command come as arguments and are never read as part of the script; names of
 # variables come from the system's file, where only capitals, digits and _ are allowed.
-FILL_IN = Path(__file__).with_name("fill_in.sh").read_text(encoding="utf-8")
+EVIDENCE = "parity-evidence "
+FILL_IN = (
+    Path(__file__)
+    .with_name("fill_in.sh")
+    .read_text(encoding="utf-8")
+    .replace("@evidence@", EVIDENCE.strip())
+)
 
 
 def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) -> list[str]:

@@ -21,9 +21,9 @@ CPU = Path("/sys/devices/system/cpu")
 def node_name() -> str:
     """The batch system's name of this node; where there is none, what the host calls itself.
 
-    A host that calls itself by its domain, too, is known to Slurm by its short name.
+    A host that calls itself by its domain, too, is known to batch systems by its short name.
     """
-    return os.environ.get("SLURMD_NODENAME") or platform.node()
+    return os.environ.get("SLURMD_NODENAME") or platform.node().partition(".")[0]
 
 
 def facts() -> dict[str, str]:

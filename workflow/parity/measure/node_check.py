@@ -101,7 +101,7 @@ def image_digests(
 
 def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
-    storage.private_folder(SCRATCH)
+    storage.make_places(SCRATCH)
     storage.end_processes_in(WORK)
     storage.emptied(WORK)
 

@@ -199,7 +199,7 @@ def _amounts(
     study: Study, cases: Sequence[Case], system: System
 ) -> tuple[dict[str, Amount], dict[str, str]]:
     """The amount of each benchmark, and why those that cannot run here have none."""
-    storage.private_folder(SCRATCH)
+    storage.make_places(SCRATCH)
     native = replace(make_plan(study), arms=(study.reference,), cases=tuple(cases))
     amounts, left_out = {}, {}
     with (

@@ -99,6 +99,10 @@ def record(
     environment = {} if several else inner_command.program_environment(order.program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     timed = seen.finished[1:] if several else seen.finished
+    walls = tuple(start.wall_seconds for start in timed)
+    if timed and ranks and (own := _seconds_of_ranks(ranks, order.hosts[0], walls[0])):
+        evidence = {**evidence, "launcher_seconds": f"{walls[0] - own:.3f}"}
+        walls = (own,)
     return RunRecord(
         session=order.session.number,
         run=order.run,
@@ -109,7 +113,7 @@ def record(
         detail=detail,
         exit_code=seen.finished[-1].exit_code if seen.finished else None,
         started=started,
-        starts_wall_seconds=tuple(start.wall_seconds for start in timed),
+        starts_wall_seconds=walls,
         wall_seconds=sum(start.wall_seconds for start in timed) if timed else None,
         user_seconds=sum(start.user_seconds for start in timed) if timed else None,
         system_seconds=sum(start.system_seconds for start in timed) if timed else None,
@@ -123,6 +127,23 @@ def record(
         image_digest=order.state.image_digest,
         gates=judged,
     )
+
+
+def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | None:
+    """From the first start to the last end of the ranks on a node; None if they do not tell.
+
+    Of one node alone, because the clocks of several differ; programs end together.
+
+    Args:
+        outer: seconds of the whole start, the launcher's own time included.
+    """
+    there = [each for each in ranks.values() if each["node"] == host]
+    times = [each.get(name, "") for each in there for name in ("began", "ended")]
+    if not times or not all(time.isdecimal() for time in times):
+        return None
+    seconds = (max(map(int, times)) - min(map(int, times))) / 1e9
+    # A clock that was set meanwhile is no clock.
+    return seconds if 0 < seconds <= outer else None
 
 
 def _reason(seen: Seen, judged: Sequence[Gate]) -> tuple[str, str]:

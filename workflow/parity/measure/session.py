@@ -241,7 +241,7 @@ def _check_all(
         raise UserError(
             f"these nodes left no answer: {', '.join(missing)}",
             where=str(folder),
-            action="see that every node has this folder and calls itself as Slurm calls it",
+            action="see that every node has this folder, and its batch system's name for itself",
         )
     return [ANSWER.read(path) for path in paths.values()]
 

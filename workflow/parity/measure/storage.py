@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from parity.core.errors import UserError
+from parity.measure.node import node_name
 
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
@@ -34,8 +35,34 @@ def new_attempt(run_folder: Path) -> Path:
     return folder
 
 
-def private_folder(folder: Path) -> Path:
+def make_places(scratch: Path) -> None:
+    """Make the folder in which all users of this node measure, and our own place in it.
+
+    Root's is for all, as /tmp is; anybody else's is for them alone, who could take what others
+    have in it away. Ranks of one program find their places under one name on all nodes, so
+    each node needs a file system of its own there.
+
+    Raises:
+        UserError: as `private_folder`; or our place is another node's.
+    """
+    private_folder(scratch, root_may=True)
+    if os.geteuid() == 0:
+        scratch.chmod(0o1777)
+    mark = private_folder(scratch / f"{os.geteuid()}") / "node"
+    if mark.exists() and (other := mark.read_text(encoding="utf-8")) != node_name():
+        raise UserError(
+            f"{mark.parent} is the place of node {other}",
+            where=_WORKING,
+            action=f"give each node its own {scratch}; if this one was called so, remove {mark}",
+        )
+    mark.write_text(node_name(), encoding="utf-8")
+
+
+def private_folder(folder: Path, *, root_may: bool = False) -> Path:
     """Make a folder under a shared one such as /tmp, and be sure that it is ours.
+
+    Args:
+        root_may: whether it may be root's as well, who may let others make what is theirs in it.
 
     Raises:
         UserError: it cannot be made, is no folder, is a link, another user's, or others may
@@ -48,13 +75,16 @@ def private_folder(folder: Path) -> Path:
         facts = folder.lstat()
     except OSError as error:
         raise UserError(f"{folder} cannot be made: {error.strerror}", where=_WORKING) from None
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
+    owners = {os.geteuid(), 0} if root_may else {os.geteuid()}
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in owners:
         raise UserError(
             f"{folder} is a link or belongs to another user, or is no folder",
             where=_WORKING,
-            action=f"ask its owner to remove {folder}, or measure on another node",
+            action=f"ask its owner to remove {folder}, or root to make it for all users, with"
+            " mode 1777; or measure on another node",
         )
-    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    for_all = root_may and facts.st_mode & stat.S_ISVTX
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not for_all:
         raise UserError(
             f"others may write to {folder}",
             where=_WORKING,
@@ -99,9 +129,13 @@ def only_one(folder: Path, other: str) -> Iterator[None]:
 @contextmanager
 def _own_file(path: Path) -> Iterator[int]:
     """A regular file, open, made if need be; a link is not followed, it may be anybody's."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        file = os.open(path, flags, 0o644)
+        try:
+            file = os.open(path, flags | os.O_RDWR | os.O_CREAT, 0o644)
+        except PermissionError:
+            # Another user's: on one machine reading is enough to wait for it.
+            file = os.open(path, flags | os.O_RDONLY)
     except OSError as error:
         raise UserError(f"the lock cannot be opened: {error.strerror}", where=str(path)) from None
     try:

@@ -13,6 +13,10 @@ from pathlib import Path
 from types import FrameType
 
 from parity.measure.kept import KEPT
+from parity.plan.batch_systems import batch_systems
+
+# Names of further variables that are kept, with commas between them.
+KEEP = "PARITY_KEEP"
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,12 @@ class _TimeIsOver(Exception):
 
 
 def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment that runtimes are started with, equal for all arms of a block."""
-    kept = {name: environment[name] for name in KEPT.variables if name in environment}
+    """The environment that runtimes and launchers are started with, equal for all arms."""
+    # What the site says that modules set, which the rules pass on to every node.
+    names = (*KEPT.variables, *environment.get(KEEP, "").split(","))
+    # By these the launcher of a batch system finds its job and its daemons.
+    begin = tuple(word for each in batch_systems().values() for word in each.variables)
+    kept = {k: v for k, v in environment.items() if k in names or k.startswith(begin)}
     # ch-run refuses to start without USER, and batch jobs may come without it.
     return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}
 

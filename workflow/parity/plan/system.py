@@ -14,6 +14,7 @@ from parity.core.commands import answer_of, is_installed
 from parity.core.documents import Document, as_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
+from parity.plan.batch_systems import batch_systems
 
 
 class MpiLauncher(Document, frozen=True):
@@ -38,9 +39,10 @@ class System(Document, frozen=True, rename={"name": "system"}):
     """A machine or cluster.
 
     Attributes:
-        batch_system: `slurm`, or empty where blocks run on the machine itself.
+        batch_system: its name, or empty where blocks run on the machine itself.
         launcher: None where no program can be placed on several nodes.
         modules: environment modules that are loaded before a block.
+        module_variables: what they set, beside PATH, for runtimes and the launcher.
         image_folder: where images go; None for the folder of their records.
         images_on_node: whether images are made in a job of their own.
         toolchains: what Spack may build with, by name, as the file has it.
@@ -55,6 +57,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
     batch_system: str = ""
     launcher: MpiLauncher | None = None
     modules: tuple[str, ...] = ()
+    module_variables: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
     toolchains: dict[str, Any] = field(default_factory=dict)
@@ -70,6 +73,12 @@ def load_system(path: Path | str) -> System:
             where=f"{path}: base_image",
             allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
             action="give the image by its digest",
+        )
+    if (named := document.get("batch_system")) and named not in batch_systems():
+        raise UserError(
+            f"{named!r} is no batch system that is known here",
+            where=f"{path}: batch_system",
+            allowed=", ".join(batch_systems()),
         )
     images = document.pop("images", {})
     document |= document.pop("quiet_node")
@@ -88,41 +97,42 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
     Args:
         now: whether it is to take jobs now, or its programs are enough.
     """
-    programs = {"slurm": ("sbatch", "squeue", "scontrol", "srun")}.get(system.batch_system, ())
-    if missing := [program for program in programs if not is_installed(program)]:
+    around = batch_systems().get(system.batch_system)
+    if not around:
+        return
+    start = f"system {system.name} needs {around.title}, and"
+    if missing := [program for program in around.programs if not is_installed(program)]:
         raise UserError(
-            f"system {system.name} needs Slurm, and {', '.join(missing)} cannot be found on PATH:"
-            " start Snakemake on the cluster's login node, or try `make cluster-up` here"
+            f"{start} {', '.join(missing)} cannot be found on PATH: start Snakemake on the"
+            f" cluster's login node{around.trial}"
         )
-    if now and programs:
-        answered, said = answer_of(["squeue", "--noheader", "--me"], seconds=60)
+    if now:
+        answered, said = answer_of(around.asks, seconds=60)
         if not answered:
             raise UserError(
-                f"system {system.name} needs Slurm, and squeue does not answer: {said};"
-                " see whether slurmctld runs, or try `make cluster-up` here"
+                f"{start} {around.asks[0]} does not answer: {said};"
+                f" see whether its server runs{around.trial}"
             )
 
 
 def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
     """Refuse words that do not say how many nodes and ranks there are, or something unknown."""
-    for key, known, needed in (
-        ("command", ("nodes", "ranks", "ranks_per_node"), ("nodes", "ranks")),
-        ("each_node", ("nodes",), ("nodes",)),
-    ):
+    sizes = ("nodes", "ranks", "ranks_per_node")
+    # Two of the three tell the third: some launchers take no number of nodes, or none of ranks.
+    for key, known, needed in (("command", sizes, 2), ("each_node", sizes[:1], 1)):
         where = f"{path}: launcher.{key}"
-        said = [inside for word in entry[key] for inside in _in_braces(word)]
-        if not set(said) <= set(known):
+        said = {inside for word in entry[key] for inside in _in_braces(word)}
+        if not said <= set(known):
             raise UserError(
                 "a word has braces that are none of the known ones",
                 where=where,
                 allowed=", ".join(f"{{{name}}}" for name in known),
             )
-        missing = [name for name in needed if name not in said]
-        if missing or not entry[key][0]:
+        if len(said) < needed or not entry[key][0]:
             raise UserError(
-                f"the command does not say how many {' and '.join(missing)} there are",
+                "the command does not say how many there are",
                 where=where,
-                allowed=f"words with {', '.join(f'{{{name}}}' for name in needed)}",
+                allowed=f"words with {needed} of {', '.join(f'{{{name}}}' for name in known)}",
             )
 
 

@@ -38,6 +38,8 @@ class SystemKind(Document, frozen=True):
 
 
 _KINDS = Path(__file__).with_name("system_kinds.yaml").read_bytes()
+# What documents up to 2026-11-22 call a cluster, whichever batch system it has.
+_FORMER = {"slurm": "cluster"}
 KINDS = {kind.label: kind for kind in msgspec.yaml.decode(_KINDS, type=list[SystemKind])}
 
 
@@ -47,7 +49,7 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
     Raises:
         UserError: there is no such kind.
     """
-    names = sorted(set(labels))
+    names = sorted({_FORMER.get(label, label) for label in labels})
     if unknown := [name for name in names if name not in KINDS]:
         raise UserError(
             f"unknown kind of system: {', '.join(unknown)}",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from parity.core.commands import is_installed, output_of
+from parity.core.commands import answer_of, is_installed, output_of
 
 
 def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
@@ -23,6 +25,35 @@ def installed_packages(names: Iterable[str] = ()) -> dict[str, str]:
     )
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     return {name: version for status, name, version in lines if status.strip() == "ii"}
+
+
+@contextmanager
+def nothing_starts_at_boot() -> Iterator[None]:
+    """Keep services of what is installed meanwhile from starting at the next boot, and say so.
+
+    Debian enables whatever it installs. Nothing here needs that: what is used is started by us.
+    """
+    before = set(installed_packages())
+    yield
+    new = sorted(set(installed_packages()) - before)
+    if not new or not is_installed("systemctl"):
+        return
+    files = map(Path, output_of(["dpkg", "--listfiles", *new]).splitlines())
+    # A template is enabled by its instances' names, and none has any.
+    units = sorted(
+        path.name
+        for path in files
+        if path.parent.match("lib/systemd/system")
+        and path.suffix in {".service", ".socket", ".timer"}
+        and "@" not in path.name
+    )
+    if units:
+        done, said = answer_of(["systemctl", "--quiet", "disable", *units])
+        outcome = "not started at boot" if done else f"still started at boot ({said})"
+        print(
+            f"{outcome}: {' '.join(units)}; `systemctl enable` and `disable` change that",
+            flush=True,
+        )
 
 
 def installed_versions(packages: Iterable[str]) -> list[str]:

@@ -27,7 +27,7 @@ from parity.core.errors import UserError, shown_to_the_user
 from parity.core.settings import load_checked
 from parity.runtimes import arms
 from parity.software import build
-from parity.software.debian_packages import installed_packages
+from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 from parity.software.images import IMAGES, forget_failures
 from parity.software.needed_image import RECORDS, ROOT
 from parity.software.probe import probe_lines
@@ -167,7 +167,8 @@ def install_as_root(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     if not is_installed("apt-get"):
         _say("this is no Debian: packages are left to the site, what is there is used")
     elif missing := missing_packages(wanted, installed_packages()):
-        failures = _apt_install(missing)
+        with nothing_starts_at_boot():
+            failures = _apt_install(missing)
     return failures | _prepare_arms()
 
 

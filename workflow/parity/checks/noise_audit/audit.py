@@ -125,8 +125,14 @@ def measure(
         site: Snakemake's resources of the rule, which hold the site's words for sbatch.
 
     Raises:
-        UserError: the job failed, or fewer than two pairs are good.
+        UserError: the batch system is not Slurm, the job failed, or fewer than two pairs are good.
     """
+    if system.batch_system not in ("", "slurm"):
+        raise UserError(
+            "the noise audit submits its job by sbatch, which this batch system does not have",
+            where=f"{system_file}: batch_system",
+            action="run it on a machine, or on a cluster under Slurm",
+        )
     began = datetime.now(UTC)
     label = f"a{began:%Y%m%dt%H%M%S}"
     folder = live.parent.resolve() / f"harness-{label}"

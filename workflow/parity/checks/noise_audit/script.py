@@ -23,6 +23,7 @@ _SITE_WORDS = {
     "slurm_partition": "--partition",
     "slurm_account": "--account",
     "constraint": "--constraint",
+    "qos": "--qos",
 }
 
 # `bare` starts the program as a user's job script would. Before it the node is left alone

@@ -78,7 +78,7 @@ def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     Raises:
         UserError: the working folder is not ours.
     """
-    storage.private_folder(SCRATCH)
+    storage.make_places(SCRATCH)
     with storage.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
         cpus = node.node_facts().cpus
