@@ -56,7 +56,8 @@ the job's log in results/slurm-logs says `Exceeded job memory limit` |
 profiles/slurm. `--set-resources` on the command line would replace the profile's `--exclusive`, \
 too |
 | a full file system | make room; the runner says `the file system is full` if that finds room |
-| a controller, or munge, that was away | nothing; jobs that nobody told anything of are asked about again |
+| a controller, or munge, that was away | nothing; jobs that nobody told anything of are \
+asked about again |
 | two workflows | nothing; the second one is refused |
 
 Snakemake notices a failed job at one look at the queue and ends at the next one; looks are up

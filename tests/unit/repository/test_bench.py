@@ -9,6 +9,7 @@ import bench_slurm
 import numpy as np
 import pandas as pd
 import pytest
+import validate
 from plans import run_record_of
 
 from parity.measure.block_folder import RECORD
@@ -27,6 +28,18 @@ def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary
     campaign = bench_decided.Planted(layout, constant, pd.Series(1.0, runs), 0.0)
     # Eight blocks of four runs of a second.
     assert [bench_decided.decided(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
+
+
+def test_a_scenario_that_is_made_anew_stands_in_its_place() -> None:
+    def report(seen: int, *names: str) -> dict:
+        rows = [{"scenario": name, "seen": seen} for name in names for _ in range(2)]
+        return {"seed": seen, "scenarios": rows[::2], "results": rows}
+
+    found = validate.renewed(report(1, "a", "b", "gone"), report(2, "b", "new"), ["a", "b", "new"])
+    assert found["seed"] == 2
+    for part, each in (("scenarios", 1), ("results", 2)):
+        said = [(row["scenario"], row["seen"]) for row in found[part]]
+        assert said == [("a", 1)] * each + [("b", 2)] * each + [("new", 2)] * each
 
 
 def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
