@@ -18,6 +18,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDIES = Path(__file__).parents[2] / "config/studies"
 ALL = ["base", "directory", "docker", "oci", "podman", "sif", "squashfs"]
 FEW = ["base", "directory", "oci", "sif"]
+NO_SQUASHFS = ["base", "directory", "docker", "oci", "podman", "sif"]
 SHIPPED = {
     ("torrez2019", "smoke"): ALL,
     ("torrez2019", "quick"): ALL,
@@ -30,14 +31,19 @@ SHIPPED = {
     ("hpcg", "smoke"): FEW,
     ("hpcg", "machine"): ["base", "directory", "docker", "oci", "sif"],
     ("hpcg", "cluster"): FEW,
+    ("levy2021", "smoke"): NO_SQUASHFS,
+    ("levy2021", "quick"): NO_SQUASHFS,
+    ("levy2021", "machine"): NO_SQUASHFS,
+    ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
     ("libaio", "smoke"): FEW,
-    ("libaio", "machine"): ["base", "directory", "docker", "oci", "podman", "sif"],
+    ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
     ("ladder", "smoke"): ALL,
     ("ladder", "machine"): ALL,
     ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
 }
 PACKAGES = {
+    "levy2021": "selfish.c",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
