@@ -193,7 +193,7 @@ def test_a_disk_that_is_full_is_told(program, tmp_path):
 
 def test_many_detours_are_kept_and_nothing_is_written_before_the_end(program, tmp_path):
     """With a threshold of nothing each look that is not the shortest one is a detour."""
-    line = words(program, threshold=0, seconds=0.8, capacity=10_000_000)
+    line = words(program, threshold=0, seconds=0.8, capacity=4_000_000)
     line[line.index("5")] = "0"
     process = subprocess.Popen(line, cwd=tmp_path)
     time.sleep(0.5)

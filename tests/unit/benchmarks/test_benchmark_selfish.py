@@ -1,35 +1,17 @@
 """What selfish's trace says, and which traces are refused."""
 
-import zlib
-
-import numpy as np
 import pytest
 from benchmark_help import GOLDEN, NODE, defaults, values
 from hypothesis import given
 from hypothesis import strategies as st
+from traces import trace
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
-from parity.benchmarks.selfish_trace import (
-    ENTRY,
-    HEAD,
-    MODES,
-    loggopsim_text,
-    read_trace,
-)
+from parity.benchmarks.selfish_trace import MODES, loggopsim_text, read_trace
 from parity.core.files import as_text
 
 REAL = {mode: (GOLDEN / f"selfish/real-{mode}.trace").read_bytes() for mode in MODES}
-
-
-def trace(entries, mode="detours", seconds=1.0, minimum=10.0, threshold=350.0, locked=1, **head):
-    """A trace as the program writes it."""
-    start = {"magic": b"\x89selfish", "version": 1, "mode": MODES.index(mode) + 1, "hz": 2.6e9}
-    start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
-    start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
-    words = tuple(start[name] for name in HEAD.names)
-    content = np.array([words], HEAD).tobytes() + np.array(entries, ENTRY).tobytes()
-    return content + zlib.crc32(content).to_bytes(4, "little")
 
 
 def parse(content: bytes, mode="detours", seconds=1.0, **other) -> Parsed:

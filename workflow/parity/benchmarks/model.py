@@ -200,6 +200,14 @@ class Benchmark(ABC):
         told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
         return told.get(self.timed, 0.0)
 
+    def events(self, outputs: Outputs) -> Any:
+        """What a valid run wrote down one by one; None of a benchmark that does not.
+
+        Returns:
+            A structured array in order of time, with the fields `start` and `length` in ns.
+        """
+        return None
+
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program for these parameters and factor levels on this node."""

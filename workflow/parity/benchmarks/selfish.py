@@ -88,6 +88,12 @@ class Selfish(Benchmark):
         loop = LOOP.measured(trace.minimum_ns / 1e9)
         return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=(*metrics, loop))
 
+    def events(self, outputs: Outputs) -> Any:
+        """The detours."""
+        from parity.benchmarks.selfish_trace import read_trace  # late, as above
+
+        return read_trace(as_bytes(outputs.files[TRACE])).detours
+
 
 def _metrics(lengths: Any, duration_ns: int) -> list[Metric]:
     """Of the lengths of all detours in ns; there are no quantiles of none."""
