@@ -111,6 +111,23 @@ def test_a_study_without_containers_builds_nothing(clone: Path) -> None:
         assert f"rule {rule}:" not in said
 
 
+def test_only_a_study_with_own_sources_compiles_and_not_beside_spack_s(clone: Path) -> None:
+    study = _study(clone, ["podman"])
+    assert "rule compile:" not in _dry_run(clone, "all", *study)
+    path = clone / "config/studies/small.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["benchmarks"]["selfish"] = {"margin_percent": 10, "factors": {"mode": ["fwq"]}}
+    path.write_text(yaml.safe_dump(content))
+    said = _dry_run(clone, "all", *study)
+    assert "output: results/compiled/selfish.c.txt" in said
+    assert "output: results/images/bootstrap/sysbench_selfish.c/oci.json" in said
+    path.write_text(yaml.safe_dump(content | {"provider": SPACK}))
+    words = [SNAKEMAKE, "-n", "all", "--config", *study]
+    done = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "cannot be compiled beside what Spack builds" in done.stdout + done.stderr
+
+
 def test_another_benchmark_on_the_host_changes_nothing(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

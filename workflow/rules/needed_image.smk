@@ -19,14 +19,10 @@ BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
 IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
 # A native package that is upgraded makes another image.
 PACKAGES = installed_versions(NEEDED.packages)
-# Programs whose source is ours, compiled natively and in the image; without any, nothing is asked.
-OWN_SOURCES = (
-    list(map(str, compiled.source_paths(NEEDED.sources))) if NEEDED.sources else []
-)
-COMPILER = installed_versions(compiled.PACKAGES) if NEEDED.sources else []
-COMPILED = (
-    [f"results/compiled/{'_'.join(NEEDED.sources)}.txt"] if NEEDED.sources else []
-)
+# Programs whose source is ours, compiled natively and in the image.
+OWN_SOURCES = list(map(str, compiled.source_paths(NEEDED.sources)))
+COMPILER = installed_versions(compiled.packages(NEEDED.sources)) if OWN_SOURCES else []
+COMPILED = [f"results/compiled/{'_'.join(NEEDED.sources)}.txt"] if OWN_SOURCES else []
 if COMPILED and BY_SPACK:
     raise WorkflowError(
         f"parity: {' '.join(NEEDED.sources)} cannot be compiled beside what Spack builds\n"

@@ -13,8 +13,6 @@ from parity.core.availability import Availability
 from parity.core.spack_paths import PREFIX
 
 COMPILED = PREFIX / "compiled"
-# What the script takes, natively and in a stage of the image that is left out of it.
-PACKAGES = ("gcc", "libc6-dev")
 SCRIPT = Path(__file__).with_name("compile.sh")
 
 
@@ -23,9 +21,14 @@ def program_path(source: str) -> str:
     return str(COMPILED / Path(source).stem)
 
 
+def packages(sources: Sequence[str]) -> tuple[str, ...]:
+    """Debian packages that compile sources, natively and in a stage that no image keeps."""
+    return ("gcc", "libc6-dev") if sources else ()
+
+
 def source_paths(sources: Sequence[str]) -> list[Path]:
-    """The sources of that name, with the script that compiles them."""
-    return [SCRIPT, *(SCRIPT.with_name(name) for name in sources)]
+    """The sources of that name, if there are any, with the script that compiles them."""
+    return [SCRIPT, *(SCRIPT.with_name(name) for name in sources)] if sources else []
 
 
 def built(binaries: Sequence[str]) -> Availability:
