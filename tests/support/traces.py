@@ -29,6 +29,7 @@ def trace(
         "hz": 2.6e9,
     }
     start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
+    start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
     start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
     words = tuple(start[name] for name in HEAD.names)
     content = np.array([words], HEAD).tobytes() + np.array(entries, ENTRY).tobytes()

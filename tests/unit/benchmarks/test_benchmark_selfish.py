@@ -42,7 +42,10 @@ def test_numbers_of_a_trace():
             "loop_minimum": 10e-9,
         }
     )
-    assert [metric.name for metric in parsed.metrics] == [q.metric for q in BENCHMARK.metrics]
+    of_a_limit = {"cpu_quota", "throttled"}
+    assert [metric.name for metric in parsed.metrics] == [
+        quantity.metric for quantity in BENCHMARK.metrics if quantity.metric not in of_a_limit
+    ]
 
 
 def test_a_quiet_run_has_no_lengths():
@@ -59,6 +62,19 @@ def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
     parsed = parse(content, "fwq")
     assert values(parsed)["events_per_second"] == 2
     assert values(parsed)["noise_share"] == pytest.approx(105_400e-9)
+
+
+def test_a_limit_is_told_with_how_often_it_was_reached():
+    limited = trace([(0, 400)], quota_us=75_000, periods=10, throttled=9)
+    found = values(parse(limited))
+    assert (found["cpu_quota"], found["throttled"]) == (0.75, 0.9)
+
+
+def test_a_limit_that_was_never_reached_shows_nothing():
+    assert parse(trace([(0, 400)], quota_us=75_000, periods=10)).reason == "limit-not-in-force"
+    # Two CPUs are more than a loop can take, and what is not seen is no limit.
+    assert parse(trace([(0, 400)], quota_us=200_000, periods=10)).valid
+    assert "cpu_quota" not in values(parse(trace([(0, 400)], quota_us=0, period_us=0)))
 
 
 def test_memory_that_could_not_be_locked_is_told():

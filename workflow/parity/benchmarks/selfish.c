@@ -13,6 +13,9 @@
  * look quieter than it was. Nothing is written before the end: entries go to memory that is
  * there from the beginning, locked if that is allowed.
  *
+ * The CPU limit of its own control group, of version 1 or 2, is read from inside, and how often
+ * it was enforced while entries were written down.
+ *
  * FILE is little-endian: struct head, CAPACITY or fewer entries, CRC-32 (as zlib's) of both.
  */
 #define _GNU_SOURCE
@@ -43,6 +46,8 @@ struct head {
     uint32_t version, mode;
     double hz, minimum_ns, threshold_ns;
     uint64_t duration_ns, quantum, locked, count;
+    int64_t quota_us; /* -1 without a limit, 0 where it is not to be seen */
+    uint64_t period_us, periods, throttled;
 };
 
 struct moment { uint64_t ticks, ns; };
@@ -58,6 +63,69 @@ static void stop(int status, const char *why)
 {
     fprintf(stderr, "selfish: %s\n", why);
     exit(status);
+}
+
+/* The text of a file of our control group in the hierarchy of the CPU; empty if there is none. */
+static void read_group(const char *name, char *text, size_t size)
+{
+    char line[4096], path[8192], *fields, *controllers, *group;
+    FILE *groups = fopen("/proc/self/cgroup", "r"), *file = NULL;
+    while (!file && groups && fgets(line, sizeof line, groups)) {
+        line[strcspn(line, "\n")] = 0;
+        fields = line;
+        strsep(&fields, ":");
+        controllers = strsep(&fields, ":");
+        group = fields;
+        if (!group)
+            continue;
+        /* Version 2 has no controllers here, and may lie beside version 1. */
+        const char *version_2[] = {"", "unified"}, *version_1[] = {controllers, "cpu"};
+        const char **folders = *controllers ? version_1 : version_2;
+        if (*controllers && strcmp(controllers, "cpu") && strncmp(controllers, "cpu,", 4)
+            && !strstr(controllers, ",cpu,"))
+            continue;
+        /* A container may see its own group as the root of the hierarchy. */
+        for (int choice = 0; choice < 4 && !file; choice++) {
+            snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s/%s", folders[choice % 2],
+                     choice < 2 ? group : "", name);
+            file = fopen(path, "r");
+        }
+    }
+    text[file ? fread(text, 1, size - 1, file) : 0] = 0;
+    if (file)
+        fclose(file);
+    if (groups)
+        fclose(groups);
+}
+
+static uint64_t told(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Adds how often the limit was looked at, and how often enforced, `times` 1 or -1. */
+static void count_throttling(struct head *head, uint64_t times)
+{
+    char text[4096];
+    read_group("cpu.stat", text, sizeof text);
+    head->periods += times * told(text, "nr_periods ");
+    head->throttled += times * told(text, "nr_throttled ");
+}
+
+static void read_limit(struct head *head)
+{
+    char text[4096];
+    read_group("cpu.max", text, sizeof text);
+    if (*text) {
+        head->quota_us = strncmp(text, "max", 3) ? strtoll(text, NULL, 10) : -1;
+        head->period_us = strtoull(strchr(text, ' ') ? strchr(text, ' ') : "", NULL, 10);
+        return;
+    }
+    read_group("cpu.cfs_quota_us", text, sizeof text);
+    head->quota_us = strtoll(text, NULL, 10);
+    read_group("cpu.cfs_period_us", text, sizeof text);
+    head->period_us = strtoull(text, NULL, 10);
 }
 
 /* Counter and clock at the same moment: of several looks the one with the least in between. */
@@ -210,12 +278,15 @@ int main(int argc, char **words)
     double pace = ticks_per_ns(first, found);
     uint64_t threshold = (uint64_t)(floor_ns * pace + (fwq ? 0 : multiple * (double)least));
 
+    read_limit(&head);
+    count_throttling(&head, (uint64_t)-1);
     uint64_t begin = tick(), last = begin, end = begin + (uint64_t)(seconds * 1e9 * pace);
     head.count = fwq ? quanta(entries, capacity, quantum, &last, end)
                      : detours(entries, capacity, least, threshold, &last, end);
     if (head.count > capacity)
         stop(FULL, "more entries than there is room for; give it more room, or less to write down");
 
+    count_throttling(&head, 1);
     /* The whole run is the longest time there is to compare counter and clock over. */
     pace = ticks_per_ns(first, now());
     for (uint64_t number = 0; number < head.count; number++) {

@@ -34,6 +34,11 @@ QUANTILES = {
         (1.0, "longest", "longest"),
     )
 }
+# Of runs under a CPU limit.
+QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", "neither", shown="%", factor=100)
+THROTTLED = Quantity(
+    "throttled", "periods that were cut short", "1", "neither", shown="%", factor=100
+)
 LOOP = Quantity("loop_minimum", "shortest loop", "s", "neither", shown="ns", factor=1e9)
 PARAMETERS, FIGURES, NOTE = described(__file__, NOISE, RATE, *QUANTILES.values())
 
@@ -47,7 +52,7 @@ class Selfish(Benchmark):
     binaries = (compiled.program_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
-    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP)
+    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
     primary = (NOISE.metric, QUANTILES[0.5].metric, QUANTILES[0.99].metric)
     # Percentage points: next to nothing, a ratio of shares says nothing.
     differences = (NOISE.metric,)
@@ -65,7 +70,11 @@ class Selfish(Benchmark):
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
-        """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
+        """Shares, rate and quantiles; valid if the trace is whole and that of this run.
+
+        A loop that is never idle comes to any limit of less than a CPU. Where it never did, the
+        limit was not in force, or others took the CPU first: either way it shows nothing of it.
+        """
         # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
         from parity.benchmarks.selfish_trace import read_trace
 
@@ -85,8 +94,14 @@ class Selfish(Benchmark):
             seconds = f"{trace.duration_ns / 1e9:.3f}"
             raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
         metrics = _metrics(trace.detours["length"], trace.duration_ns)
-        loop = LOOP.measured(trace.minimum_ns / 1e9)
-        return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=(*metrics, loop))
+        metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
+        if trace.quota_us > 0 and trace.period_us:
+            if trace.quota_us < trace.period_us and not trace.throttled:
+                said = f"{trace.quota_us} of {trace.period_us} µs"
+                raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
+            metrics.append(QUOTA.measured(trace.quota_us / trace.period_us))
+            metrics.append(THROTTLED.measured(trace.throttled / max(1, trace.periods)))
+        return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
 
     def events(self, outputs: Outputs) -> Any:
         """The detours."""

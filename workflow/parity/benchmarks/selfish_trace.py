@@ -17,6 +17,8 @@ HEAD = np.dtype(
     [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
     + [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
     + [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
+    + [("quota_us", "<i8")]
+    + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 )
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 _CRC_BYTES = 4
@@ -34,6 +36,10 @@ class Trace:
         duration_ns: from the first look at the counter to the last.
         quantum: multiplications of a quantum.
         is_locked: whether the memory for the entries could be locked.
+        quota_us: CPU time that its control group had in each period; -1 without a limit, 0
+            where it was not to be seen.
+        period_us: length of such a period.
+        periods, throttled: how many began meanwhile, and in how many the limit was reached.
         entries: start since the first look and length, both in ns, in order of time: detours
             without the shortest loop, or whole quanta.
     """
@@ -45,6 +51,10 @@ class Trace:
     duration_ns: int
     quantum: int
     is_locked: bool
+    quota_us: int
+    period_us: int
+    periods: int
+    throttled: int
     entries: NDArray[np.void]
 
     @property
@@ -87,6 +97,7 @@ def read_trace(content: bytes) -> Trace:
         duration_ns=int(head["duration_ns"]),
         quantum=int(head["quantum"]),
         is_locked=bool(head["locked"]),
+        **{name: int(head[name]) for name in ("quota_us", "period_us", "periods", "throttled")},
         entries=np.frombuffer(content, ENTRY, int(head["count"]), HEAD.itemsize),
     )
 
