@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import bench_decided
+import bench_events
 import bench_scale
 import bench_slurm
 
@@ -133,7 +134,7 @@ def main() -> None:
     print(
         f"snakemake -n all          {seconds_in_a_clone('snakemake', '-n', 'all'):.1f} s  (bound 4)"
     )
-    steps = (bench_decided.lines(), bench_scale.lines(bench_scale.TIMES))
+    steps = (bench_events.lines(), bench_decided.lines(), bench_scale.lines(bench_scale.TIMES))
     for line in chain(*steps, bench_slurm.lines(new_clone)):
         print(line, flush=True)
 

@@ -123,6 +123,7 @@ def documents() -> dict[Path, str]:
     }
     tables = [
         *records.TABLES.values(),
+        records.EVENTS,
         *analysis.TABLES.values(),
         *claims.TABLES.values(),
         AGREEMENT,

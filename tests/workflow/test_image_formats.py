@@ -18,6 +18,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDIES = Path(__file__).parents[2] / "config/studies"
 ALL = ["base", "directory", "docker", "oci", "podman", "sif", "squashfs"]
 FEW = ["base", "directory", "oci", "sif"]
+NO_SQUASHFS = ["base", "directory", "docker", "oci", "podman", "sif"]
 SHIPPED = {
     ("torrez2019", "smoke"): ALL,
     ("torrez2019", "quick"): ALL,
@@ -30,14 +31,19 @@ SHIPPED = {
     ("hpcg", "smoke"): FEW,
     ("hpcg", "machine"): ["base", "directory", "docker", "oci", "sif"],
     ("hpcg", "cluster"): FEW,
+    ("levy2021", "smoke"): NO_SQUASHFS,
+    ("levy2021", "quick"): NO_SQUASHFS,
+    ("levy2021", "machine"): NO_SQUASHFS,
+    ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
     ("libaio", "smoke"): FEW,
-    ("libaio", "machine"): ["base", "directory", "docker", "oci", "podman", "sif"],
+    ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
     ("ladder", "smoke"): ALL,
     ("ladder", "machine"): ALL,
     ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
 }
 PACKAGES = {
+    "levy2021": "selfish.c",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
@@ -103,6 +109,23 @@ def test_a_study_without_containers_builds_nothing(clone: Path) -> None:
     assert "rule run_batch:" in said and "results/images/no-image/images.json" in said
     for rule in ("bootstrap_base", "build_image", "unpack_image", "convert_image"):
         assert f"rule {rule}:" not in said
+
+
+def test_only_a_study_with_own_sources_compiles_and_not_beside_spack_s(clone: Path) -> None:
+    study = _study(clone, ["podman"])
+    assert "rule compile:" not in _dry_run(clone, "all", *study)
+    path = clone / "config/studies/small.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["benchmarks"]["selfish"] = {"margin_percent": 10, "factors": {"mode": ["fwq"]}}
+    path.write_text(yaml.safe_dump(content))
+    said = _dry_run(clone, "all", *study)
+    assert "output: results/compiled/selfish.c.txt" in said
+    assert "output: results/images/bootstrap/sysbench_selfish.c/oci.json" in said
+    path.write_text(yaml.safe_dump(content | {"provider": SPACK}))
+    words = [SNAKEMAKE, "-n", "all", "--config", *study]
+    done = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "cannot be compiled beside what Spack builds" in done.stdout + done.stderr
 
 
 def test_another_benchmark_on_the_host_changes_nothing(

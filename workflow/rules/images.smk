@@ -33,6 +33,7 @@ rule build_image:
         base=f"{BASE}/base.json",
         # All of the folder: the Dockerfile copies from it.
         containers=list(map(str, files_below(Path(own("containers"))))),
+        compiled=OWN_SOURCES,
         sources=SOURCES,
     output:
         record=f"{IMAGE}/oci.json",
@@ -44,6 +45,8 @@ rule build_image:
     threads: workflow.cores
     params:
         packages=PACKAGES,
+        compiled=NEEDED.sources,
+        compiler=COMPILER,
         spack=config["spack"] if BY_SPACK else {},
         toolchains=SYSTEM.toolchains if BY_SPACK else {},
         containers=containers_folder,

@@ -1,6 +1,6 @@
 """Which image the study needs, in which formats, and where each lies."""
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmarks, compiled
 from parity.runtimes import arms, every_arm
 from parity.software.debian_packages import installed_versions
 from parity.software.needed_image import ROOT, maker_of, needed_image
@@ -19,6 +19,16 @@ BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
 IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
 # A native package that is upgraded makes another image.
 PACKAGES = installed_versions(NEEDED.packages)
+# Programs whose source is ours, compiled natively and in the image.
+OWN_SOURCES = list(map(str, compiled.source_paths(NEEDED.sources)))
+COMPILER = installed_versions(compiled.packages(NEEDED.sources)) if OWN_SOURCES else []
+COMPILED = [f"results/compiled/{'_'.join(NEEDED.sources)}.txt"] if OWN_SOURCES else []
+if COMPILED and BY_SPACK:
+    raise WorkflowError(
+        f"parity: {' '.join(NEEDED.sources)} cannot be compiled beside what Spack builds\n"
+        f"  where:   {STUDY_FILE}: benchmarks\n"
+        "  to do:   give it a study of its own, with `provider: system`"
+    )
 # Made where Snakemake runs, or in a job where the site does not let login nodes build.
 HERE = not SYSTEM.images_on_node
 SOURCES = [f"{IMAGE_ROOT}/sources"] if BY_SPACK else []

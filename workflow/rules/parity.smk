@@ -11,6 +11,7 @@ rule parity:
         plan=f"{LIVE}/plan.json",
         images=f"{IMAGES}/images.json",
         native=NATIVE,
+        compiled=COMPILED,
     log:
         f"{LIVE}/logs/parity.log",
     localrule: True

@@ -14,6 +14,7 @@ checkpoint pilot:
     """Find how much work takes the benchmarks' time on a node; from then on it is fixed."""
     input:
         native=NATIVE,
+        compiled=COMPILED,
     output:
         pilot=f"{LIVE}/{PILOT}",
     log:

@@ -12,6 +12,7 @@ rule run_batch:
         plan=ancient(f"{LIVE}/plan.json"),
         images=f"{IMAGES}/images.json",
         native=NATIVE,
+        compiled=COMPILED,
         look=look_before_batch,
         promise=ancient(promise_before),
     output:

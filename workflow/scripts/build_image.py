@@ -1,4 +1,4 @@
-"""Rule build_image: the image with every benchmark that is installed natively."""
+"""Rule build_image: the image with every benchmark that is installed or compiled natively."""
 
 import tempfile
 from functools import partial
@@ -8,7 +8,7 @@ from parity.core.documents import read_document, write_document
 from parity.core.errors import shown_to_the_user
 from parity.software import images
 from parity.software.build import build_image
-from parity.software.build_context import spack_context, system_context
+from parity.software.build_context import compiled_context, spack_context, system_context
 from parity.software.spack import chosen_spack
 
 if __name__ == "__main__":
@@ -20,6 +20,9 @@ if __name__ == "__main__":
             toolchain, spack = chosen_spack(given, snakemake.threads, log)
             sources = Path(snakemake.input.sources[0])
             context = spack_context(containers, packages, toolchain, spack, sources, Path(folder))
+        elif given.compiled:
+            own = (given.compiled, given.compiler)
+            context = compiled_context(containers, packages, *own, Path(folder))
         else:
             context = system_context(containers, packages)
         base = read_document(Path(snakemake.input.base), images.ImageRecord)

@@ -14,7 +14,7 @@ if __name__ == "__main__":
     with shown_to_the_user():
         plan = read_plan(Path(snakemake.input.plan))
         images = read_images(snakemake.input.images)
-        natives = [read_native(Path(path)).programs for path in snakemake.input[2:]]
+        natives = [read_native(Path(path)).programs for path in snakemake.input.native]
         programs = programs_of(plan)
         changed = altered({path for paths in programs.values() for path in paths})
         recorded = natives[0] if natives else {}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,13 @@ from parity.core import digests
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
 from parity.software.build import BUILDERS, build_command, in_store
-from parity.software.build_context import Context, recipe_of, spack_context, system_context
+from parity.software.build_context import (
+    Context,
+    compiled_context,
+    recipe_of,
+    spack_context,
+    system_context,
+)
 from parity.software.native import programs_of
 from parity.software.spack import Spack, find_spack, gather_sources, spack_site, unfetched
 from parity.software.toolchain import Toolchain
@@ -107,6 +114,35 @@ def test_debian_s_image_stops_at_its_stage_and_is_sent_no_spack() -> None:
     assert (context.folder, context.stage) == (CONTAINERS, "system")
     assert context.arguments == {"PACKAGES": "b=2 a=1"}
     assert sorted(path.name for path in CONTAINERS.iterdir()) == ["Dockerfile", "hosts"]
+
+
+def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None:
+    compiler = ["gcc=4", "libc6-dev=2"]
+    context = compiled_context(CONTAINERS, ["a=1"], ["selfish.c"], compiler, tmp_path)
+    assert (context.folder, context.stage) == (tmp_path, "compiled")
+    assert context.arguments == {
+        "PACKAGES": "a=1",
+        "COMPILER": "gcc=4 libc6-dev=2",
+        "SOURCES": "selfish.c",
+        "FOLDER": "/opt/parity/compiled",
+    }
+    assert {path.name for path in (tmp_path / "sources").iterdir()} == {"compile.sh", "selfish.c"}
+    stages = re.findall(r"^FROM (\S+) AS (\S+)$", (tmp_path / "Dockerfile").read_text(), re.M)
+    # Docker without BuildKit goes through every stage before its own.
+    on = ["${BASE}", "system", "system"]
+    assert stages == list(zip(on, ["system", "compiler", "compiled"], strict=True))
+
+
+def test_its_recipe_changes_with_a_source(tmp_path: Path) -> None:
+    recipes = set()
+    for number, text in enumerate(("", "/* changed */")):
+        folder = tmp_path / str(number)
+        context = compiled_context(CONTAINERS, [], ["selfish.c"], ["gcc=4"], folder)
+        with (folder / "sources/selfish.c").open("a") as file:
+            file.write(text)
+        again = system_context(folder, [])
+        recipes.add(recipe_of(replace(context, made_from=again.made_from), "sha256:1"))
+    assert len(recipes) == 2
 
 
 def test_every_file_of_the_folder_counts_for_the_image(tmp_path: Path) -> None:

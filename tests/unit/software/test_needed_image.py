@@ -55,6 +55,14 @@ def test_other_packages_or_another_base_are_another_image_on_a_shared_base():
     assert len({each.image_in("r") for each in (one, other, elsewhere)}) == 3
 
 
+def test_only_a_study_of_programs_with_own_sources_has_them_in_its_image():
+    plain, with_source = needs("likwid", "podman"), needs("likwid selfish", "podman")
+    assert (plain.sources, with_source.sources) == ((), ("selfish.c",))
+    assert plain.packages == with_source.packages
+    assert plain.image_in("r") == "r/bootstrap/likwid"
+    assert with_source.image_in("r") == "r/bootstrap/likwid_selfish.c"
+
+
 def test_without_packages_or_without_containers_there_is_a_place_all_the_same():
     assert needs("hpcg", "podman").image_in("r") == "r/bootstrap/no-packages"
     assert needs("hpcg", "native-a").records_in("r") == "r/no-image"

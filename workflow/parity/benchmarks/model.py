@@ -79,7 +79,7 @@ class Outputs:
 
     Attributes:
         stdout, stderr: verbatim text.
-        files: the collected files by name.
+        files: the collected files by name; one that is no text as `core.files.as_text` has it.
         wall_seconds: outer monotonic clock of each start, in order of time.
         samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
@@ -123,6 +123,7 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
+        sources: C sources beside its module, each of a program (`compiled.py`).
         spack_packages: what Spack builds for it, if it does.
         toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
@@ -155,6 +156,7 @@ class Benchmark(ABC):
     name: str
     title: str
     packages: ClassVar[tuple[str, ...]] = ()
+    sources: ClassVar[tuple[str, ...]] = ()
     spack_packages: ClassVar[tuple[spack.SpackPackage, ...]] = ()
     toolchain: str = TOOLCHAIN
     binaries: tuple[str, ...] = ()
@@ -197,6 +199,14 @@ class Benchmark(ABC):
         """How long the timed section of a run took; 0 if its output does not tell."""
         told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
         return told.get(self.timed, 0.0)
+
+    def events(self, outputs: Outputs) -> Any:
+        """What a valid run wrote down one by one; None of a benchmark that does not.
+
+        Returns:
+            A structured array in order of time, with the fields `start` and `length` in ns.
+        """
+        return None
 
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
@@ -14,6 +15,27 @@ from parity.core.errors import UserError
 
 # The largest file that people write here, the register of claims, has 75 kB.
 LARGEST_INPUT = 1 << 18
+# What is no text stands in texts as a URL of itself (RFC 2397).
+_DATA = "data:;base64,"
+
+
+def as_text(content: bytes) -> str:
+    """Content as text that JSON and tables can hold: its own if it is UTF-8, else a data URL."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return _DATA + base64.b64encode(content).decode("ascii")
+
+
+def as_bytes(text: str) -> bytes:
+    """What `as_text` was given that is no UTF-8.
+
+    Raises:
+        ValueError: the text is no such URL.
+    """
+    if not text.startswith(_DATA):
+        raise ValueError("it is text")
+    return base64.b64decode(text.removeprefix(_DATA), validate=True)
 
 
 def read_regular(path: Path, most: int | None = None) -> str:

@@ -30,6 +30,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.core.documents import write_document
 from parity.core.errors import UserError, shown_to_the_user
+from parity.core.files import as_text
 from parity.core.settings import load_checked
 from parity.core.spack_paths import TOOLCHAIN
 from parity.measure import storage
@@ -113,7 +114,7 @@ def _outputs(folder: Path, made: RunRecord, session: Session) -> Outputs:
     return Outputs(
         stdout=text(folder / "stdout"),
         stderr=text(folder / "stderr"),
-        files={path.name: text(path) for path in (folder / "files").glob("*")},
+        files={path.name: as_text(path.read_bytes()) for path in (folder / "files").glob("*")},
         wall_seconds=made.starts_wall_seconds,
         samples=tuple(map(json.loads, text(folder / "samples.jsonl").splitlines())),
         parameters=made.parameters,

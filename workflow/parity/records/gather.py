@@ -9,6 +9,7 @@ from typing import Any
 
 from parity.core.documents import read_text
 from parity.core.errors import UserError
+from parity.core.files import as_text
 from parity.measure import block_progress
 from parity.measure.batch import RECORD as BATCH
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
@@ -110,7 +111,7 @@ def _attempts(folder: Path, block: BlockRecord) -> Iterator[Row]:
 
 def _files(folder: Path) -> dict[str, str]:
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in paths}
+    return {path.name: as_text(path.read_bytes()) for path in paths}
 
 
 def _text(path: Path) -> str:

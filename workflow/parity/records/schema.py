@@ -84,6 +84,8 @@ def tables_beside(module: str) -> dict[str, TableSchema]:
 
 
 TABLES = tables_beside(__file__)
+# A file of each run, made from the raw table when it is wanted; no part of a dataset.
+EVENTS = TABLES.pop("events")
 RAW = TABLES["raw"]
 BLOCKS = TABLES["blocks"]
 RUNS = TABLES["runs"]

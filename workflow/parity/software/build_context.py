@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from parity.benchmarks.compiled import COMPILED, source_paths
 from parity.core.documents import canonical
 from parity.core.files import files_below
 from parity.software.lock import read_origin
@@ -24,7 +25,8 @@ SPACK_PARTS = ("bin", "etc", "lib", "share", "var/spack/repos")
 # Where the build stage has the source mirror, and Spack's packages from 1.0 on.
 _SOURCES = "file:///sources"
 _PACKAGES = Path("/spack/builtin/repos/spack_repo/builtin")
-_COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")
+_COMPILE = Path(__file__).with_name("compiled.Dockerfile")
+_BYTECODE = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,34 @@ def system_context(containers: Path, packages: Sequence[str]) -> Context:
     return Context(containers, "system", {"PACKAGES": " ".join(packages)}, _texts(containers))
 
 
+def compiled_context(
+    containers: Path,
+    packages: Sequence[str],
+    sources: Sequence[str],
+    compiler: Sequence[str],
+    folder: Path,
+) -> Context:
+    """The same image with, on top, the programs that are compiled from our own sources.
+
+    Args:
+        sources: their names.
+        compiler: packages (`name=version`) that compile them, natively as well.
+        folder: an empty folder that becomes the context.
+    """
+    shutil.copytree(containers, folder, dirs_exist_ok=True)
+    dockerfile = folder / "Dockerfile"
+    # Its first stage, without those that are built on it.
+    system, _, _ = dockerfile.read_text(encoding="utf-8").partition("\nFROM system")
+    dockerfile.write_text(system + _COMPILE.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "sources").mkdir()
+    for path in source_paths(sources):
+        shutil.copy(path, folder / "sources")
+    context = system_context(folder, packages)
+    own = {"COMPILER": compiler, "SOURCES": sources, "FOLDER": (str(COMPILED),)}
+    arguments = {key: " ".join(words) for key, words in own.items()}
+    return replace(context, stage="compiled", arguments={**context.arguments, **arguments})
+
+
 def spack_context(
     containers: Path,
     packages: Sequence[str],
@@ -82,7 +112,7 @@ def spack_context(
         shutil.copy(path, copy)
     _copy_spack(spack, folder / "spack")
     # The toolchain's own files, and the recipes within: this is what the image shows of them.
-    shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_COMPILED)
+    shutil.copytree(toolchain.recipes, folder / "toolchain/recipes", ignore=_BYTECODE)
     for name in LOCKED:
         shutil.copy(toolchain.folder / name, folder / "toolchain")
     shutil.copytree(sources, folder / "sources", symlinks=True)
@@ -115,7 +145,7 @@ def _copy_spack(spack: Spack, destination: Path) -> None:
     checkout = spack.program.parents[1]
     for part in SPACK_PARTS:
         if (checkout / part).is_dir():
-            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=_COMPILED)
+            shutil.copytree(checkout / part, destination / part, symlinks=True, ignore=_BYTECODE)
     if spack.packages:
         builtin = destination / _PACKAGES.relative_to("/spack")
-        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_COMPILED)
+        shutil.copytree(spack.packages, builtin, symlinks=True, ignore=_BYTECODE)

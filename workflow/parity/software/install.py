@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError, shown_to_the_user
 from parity.core.settings import load_checked
@@ -70,7 +70,10 @@ def wanted_packages(
     wanted: dict[str, tuple[str, ...]] = {
         f"arm {arm.name}": arm.packages for arm in arms().values()
     }
-    wanted |= {f"benchmark {each.name}": each.packages for each in benchmarks().values()}
+    wanted |= {
+        f"benchmark {each.name}": (*each.packages, *compiled.packages(each.sources))
+        for each in benchmarks().values()
+    }
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
     if toolchain:
         entries = load_checked(system, "system").get("toolchains", {})
@@ -129,7 +132,8 @@ def _prepare_arms() -> dict[str, str]:
 
 def outdated_libraries() -> list[str]:
     """Installed packages that the benchmarks depend on and that the mirror has newer."""
-    wanted = {name for each in benchmarks().values() for name in each.packages}
+    known = benchmarks().values()
+    wanted = {n for each in known for n in (*each.packages, *compiled.packages(each.sources))}
     names = sorted(wanted.intersection(installed_packages()))
     if not names or not is_installed("apt-cache"):
         return []

@@ -1,4 +1,4 @@
-"""What a study needs of an image: its packages, the formats that its arms run from, its place.
+"""What a study needs of an image: its programs, the formats that its arms run from, its place.
 
 An image lies in a folder of its own contents, so studies that need the same one share it and
 no study overwrites another's. The place follows from names alone: every node finds the same
@@ -30,11 +30,13 @@ class NeededImage:
         base: the base image as the system's file has it: `bootstrap`, or by its digest.
         packages: names of the Debian packages of the study's benchmarks, sorted.
         formats: those that the study's arms run from, sorted. Without any, no image is made.
+        sources: names of the sources that are compiled for it, sorted.
     """
 
     base: str
     packages: tuple[str, ...]
     formats: tuple[str, ...]
+    sources: tuple[str, ...] = ()
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -52,7 +54,7 @@ class NeededImage:
 
     def image_in(self, root: str) -> str:
         """The folder of the image in all its formats. No package's name has an underscore."""
-        return f"{self.base_in(root)}/{'_'.join(self.packages) or NO_PACKAGES}"
+        return f"{self.base_in(root)}/{'_'.join(self.packages + self.sources) or NO_PACKAGES}"
 
     def records_in(self, root: str) -> str:
         """The folder of what is gathered of the needed formats, which no other study writes."""
@@ -63,9 +65,11 @@ class NeededImage:
 
 def needed_image(base: str, used: Iterable[Benchmark], chosen: Iterable[Arm]) -> NeededImage:
     """What benchmarks in arms need, on a base as the system's file names it."""
+    used = tuple(used)
     packages = {name for benchmark in used for name in benchmark.packages}
+    sources = {name for benchmark in used for name in benchmark.sources}
     formats = {arm.image_format for arm in chosen if arm.image_format}
-    return NeededImage(base, tuple(sorted(packages)), tuple(sorted(formats)))
+    return NeededImage(base, *(tuple(sorted(names)) for names in (packages, formats, sources)))
 
 
 def maker_of(image_format: str) -> Arm:

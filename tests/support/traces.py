@@ -1,0 +1,36 @@
+"""Traces of selfish that tests make up."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parity.benchmarks.selfish_trace import ENTRY, HEAD, MODES
+
+
+def trace(
+    entries: Sequence[tuple[int, int]] | NDArray[np.void],
+    mode: str = "detours",
+    seconds: float = 1.0,
+    minimum: float = 10.0,
+    threshold: float = 350.0,
+    locked: int = 1,
+    **head: int,
+) -> bytes:
+    """A trace as the program writes it; of entries (start, length) in ns."""
+    start: dict[str, Any] = {
+        "magic": b"\x89selfish",
+        "version": 1,
+        "mode": MODES.index(mode) + 1,
+        "hz": 2.6e9,
+    }
+    start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
+    start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
+    start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
+    words = tuple(start[name] for name in HEAD.names)
+    content = np.array([words], HEAD).tobytes() + np.array(entries, ENTRY).tobytes()
+    return content + zlib.crc32(content).to_bytes(4, "little")

@@ -1,0 +1,261 @@
+"""Selfish finds what is planted: stops, another program on its CPU, storms of stops.
+
+No bound here needs a quiet machine: each is of what was measured beside the program.
+
+Needs: gcc; for CPU limits root and a hierarchy of version 1.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parity.benchmarks import compiled
+from parity.benchmarks.selfish import SOURCE, TRACE
+from parity.benchmarks.selfish_trace import Trace, loggopsim_text, read_trace
+
+pytestmark = [pytest.mark.system, pytest.mark.beside]
+CPU = str(max(os.sched_getaffinity(0)))
+STOPS = (0.010, 0.040, 0.100)
+
+
+def build(folder: Path) -> Path:
+    if not shutil.which("gcc"):
+        pytest.skip("gcc is not installed")
+    words = ["sh", compiled.SCRIPT, folder, SOURCE]
+    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    assert not done.returncode and not done.stderr, done.stderr
+    return folder / "selfish"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    return build(tmp_path_factory.mktemp("selfish"))
+
+
+def words(program, *, mode="detours", seconds=1.0, threshold=300, quantum=100_000, capacity=400000):
+    return [
+        *("taskset", "-c", CPU, program, mode),
+        *map(str, (seconds, threshold, 5, quantum, capacity, TRACE)),
+    ]
+
+
+def run(program, folder, **other) -> Trace:
+    subprocess.run(words(program, **other), cwd=folder, check=True)
+    return read_trace((folder / TRACE).read_bytes())
+
+
+def waited(process) -> int:
+    """Nanoseconds that a process was ready to run and did not."""
+    return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[1])
+
+
+def started(program, folder, **other) -> subprocess.Popen:
+    """Selfish, when it has begun to look: finding the shortest loop takes 0.1 s of the clock."""
+    process = subprocess.Popen(words(program, **other), cwd=folder)
+    time.sleep(0.4)
+    return process
+
+
+def stopped(process, seconds) -> tuple[int, int]:
+    """Stop a process so long; what it was kept for at least and at most, in ns."""
+    before, waited_before = time.monotonic_ns(), waited(process)
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    surely = time.monotonic_ns()
+    time.sleep(seconds)
+    until = time.monotonic_ns()
+    process.send_signal(signal.SIGCONT)
+    os.waitid(os.P_PID, process.pid, os.WCONTINUED)
+    time.sleep(0.05)
+    # Waking up and the kernel's own work take less than this, however slow the machine.
+    own = 200_000
+    most = time.monotonic_ns() - before - 50_000_000 + waited(process) - waited_before + own
+    return until - surely, most
+
+
+def test_the_same_source_gives_the_same_bytes_wherever_it_is_compiled(program, tmp_path):
+    assert build(tmp_path / "elsewhere").read_bytes() == program.read_bytes()
+
+
+def test_it_looks_as_long_as_it_is_told_and_its_counter_keeps_time(program, tmp_path):
+    found = run(program, tmp_path, seconds=0.5)
+    assert found.duration_ns > 0.5e9 * 0.999
+    assert 1 < found.minimum_ns < 1000
+    assert found.threshold_ns == pytest.approx(300 + 5 * found.minimum_ns, abs=1)
+    assert (found.detours["length"] > found.threshold_ns - 1).all()
+    ends = found.detours["start"] + found.detours["length"]
+    # Ticks become whole nanoseconds by rounding down.
+    assert (found.detours["start"][1:] + 2 >= ends[:-1]).all()
+    assert found.detours["length"].sum() < found.duration_ns
+
+
+def test_the_shortest_loop_is_that_of_bare_looks(program, tmp_path):
+    (tmp_path / "bare.c").write_text(
+        "#include <stdio.h>\n#include <x86intrin.h>\n"
+        "int main(void) { unsigned long long least = -1, last = 0;\n"
+        "for (int i = 0; i < 20000000; i++) { _mm_lfence(); unsigned long long at = __rdtsc();\n"
+        'if (at - last < least) least = at - last; last = at; } printf("%llu", least); }\n'
+    )
+    subprocess.run(["gcc", "-O2", "-o", "bare", "bare.c"], cwd=tmp_path, check=True)
+    bare = int(subprocess.check_output(["taskset", "-c", CPU, tmp_path / "bare"]))
+    found = run(program, tmp_path, seconds=0.1)
+    assert found.minimum_ns * found.hz / 1e9 == pytest.approx(bare, rel=0.1)
+
+
+def test_stops_are_found_with_their_lengths(program, tmp_path):
+    process = started(program, tmp_path, seconds=1.5)
+    planted = [stopped(process, seconds) for seconds in STOPS]
+    assert process.wait() == 0
+    lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
+    for least, most in planted:
+        found = lengths[(lengths > 0.99 * least) & (lengths < 1.01 * most)]
+        assert len(found), (planted, sorted(lengths)[-10:])
+
+
+def test_a_program_on_the_same_cpu_takes_what_selfish_did_not_get(program, tmp_path):
+    busy = subprocess.Popen(["taskset", "-c", CPU, sys.executable, "-c", "while True: pass"])
+    try:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = run(program, tmp_path, seconds=2)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    finally:
+        busy.kill()
+        busy.wait()
+    # Finding the shortest loop before, and conversions after, are small against two seconds.
+    got = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    share = found.detours["length"].sum() / found.duration_ns
+    assert share > 0.2
+    assert 1 - share == pytest.approx(got / 2, abs=0.1)
+    assert found.detours["length"].max() > 1_000_000
+
+
+def test_a_storm_of_stops_is_found_stop_by_stop(program, tmp_path):
+    process = started(program, tmp_path, seconds=2)
+    planted = [stopped_shortly(process) for _ in range(200)]
+    assert process.wait() == 0
+    lengths = read_trace((tmp_path / TRACE).read_bytes()).detours["length"]
+    shortest = min(planted)
+    assert (lengths >= 0.99 * shortest).sum() >= len(planted)
+    assert lengths.sum() >= 0.99 * sum(planted)
+
+
+def stopped_shortly(process) -> int:
+    """Stop a process as shortly as one can; for how long at least, in ns."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    surely = time.monotonic_ns()
+    until = time.monotonic_ns()
+    process.send_signal(signal.SIGCONT)
+    os.waitid(os.P_PID, process.pid, os.WCONTINUED)
+    time.sleep(0.001)
+    return until - surely
+
+
+def test_the_work_of_a_quantum_is_the_same_and_its_detours_are_found(program, tmp_path):
+    process = started(program, tmp_path, mode="fwq", seconds=1)
+    least, most = stopped(process, 0.1)
+    assert process.wait() == 0
+    found = read_trace((tmp_path / TRACE).read_bytes())
+    assert found.mode == "fwq" and found.quantum == 100_000
+    # Next to nothing of the time lies between two quanta.
+    assert found.entries["length"].sum() > 0.99 * found.duration_ns
+    lengths = found.detours["length"]
+    # A stop falls into a quantum, which other things may make longer as well.
+    assert ((lengths > 0.99 * least) & (lengths < 1.01 * most + 1_000_000)).any()
+
+
+@pytest.fixture
+def control_group():
+    """A control group of version 1 below our own, where we may make one."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            break
+    else:
+        pytest.skip("no control groups of version 1 for the CPU")
+    folder = Path("/sys/fs/cgroup", controllers, path.lstrip("/"), f"selfish-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group: {error.strerror}")
+    yield folder
+    folder.rmdir()
+
+
+# Shares so small that even on a machine that others use the loop comes to its limit.
+@pytest.mark.parametrize(("quota", "period"), [(10_000, 100_000), (5_000, 50_000)])
+def test_a_limit_is_seen_from_inside_and_its_detours_are_period_less_quota(
+    program, tmp_path, control_group, quota, period
+):
+    (control_group / "cpu.cfs_period_us").write_text(str(period))
+    (control_group / "cpu.cfs_quota_us").write_text(str(quota))
+    enter = ["sh", "-ec", 'echo 0 > "$0"; exec "$@"', control_group / "cgroup.procs"]
+    subprocess.run([*enter, *words(program, seconds=2)], cwd=tmp_path, check=True)
+    found = read_trace((tmp_path / TRACE).read_bytes())
+    assert (found.quota_us, found.period_us) == (quota, period)
+    assert found.throttled > found.periods / 2 > 0
+    # The scheduler looks at its clock every few milliseconds (CONFIG_HZ), and others may take
+    # the CPU in addition; the limit itself cannot be exceeded for long.
+    left = 1 - found.detours["length"].sum() / found.duration_ns
+    assert left == pytest.approx(quota / period, rel=0.5)
+    stops = found.detours["length"][found.detours["length"] > 1000 * (period - quota) / 2]
+    assert 1000 * (period - quota) - 10e6 < np.median(stops) < 1000 * (period - quota) + 10e6
+
+
+def test_a_limit_of_version_2_is_read_as_well(program, tmp_path):
+    """A made-up hierarchy in the place of the machine's, in a mount namespace of its own."""
+    hierarchy = tmp_path / "hierarchy"
+    hierarchy.mkdir()
+    (hierarchy / "cpu.max").write_text("7500 10000\n")
+    (hierarchy / "cpu.stat").write_text("usage_usec 1\nnr_periods 5\nnr_throttled 2\n")
+    unshare = ["unshare", "--map-root-user", "--mount", "sh", "-ec"]
+    if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no user namespaces")
+    mount = [*unshare, 'mount --bind "$0" /sys/fs/cgroup; exec "$@"', hierarchy]
+    subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
+    found = read_trace((tmp_path / TRACE).read_bytes())
+    assert (found.quota_us, found.period_us, found.periods) == (7500, 10000, 0)
+    (hierarchy / "cpu.max").write_text("max 100000\n")
+    subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
+    assert read_trace((tmp_path / TRACE).read_bytes()).quota_us == -1
+
+
+def test_more_than_there_is_room_for_is_an_error_and_no_trace(program, tmp_path):
+    line = words(program, mode="fwq", capacity=10)
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 5 and not list(tmp_path.iterdir())
+    assert "more entries than there is room for" in done.stderr
+
+
+@pytest.mark.parametrize("change", [{"mode": "other"}, {"seconds": 0}, {"quantum": "x"}])
+def test_other_words_are_refused(program, tmp_path, change):
+    done = subprocess.run(words(program, **change), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("selfish: ")
+
+
+def test_a_disk_that_is_full_is_told(program, tmp_path):
+    (tmp_path / TRACE).symlink_to("/dev/full")
+    line = words(program, seconds=0.1)
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 6 and "No space left" in done.stderr
+
+
+def test_many_entries_are_kept_and_nothing_is_written_before_the_end(program, tmp_path):
+    """Of quanta of half a microsecond there are more than detours ever are."""
+    line = words(program, mode="fwq", quantum=500, seconds=0.8, capacity=10_000_000)
+    process = subprocess.Popen(line, cwd=tmp_path)
+    time.sleep(0.5)
+    written = Path(f"/proc/{process.pid}/io").read_text()
+    assert "syscw: 0\n" in written and not list(tmp_path.iterdir())
+    assert process.wait() == 0
+    found = read_trace((tmp_path / TRACE).read_bytes())
+    assert len(found.entries) > 100_000
+    assert loggopsim_text(found).count("\n") == len(found.detours) - 1

@@ -1,0 +1,136 @@
+"""What selfish's trace says, and which traces are refused."""
+
+import pytest
+from benchmark_help import GOLDEN, NODE, defaults, values
+from hypothesis import given
+from hypothesis import strategies as st
+from traces import trace
+
+from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
+from parity.benchmarks.selfish_trace import MODES, loggopsim_text, read_trace
+from parity.core.files import as_text
+
+REAL = {mode: (GOLDEN / f"selfish/real-{mode}.trace").read_bytes() for mode in MODES}
+
+
+def parse(content: bytes, mode="detours", seconds=1.0, **other) -> Parsed:
+    parameters = defaults(BENCHMARK, mode=mode, seconds=seconds, **other)
+    return BENCHMARK.parse(Outputs(files={TRACE: as_text(content)}, parameters=parameters))
+
+
+def test_the_program_is_told_all_and_runs_on_the_last_cpu():
+    program = BENCHMARK.program(defaults(BENCHMARK, mode="fwq", seconds=2, capacity=7), NODE)
+    words = ("fwq", "2", "300", "5", "1000000", "7", TRACE)
+    assert program.argv == ("/opt/parity/compiled/selfish", *words)
+    assert (program.cpus, program.collect, program.ranks) == ((1,), (TRACE,), 0)
+
+
+def test_numbers_of_a_trace():
+    lengths = [1_000 * number for number in range(1, 1001)]
+    entries = [(number * 500_000, length) for number, length in enumerate(lengths)]
+    parsed = parse(trace(entries))
+    assert parsed.valid and not parsed.detail
+    assert values(parsed) == pytest.approx(
+        {
+            "noise_share": 0.5005,
+            "events_per_second": 1000,
+            "duration_p50": 500e-6,
+            "duration_p99": 990e-6,
+            "duration_p999": 999e-6,
+            "duration_longest": 1e-3,
+            "loop_minimum": 10e-9,
+        }
+    )
+    of_a_limit = {"cpu_quota", "throttled"}
+    assert [metric.name for metric in parsed.metrics] == [
+        quantity.metric for quantity in BENCHMARK.metrics if quantity.metric not in of_a_limit
+    ]
+
+
+def test_a_quiet_run_has_no_lengths():
+    assert values(parse(trace([]))) == {
+        "noise_share": 0,
+        "events_per_second": 0,
+        "loop_minimum": 1e-8,
+    }
+
+
+def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
+    entries = [(0, 1_000_000), (1_000_000, 1_005_400), (2_005_400, 1_100_000)]
+    content = trace(entries, "fwq", 1.0, minimum=1_000_100, threshold=300)
+    parsed = parse(content, "fwq")
+    assert values(parsed)["events_per_second"] == 2
+    assert values(parsed)["noise_share"] == pytest.approx(105_400e-9)
+
+
+def test_a_limit_is_told_with_how_often_it_was_reached():
+    limited = trace([(0, 400)], quota_us=75_000, periods=10, throttled=9)
+    found = values(parse(limited))
+    assert (found["cpu_quota"], found["throttled"]) == (0.75, 0.9)
+
+
+def test_a_limit_that_was_never_reached_shows_nothing():
+    assert parse(trace([(0, 400)], quota_us=75_000, periods=10)).reason == "limit-not-in-force"
+    # Two CPUs are more than a loop can take, and what is not seen is no limit.
+    assert parse(trace([(0, 400)], quota_us=200_000, periods=10)).valid
+    assert "cpu_quota" not in values(parse(trace([(0, 400)], quota_us=0, period_us=0)))
+
+
+def test_memory_that_could_not_be_locked_is_told():
+    assert parse(trace([(0, 400)], locked=0)).detail == NOT_LOCKED
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_real_traces(mode):
+    parsed = parse(REAL[mode], mode, 0.1)
+    assert parsed.valid, parsed.detail
+    assert 0 < values(parsed)["noise_share"] < 1
+    found = read_trace(REAL[mode])
+    ends = found.entries["start"][:-1] + found.entries["length"][:-1]
+    assert len(ends) and (found.entries["start"][1:] >= ends - 1).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_changed_byte_is_read_over(mode):
+    for place in range(0, len(REAL[mode])):
+        content = bytearray(REAL[mode])
+        content[place] ^= 1 << place % 8
+        parsed = parse(bytes(content), mode, 0.1)
+        assert not parsed.valid and not parsed.metrics, place
+
+
+@given(st.integers(0, len(REAL["detours"]) - 1))
+def test_no_part_is_a_whole(length):
+    parsed = parse(REAL["detours"][:length], seconds=0.1)
+    assert parsed.reason in ("truncated", "unparsable")
+
+
+def test_a_killed_run():
+    truncated = (GOLDEN / "selfish/truncated.trace").read_bytes()
+    assert parse(truncated, seconds=0.1).reason == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("content", "asked", "reason"),
+    [
+        (trace([(0, 400)]) + b"more", {}, "several-runs"),
+        (trace([(0, 400)], version=2), {}, "unparsable"),
+        (trace([(0, 400)]), {"mode": "fwq"}, "wrong-size"),
+        (trace([(0, 400)]), {"quantum": 3}, "wrong-size"),
+        (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),
+        (trace([(0, 400)], seconds=0.5), {}, "wrong-size"),
+        (b"text", {}, "unparsable"),
+    ],
+)
+def test_what_is_no_trace_of_this_run(content, asked, reason):
+    assert parse(content, **asked).reason == reason
+
+
+def test_a_run_without_a_trace():
+    parsed = BENCHMARK.parse(Outputs(parameters=defaults(BENCHMARK, mode="detours")))
+    assert (parsed.reason, parsed.detail) == ("unparsable", "the run left no trace")
+
+
+def test_the_noise_trace_of_loggopsim():
+    assert loggopsim_text(read_trace(trace([(5, 400), (1_000, 7_000)]))) == "5\t400\n1000\t7000"

@@ -1,0 +1,122 @@
+"""What runs wrote down one by one reaches a dataset with a file for each, and nothing else does."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import bench_events
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from benchmark_help import defaults
+from traces import trace
+
+from parity.benchmarks.selfish import BENCHMARK, TRACE
+from parity.benchmarks.selfish_trace import ENTRY
+from parity.core.files import as_text
+from parity.records import events, parts, schema
+
+PARAMETERS = json.dumps(defaults(BENCHMARK, mode="detours", seconds=1.0))
+PLAIN = {"record": "{}", "stdout": b"", "stderr": b"", "samples": ""}
+
+
+def records(folder: Path, runs: list[dict]) -> Path:
+    """The tables of attempts, each with its arm, block, stage and detours."""
+    raw, parsed = [], []
+    for run in sorted(runs, key=lambda run: (run["block"], run["arm"])):
+        key = {"block": run["block"], "run": f"selfish-detours.{run['arm']}", "attempt": 1}
+        left = {TRACE: as_text(trace(run["entries"]))} if run["entries"] else {}
+        known = {"campaign": "c", "block_number": 1, "files": json.dumps(left)}
+        raw.append(PLAIN | key | known)
+        said = {"case": "selfish-detours", "benchmark": run.get("benchmark", "selfish")}
+        stage = {"stage": run.get("stage", "valid"), "final": True, "parameters": PARAMETERS}
+        parsed.append(key | said | stage | {"arm": run["arm"]})
+    folder.mkdir()
+    parts.write(schema.RAW, raw, folder / "raw.parquet")
+    pq.write_table(pa.Table.from_pylist(parsed), folder / "runs.parquet")
+    return folder
+
+
+def run(arm: str, block: str, *entries: tuple[int, int], **other: str) -> dict:
+    return {"arm": arm, "block": block, "entries": list(entries), **other}
+
+
+def test_each_valid_run_has_a_file_of_its_events(tmp_path: Path) -> None:
+    found = records(
+        tmp_path / "records",
+        [
+            run("native-a", "b1", (5, 400), (1_000, 7_000)),
+            run("native-a", "b2", (9, 2**40)),
+            run("native-a", "b3", (9, 500), stage="ran"),
+            run("podman", "b1", (7, 600)),
+            # Another benchmark writes nothing down.
+            run("podman", "b2", benchmark="sysbench"),
+        ],
+    )
+    made = tmp_path / "events"
+    assert events.write_events(found, made) == 4
+    assert list(events.lengths(made, "selfish-detours", "native-a")) == [400, 7_000, 2**40]
+    assert list(events.lengths(made, "selfish-detours", "podman")) == [600]
+    table = schema.read(
+        schema.EVENTS, made / "case=selfish-detours/arm=native-a/block=b1/events.parquet"
+    )
+    assert table.to_pydict() == {"start": [5, 1_000], "length": [400, 7_000]}
+    again = tmp_path / "again"
+    events.write_events(found, again)
+    for path in made.rglob("*.parquet"):
+        assert (again / path.relative_to(made)).read_bytes() == path.read_bytes()
+
+
+def test_without_any_valid_run_there_is_nothing(tmp_path: Path) -> None:
+    found = records(tmp_path / "records", [run("native-a", "b", (5, 400), stage="ran")])
+    assert events.write_events(found, tmp_path / "events") == 0
+    assert not len(events.lengths(tmp_path / "events", "selfish-detours", "native-a"))
+
+
+def test_a_part_is_one_piece_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_PART", 10)
+    entries = [(1_000 * number, 400 + number) for number in range(35)]
+    found = records(tmp_path / "records", [run("native-a", "b", *entries)])
+    events.write_events(found, tmp_path / "events")
+    (path,) = (tmp_path / "events").rglob("*.parquet")
+    assert pq.ParquetFile(path).num_row_groups == 4
+    lengths = events.lengths(tmp_path / "events", "selfish-detours", "native-a")
+    assert list(lengths) == [length for _, length in entries]
+
+
+def test_the_bench_reads_what_it_wrote(tmp_path: Path) -> None:
+    bench_events.write(tmp_path, runs=3, of_each=1000)
+    lengths = events.lengths(tmp_path, "c", "a")
+    assert len(lengths) == 3000 and lengths.min() >= 300
+    assert np.median(lengths) == pytest.approx(300 * 2 ** (1 / 1.5), rel=0.1)
+
+
+_LARGEST = """
+import sys
+from pathlib import Path
+from bench_events import largest_memory
+from parity.records.events import write_events
+print(write_events(Path(sys.argv[1]), Path(sys.argv[2])))
+print(largest_memory())
+"""
+
+
+def test_runs_of_the_most_entries_are_written_within_half_a_gigabyte(tmp_path: Path) -> None:
+    most = BENCHMARK.parameters["capacity"]["maximum"]
+    entries = np.zeros(most, ENTRY)
+    entries["start"] = np.cumsum(np.random.default_rng(1).integers(1_000, 2_000_000, most))
+    entries["length"] = 400
+    found = records(
+        tmp_path / "records", [run("native-a", block, *[]) for block in ("b1", "b2", "b3")]
+    )
+    left = json.dumps({TRACE: as_text(trace(entries))})
+    rows = [row | {"files": left} for row in parts.read(schema.RAW, found / "raw.parquet")]
+    parts.write(schema.RAW, rows, found / "raw.parquet")
+    words = [sys.executable, "-c", _LARGEST, found, tmp_path / "events"]
+    tools = Path(bench_events.__file__).parent
+    done = subprocess.run(words, cwd=tools, capture_output=True, text=True, check=True)
+    number, megabytes = done.stdout.split()
+    assert int(number) == 3 * most
+    assert float(megabytes) < 500

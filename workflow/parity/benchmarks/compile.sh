@@ -1,0 +1,11 @@
+#!/bin/sh
+# The same words natively and in the image: compile.sh FOLDER SOURCE…, in the sources' folder.
+# A program that runs keeps its file: each new one takes the place of the old one.
+set -e
+folder=$1
+shift
+mkdir -p "$folder"
+for source in "$@"; do
+  gcc -std=gnu11 -O2 -Wall -Wextra -o "$folder/.part" "$source"
+  mv "$folder/.part" "$folder/${source%.c}"
+done

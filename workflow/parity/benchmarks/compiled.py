@@ -1,0 +1,42 @@
+"""Programs whose C source lies beside a benchmark's module: where they lie, whether they are there.
+
+One script compiles them, natively and in the image, so the same compiler makes the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from parity.core.availability import Availability
+from parity.core.spack_paths import PREFIX
+
+COMPILED = PREFIX / "compiled"
+SCRIPT = Path(__file__).with_name("compile.sh")
+
+
+def program_path(source: str) -> str:
+    """The absolute path of the program of a source, natively and in the image."""
+    return str(COMPILED / Path(source).stem)
+
+
+def packages(sources: Sequence[str]) -> tuple[str, ...]:
+    """Debian packages that compile sources, natively and in a stage that no image keeps."""
+    return ("gcc", "libc6-dev") if sources else ()
+
+
+def source_paths(sources: Sequence[str]) -> list[Path]:
+    """The sources of that name, if there are any, with the script that compiles them."""
+    return [SCRIPT, *(SCRIPT.with_name(name) for name in sources)] if sources else []
+
+
+def built(binaries: Sequence[str]) -> Availability:
+    """Whether all `binaries` are there."""
+    missing = [path for path in binaries if not os.access(path, os.X_OK)]
+    if missing:
+        reason = f"not compiled: {', '.join(missing)}"
+        return Availability(
+            False, reason=reason, remedy="`snakemake --force compile` with a study of it"
+        )
+    return Availability(True, version="compiled from its source")

@@ -1,0 +1,129 @@
+"""Selfish: when, and for how long, a program that only looks at the clock is kept from it.
+
+Levy and Ferreira (SAND2021-6125 C) measured with a program of their laboratory that is not
+published. This is our own (selfish.c): a tight loop over the time stamp counter that writes each
+detour down with its start and length, and the fixed work quantum (FWQ) as a second look at the
+same. Gaps of less than a threshold are the loop's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from parity.benchmarks import compiled
+from parity.benchmarks.description import described
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises, require_equal
+from parity.core.availability import Availability
+from parity.core.files import as_bytes
+
+SOURCE = "selfish.c"
+TRACE = "selfish.trace"
+NOT_LOCKED = "its memory could be touched beforehand, but not locked"
+
+NOISE = Quantity("noise_share", "noise", "1", "lower", shown="%", factor=100)
+RATE = Quantity("events_per_second", "detours per second", "1/s", "lower")
+QUANTILES = {
+    share: Quantity(f"duration_{name}", f"{words} of detours", "s", "lower", shown="µs", factor=1e6)
+    for share, name, words in (
+        (0.5, "p50", "median"),
+        (0.99, "p99", "99th percentile"),
+        (0.999, "p999", "99.9th percentile"),
+        (1.0, "longest", "longest"),
+    )
+}
+# Of runs under a CPU limit.
+QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", "neither", shown="%", factor=100)
+THROTTLED = Quantity(
+    "throttled", "periods that were cut short", "1", "neither", shown="%", factor=100
+)
+LOOP = Quantity("loop_minimum", "shortest loop", "s", "neither", shown="ns", factor=1e9)
+PARAMETERS, FIGURES, NOTE = described(__file__, NOISE, RATE, *QUANTILES.values())
+
+
+class Selfish(Benchmark):
+    """Detours of a pinned loop: noise in the sense of operating systems."""
+
+    name = "selfish"
+    title = "Selfish"
+    sources = (SOURCE,)
+    binaries = (compiled.program_path(SOURCE),)
+    factors: ClassVar = {"mode": ("detours", "fwq")}
+    parameters, figures, note = PARAMETERS, FIGURES, NOTE
+    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
+    primary = (NOISE.metric, QUANTILES[0.5].metric, QUANTILES[0.99].metric)
+    # Percentage points: next to nothing, a ratio of shares says nothing.
+    differences = (NOISE.metric,)
+    spelt: ClassVar = {"fwq": "FWQ"}
+
+    def probe(self) -> Availability:
+        """Whether it is compiled."""
+        return compiled.built(self.binaries)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
+        names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
+        words = [str(parameters[name]) for name in names]
+        return Program((*self.binaries, *words, TRACE), node.cpus[-1:], collect=(TRACE,))
+
+    @never_raises
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Shares, rate and quantiles; valid if the trace is whole and that of this run.
+
+        A loop that is never idle comes to any limit of less than a CPU. Where it never did, the
+        limit was not in force, or others took the CPU first: either way it shows nothing of it.
+        """
+        # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
+        from parity.benchmarks.selfish_trace import read_trace
+
+        try:
+            content = as_bytes(outputs.files.get(TRACE, ""))
+        except ValueError:
+            raise Refused("unparsable", "the run left no trace") from None
+        trace, asked = read_trace(content), outputs.parameters
+        require_equal(trace.mode, asked["mode"], "mode of the trace")
+        require_equal(str(trace.quantum), asked["quantum"], "multiplications of a quantum")
+        multiple = asked["multiple"] if trace.mode == "detours" else 0
+        threshold = asked["threshold_ns"] + multiple * trace.minimum_ns
+        # The counter has whole ticks, and its pace is known better in the end than at first.
+        if abs(trace.threshold_ns - threshold) > 1e9 / trace.hz + 1e-3 * threshold:
+            require_equal(f"{trace.threshold_ns:.0f} ns", f"{threshold:.0f} ns", "threshold")
+        if trace.duration_ns < 0.999 * 1e9 * asked["seconds"]:
+            seconds = f"{trace.duration_ns / 1e9:.3f}"
+            raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
+        metrics = _metrics(trace.detours["length"], trace.duration_ns)
+        metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
+        if trace.quota_us > 0 and trace.period_us:
+            if trace.quota_us < trace.period_us and not trace.throttled:
+                said = f"{trace.quota_us} of {trace.period_us} µs"
+                raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
+            metrics.append(QUOTA.measured(trace.quota_us / trace.period_us))
+            metrics.append(THROTTLED.measured(trace.throttled / max(1, trace.periods)))
+        return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
+
+    def events(self, outputs: Outputs) -> Any:
+        """The detours."""
+        from parity.benchmarks.selfish_trace import read_trace  # late, as above
+
+        return read_trace(as_bytes(outputs.files[TRACE])).detours
+
+
+def _metrics(lengths: Any, duration_ns: int) -> list[Metric]:
+    """Of the lengths of all detours in ns; there are no quantiles of none."""
+    import numpy as np  # late, as above
+
+    metrics = [
+        NOISE.measured(float(lengths.sum()) / duration_ns),
+        RATE.measured(len(lengths) / (duration_ns / 1e9)),
+    ]
+    if not len(lengths):
+        return metrics
+    # Each is the length of a detour that there was.
+    values = np.quantile(lengths, list(QUANTILES), method="inverted_cdf")
+    pairs = zip(QUANTILES.values(), values, strict=True)
+    return metrics + [quantile.measured(float(value) / 1e9) for quantile, value in pairs]
+
+
+BENCHMARK = Selfish()

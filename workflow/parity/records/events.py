@@ -1,0 +1,81 @@
+"""What runs wrote down one by one, such as detours: a Parquet dataset with a file for each run.
+
+It follows from the raw table, so it is made when it is wanted and no part of a dataset. Only one
+run is in memory while it is written, and one part of one column while it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Outputs
+from parity.records import schema
+
+# Which run a file is of stands in the names of its folders (case=…/arm=…/block=…), after Hive.
+RUN = ("case", "arm", "block")
+_FILE = "events.parquet"
+# Rows of a part: 16 MB.
+_PART = 1 << 20
+
+
+def write_events(records: Path, destination: Path) -> int:
+    """Write the events of all valid runs; the same records give the same bytes.
+
+    Args:
+        records: the folder of a dataset's tables, parsed.
+        destination: a folder that is not there yet.
+
+    Returns:
+        How many there are.
+    """
+    valid = pq.read_table(
+        records / "runs.parquet",
+        columns=[*RUN, "run", "attempt", "benchmark", "parameters"],
+        filters=[("stage", "==", "valid"), ("final", "==", True)],
+    ).to_pylist()
+    runs = {(row["block"], row["run"], row["attempt"]): row for row in valid}
+    written = 0
+    destination.mkdir(parents=True)
+    columns = ["block", "run", "attempt", "files"]
+    # One by one: what a run left may be as large as a part of the table.
+    for batch in pq.ParquetFile(records / "raw.parquet").iter_batches(1, columns=columns):
+        (raw,) = batch.to_pylist()
+        run = runs.get((raw["block"], raw["run"], raw["attempt"]))
+        events = _events_of(run, raw) if run else None
+        if run and events is not None:
+            place = destination.joinpath(*(f"{name}={run[name]}" for name in RUN))
+            place.mkdir(parents=True)
+            numbers = [np.ascontiguousarray(events[name], np.int64) for name in ("start", "length")]
+            table = pa.table(numbers, schema=schema.EVENTS.arrow)
+            pq.write_table(table, place / _FILE, row_group_size=_PART, **schema.FORM)
+            written += len(events)
+    return written
+
+
+def _events_of(run: dict[str, Any], raw: dict[str, Any]) -> Any:
+    files, parameters = json.loads(raw["files"]), json.loads(run["parameters"])
+    return benchmarks()[run["benchmark"]].events(Outputs(files=files, parameters=parameters))
+
+
+def lengths(events: Path, case: str, arm: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How long each event of a case in an arm lasted, in ns; those of a run in order of time.
+
+    Args:
+        events: the folder that `write_events` wrote.
+    """
+    files = sorted((events / f"case={case}" / f"arm={arm}").glob(f"block=*/{_FILE}"))
+    found = ds.dataset([str(path) for path in files], schema=schema.EVENTS.arrow)
+    taken = np.empty(found.count_rows(), np.int64)
+    place = 0
+    for batch in found.to_batches(columns=["length"]):
+        taken[place : place + batch.num_rows] = batch.column(0).to_numpy()
+        place += batch.num_rows
+    return taken
