@@ -126,18 +126,20 @@ def conclude(dataset: Dataset, by_case: ByCase) -> tuple[pd.DataFrame, pd.DataFr
                 decision=decision if asked.arm == double else decision.gated(*gates),
             )
         )
-        all_pairs += paired
+        all_pairs += [_pair_table(paired)] if paired else []
     return (
         tables.frame(tables.COMPARISONS, [row.columns() for row in rows]),
-        _pair_table(all_pairs),
+        pd.concat(all_pairs or [tables.frame(tables.PAIRS, [])]).sort_values(
+            list(tables.PAIRS.order), ignore_index=True
+        ),
     )
 
 
 def _pair_table(made: Sequence[Pair]) -> pd.DataFrame:
-    """`tables.PAIRS`; there may be millions, for each of which a dictionary were too much."""
-    if not made:
-        return tables.frame(tables.PAIRS, [])
-    return pd.DataFrame(made).sort_values(list(tables.PAIRS.order), ignore_index=True)
+    """`tables.PAIRS` of one comparison; there may be millions, so they share their texts."""
+    return pd.DataFrame(made, dtype=object).astype(
+        dict.fromkeys(("value", "reference_value", "effect"), float)
+    )
 
 
 def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:

@@ -26,6 +26,16 @@ ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 # A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
 # the machine has changed.
 PAUSE = pd.Timedelta(hours=1)
+# What the analysis asks of runs and their numbers, of millions of which all else is most of the
+# memory: texts of which few differ, each of them kept once, and other columns.
+_REPEATED = (
+    "block", "run", "benchmark", "case", "arm", "command", "binary_sha256", "closure_sha256",
+    "metric", "unit", "better",
+)  # fmt: skip
+_ANALYSED = (
+    *_REPEATED, "attempt", "final", "stage", "reason", "detail", "started", "wall_seconds",
+    "value", "valid",
+)  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -51,7 +61,8 @@ class Dataset:
         plan: what it was to measure.
         plan_sha256: digest of plan.json as it is, by which it was registered.
         kind: what the systems are that measured it.
-        runs, metrics, nodes, images: the tables of that name in records/schema.py.
+        runs, metrics, nodes, images: the tables of that name in records/schema.py; of the first
+            two the columns that `load` was asked for.
     """
 
     name: str
@@ -71,7 +82,7 @@ class Dataset:
             for block in self.plan.blocks
             for run in block.runs
         ]
-        return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
+        return pd.DataFrame(rows, columns=["block", "run", "case", "arm"], dtype=object)
 
     @cached_property
     def planned_in(self) -> dict[tuple[str, str], set[str]]:
@@ -221,18 +232,22 @@ def _sessions(begun: pd.DataFrame) -> dict[str, int]:
     return {str(block): int(number) for block, number in (pause > PAUSE).cumsum().items()}
 
 
-def load(folder: Path) -> Dataset:
+def load(folder: Path, whole: bool = True) -> Dataset:
     """Read the dataset in `folder` (results/<source>/<campaign>); an archived one is checked first.
+
+    Args:
+        whole: whether with all columns of runs and metrics; without, those of the analysis.
 
     Raises:
         UserError: a file is missing, was changed, is of another schema version, or the
             records hold runs that the plan does not know.
     """
     refuse_broken(folder)
+    asked = () if whole else (schema.RUNS, schema.METRICS)
     try:
         plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
         runs, metrics, nodes, images = (
-            schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
+            _frame(table, folder / "records" / f"{table.name}.parquet", table in asked)
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
         labels = {
@@ -251,6 +266,19 @@ def load(folder: Path) -> Dataset:
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
     _refuse_unplanned(dataset, folder)
     return dataset
+
+
+def _frame(table: schema.TableSchema, path: Path, analysed: bool) -> pd.DataFrame:
+    """A table, or what the analysis asks of it.
+
+    Categories are sorted as their texts are, and hold objects, so that all rows share them.
+    """
+    columns = (_ANALYSED, _REPEATED) if analysed else ()
+    data: pd.DataFrame = schema.read(table, path, *columns).to_pandas()
+    for name in data.select_dtypes("category").columns:
+        texts = pd.Index(sorted(data[name].cat.categories), dtype=object)
+        data[name] = data[name].cat.set_categories(texts)
+    return data
 
 
 def refuse_broken(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from parity.records import schema
+from parity.records import parts, schema
 
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
@@ -40,11 +40,17 @@ def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
     """Write a data frame as Parquet; what is not a number becomes null where that is allowed.
 
+    Args:
+        data: in the table's order, as `frame` makes it.
+
     Raises:
         ValueError: it has other columns than the table, or null where that is not allowed.
     """
     names = [column.name for column in table.columns]
     if wrong := sorted(set(names).symmetric_difference(data.columns)):
         raise ValueError(f"table {table.name}: unknown or missing columns: {wrong}")
-    made = pa.Table.from_pandas(data[names], schema=table.arrow, preserve_index=False)
-    schema.write_table(table, made.replace_schema_metadata(table.arrow.metadata), path)
+    with parts.Writer(table, path) as file:
+        for start in range(0, len(data), parts.MOST_ROWS):
+            some = data[names].iloc[start : start + parts.MOST_ROWS]
+            made = pa.Table.from_pandas(some, schema=table.arrow, preserve_index=False)
+            file.add(made.replace_schema_metadata(table.arrow.metadata))
