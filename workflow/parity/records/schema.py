@@ -103,11 +103,10 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
     required = {column.name for column in schema.columns if not column.nullable}
     rows = list(rows)
     for number, row in enumerate(rows):
-        wrong = sorted(names.symmetric_difference(row))
-        wrong += sorted(key for key in required & row.keys() if row[key] is None)
+        wrong = {key for key in required if row.get(key, "") is None} | (names ^ row.keys())
         if wrong:
             raise ValueError(
-                f"table {schema.name}, row {number}: unknown, missing or null: {wrong}"
+                f"table {schema.name}, row {number}: unknown, missing or null: {sorted(wrong)}"
             )
     table = pa.Table.from_pylist(rows, schema=schema.arrow)
     return table.sort_by([(key, "ascending") for key in schema.order])
