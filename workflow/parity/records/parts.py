@@ -86,5 +86,6 @@ def read(table: TableSchema, path: Path) -> Iterator[dict[str, Any]]:
     """
     with pq.ParquetFile(path) as file:
         schema.refuse_another(table, file.schema_arrow, path)
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
-            yield from batch.to_pylist()
+        for part in range(file.num_row_groups):
+            for rows in file.iter_batches(ROWS_AT_ONCE, [part]):
+                yield from rows.to_pylist()
