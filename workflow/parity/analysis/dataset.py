@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from parity.analysis import tables
 from parity.analysis.identity import identity
 from parity.analysis.outcomes import NOT_TESTED
 from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at
@@ -26,16 +27,6 @@ ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 # A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
 # the machine has changed.
 PAUSE = pd.Timedelta(hours=1)
-# What the analysis asks of runs and their numbers, of millions of which all else is most of the
-# memory: texts of which few differ, each of them kept once, and other columns.
-_REPEATED = (
-    "block", "run", "benchmark", "case", "arm", "command", "binary_sha256", "closure_sha256",
-    "metric", "unit", "better",
-)  # fmt: skip
-_ANALYSED = (
-    *_REPEATED, "attempt", "final", "stage", "reason", "detail", "started", "wall_seconds",
-    "value", "valid",
-)  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -247,7 +238,7 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     try:
         plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
         runs, metrics, nodes, images = (
-            _frame(table, folder / "records" / f"{table.name}.parquet", table in asked)
+            tables.of_records(table, folder / "records", table in asked)
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
         labels = {
@@ -266,19 +257,6 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
     _refuse_unplanned(dataset, folder)
     return dataset
-
-
-def _frame(table: schema.TableSchema, path: Path, analysed: bool) -> pd.DataFrame:
-    """A table, or what the analysis asks of it.
-
-    Categories are sorted as their texts are, and hold objects, so that all rows share them.
-    """
-    columns = (_ANALYSED, _REPEATED) if analysed else ()
-    data: pd.DataFrame = schema.read(table, path, *columns).to_pandas()
-    for name in data.select_dtypes("category").columns:
-        texts = pd.Index(sorted(data[name].cat.categories), dtype=object)
-        data[name] = data[name].cat.set_categories(texts)
-    return data
 
 
 def refuse_broken(folder: Path) -> None:

@@ -24,6 +24,33 @@ LEDGER = TABLES["ledger"]
 LOSSES = TABLES["losses"]
 EXCLUSIONS = TABLES["exclusions"]
 SENSITIVITY = TABLES["sensitivity"]
+# What the analysis asks of runs and their numbers, of millions of which all else is most of the
+# memory: texts of which few differ, each of them kept once, and other columns.
+_REPEATED = (
+    "block", "run", "benchmark", "case", "arm", "command", "binary_sha256", "closure_sha256",
+    "metric", "unit", "better",
+)  # fmt: skip
+_ANALYSED = (
+    *_REPEATED, "attempt", "final", "stage", "reason", "detail", "started", "wall_seconds",
+    "value", "valid",
+)  # fmt: skip
+
+
+def of_records(table: schema.TableSchema, records: Path, analysed: bool) -> pd.DataFrame:
+    """A table of the records in a folder, or what the analysis asks of it.
+
+    Categories are sorted as their texts are, and hold objects, so that all rows share them.
+
+    Raises:
+        ValueError: as of `schema.read`.
+    """
+    columns = (_ANALYSED, _REPEATED) if analysed else ()
+    path = records / f"{table.name}.parquet"
+    data: pd.DataFrame = schema.read(table, path, *columns).to_pandas()
+    for name in data.select_dtypes("category").columns:
+        texts = pd.Index(sorted(data[name].cat.categories), dtype=object)
+        data[name] = data[name].cat.set_categories(texts)
+    return data
 
 
 def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
