@@ -82,7 +82,7 @@ def _parse(folder: Path) -> None:
 
 
 def _analyse(folder: Path) -> None:
-    analysis.write(analysis.analyse(load(folder)), folder / "analysis")
+    analysis.write(analysis.analyse(load(folder, whole=False)), folder / "analysis")
 
 
 def _measured(step: Callable[[Path], None], folder: Path) -> tuple[float, float]:

@@ -9,5 +9,5 @@ if __name__ == "__main__":
     with shown_to_the_user():
         folder = Path(snakemake.input.plan).parent
         excluded = exclusions.load(Path(snakemake.input.exclusions))
-        analysed = analysis.analyse(dataset.load(folder), excluded, beside=True)
+        analysed = analysis.analyse(dataset.load(folder, whole=False), excluded, beside=True)
         analysis.write(analysed, folder / "analysis")

@@ -183,6 +183,17 @@ def test_the_rank_interval_holds_what_scipy_s_exact_test_does_not_reject(
     assert p(high + 1e-9) <= 1 - confidence < p(high - 1e-9)
 
 
+@pytest.mark.parametrize("confidence", [0.90, 0.95, 0.99])
+def test_many_sums_of_ranks_are_as_normal_as_if_they_were_counted(
+    confidence: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effects = np.random.default_rng(1).normal(0.1, 1, 1000)
+    counted = estimate.rank_interval(effects, confidence)
+    monkeypatch.setattr(estimate, "MOST_COUNTED", 999)
+    estimate._averages_left_out.cache_clear()
+    assert estimate.rank_interval(effects, confidence) == pytest.approx(counted, abs=1e-4)
+
+
 @pytest.mark.parametrize(("blocks", "confidence"), [(5, 0.95), (4, 0.90), (2, 0.90)])
 def test_so_few_effects_have_no_rank_interval(blocks: int, confidence: float) -> None:
     assert estimate.rank_interval([1.0] * blocks, confidence) == (-math.inf, math.inf)

@@ -102,7 +102,7 @@ def test_every_archived_record_and_block_is_read(archive: str) -> None:
         _holds(json.loads(canonical(block)), content)
     for text in pq.read_table(records / "raw.parquet")["record"].to_pylist():
         record, content = RECORD.parse(text, archive), json.loads(text)
-        assert record.version == 3 and content["version"] == version
+        assert record.version == 4 and content["version"] == version
         _holds(json.loads(canonical(record)), content)
 
 

@@ -3,8 +3,11 @@
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parity.benchmarks.model import Program
+from parity.core.documents import canonical
 from parity.measure import inner_command
 from parity.measure.mpi_launcher import FILL_IN, launched, on_each_node
 from parity.plan.system import MpiLauncher
@@ -104,3 +107,30 @@ def test_evidence_of_ranks_is_told_apart_from_evidence_of_one() -> None:
         1: {"node": "n2", "marker": "m", "cpus_allowed": "3"},
     }
     assert inner_command.evidence(said) == {"marker": "other"}
+
+
+evidence = st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz")), max_size=5)
+
+
+@given(evidence)
+def test_what_ranks_say_alike_is_kept_once_and_nothing_is_lost(said: list[dict[str, str]]) -> None:
+    whole: dict[str, str | None] = {}
+    again = []
+    for differing in inner_command.rank_differences(dict(enumerate(said))):
+        whole |= differing
+        again.append({key: value for key, value in whole.items() if value is not None})
+    assert again == said
+
+
+def test_thousands_of_ranks_take_few_bytes_in_the_record() -> None:
+    of_node = {f"namespace.{name}": "4026531835" for name in ("mnt", "pid", "user", "net", "ipc")}
+    ranks = {
+        rank: of_node | {"node": f"n{rank // 36}", "cpus_allowed": str(rank % 36)}
+        for rank in range(18_432)
+    }
+    assert len(canonical(inner_command.rank_differences(ranks))) < 30 * len(ranks)
+
+
+def test_without_the_witnesses_all_else_is_verbatim() -> None:
+    said = b"one\r\nparity-evidence 0@n marker=\xff\n\xfe two\nparity-evidence 1@n root=x\nthree"
+    assert inner_command.without_evidence(said) == b"one\r\n\xfe two\nthree"

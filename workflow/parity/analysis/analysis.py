@@ -123,7 +123,7 @@ def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
     Raises:
         UserError: there is no such dataset, it was changed, or it cannot be read.
     """
-    dataset = load(folder)
+    dataset = load(folder, whole=False)
     return Analysed(dataset, analyse(dataset, excluded))
 
 

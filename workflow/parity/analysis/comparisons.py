@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parity.analysis import outcomes, tables
@@ -17,6 +18,8 @@ from parity.analysis.sample import sample
 from parity.analysis.statistics.sequential import Levels
 
 NEEDS_TWO = "needs two blocks"
+# Of a pair what is its own.
+_KINDS = {"block": object, "value": float, "reference_value": float, "effect": float}
 # What a comparison and its row call the same.
 _SAME = ("unit", "better", "planned_blocks", "identity", "control")
 
@@ -95,7 +98,8 @@ def conclude(dataset: Dataset, by_case: ByCase) -> tuple[pd.DataFrame, pd.DataFr
     """
     double, positive = dataset.plan.double, dataset.plan.positive_arm
     controls, assays = dict[tuple[str, str], Decision](), dict[tuple[str, str], str]()
-    rows, all_pairs = [], []
+    rows = []
+    paired_by_sides: dict[tuple[str, ...], tuple[np.ndarray, ...]] = {}
     # The controls come first: the gates and the reference of all others follow from them.
     order = {double: 0, positive: 1}
     wanted = sorted(wanted_comparisons(dataset, by_case), key=lambda each: order.get(each.arm, 2))
@@ -126,18 +130,27 @@ def conclude(dataset: Dataset, by_case: ByCase) -> tuple[pd.DataFrame, pd.DataFr
                 decision=decision if asked.arm == double else decision.gated(*gates),
             )
         )
-        all_pairs += paired
+        paired_by_sides[asked[:4]] = tuple(
+            np.array([getattr(pair, name) for pair in paired], _KINDS[name]) for name in _KINDS
+        )
     return (
         tables.frame(tables.COMPARISONS, [row.columns() for row in rows]),
-        _pair_table(all_pairs),
+        _pair_table(paired_by_sides),
     )
 
 
-def _pair_table(made: Sequence[Pair]) -> pd.DataFrame:
-    """`tables.PAIRS`; there may be millions, for each of which a dictionary were too much."""
-    if not made:
+def _pair_table(paired: Mapping[tuple[str, ...], tuple[np.ndarray, ...]]) -> pd.DataFrame:
+    """`tables.PAIRS` of what is paired by case, metric, arm and reference.
+
+    There may be millions: they are put in order as a whole, and share their texts.
+    """
+    if not paired:
         return tables.frame(tables.PAIRS, [])
-    return pd.DataFrame(made).sort_values(list(tables.PAIRS.order), ignore_index=True)
+    sides = sorted(paired)
+    pairs_of = [len(paired[each][0]) for each in sides]
+    columns = [np.repeat(np.array(column, object), pairs_of) for column in zip(*sides, strict=True)]
+    columns += [np.concatenate(each) for each in zip(*map(paired.get, sides), strict=True)]
+    return pd.DataFrame(dict(zip(Pair._fields, columns, strict=True)))
 
 
 def references(dataset: Dataset, *controls: Decision) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from parity.analysis import tables
 from parity.analysis.identity import identity
 from parity.analysis.outcomes import NOT_TESTED
 from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at
@@ -51,7 +52,8 @@ class Dataset:
         plan: what it was to measure.
         plan_sha256: digest of plan.json as it is, by which it was registered.
         kind: what the systems are that measured it.
-        runs, metrics, nodes, images: the tables of that name in records/schema.py.
+        runs, metrics, nodes, images: the tables of that name in records/schema.py; of the first
+            two the columns that `load` was asked for.
     """
 
     name: str
@@ -71,7 +73,7 @@ class Dataset:
             for block in self.plan.blocks
             for run in block.runs
         ]
-        return pd.DataFrame(rows, columns=["block", "run", "case", "arm"])
+        return pd.DataFrame(rows, columns=["block", "run", "case", "arm"], dtype=object)
 
     @cached_property
     def planned_in(self) -> dict[tuple[str, str], set[str]]:
@@ -221,18 +223,22 @@ def _sessions(begun: pd.DataFrame) -> dict[str, int]:
     return {str(block): int(number) for block, number in (pause > PAUSE).cumsum().items()}
 
 
-def load(folder: Path) -> Dataset:
+def load(folder: Path, whole: bool = True) -> Dataset:
     """Read the dataset in `folder` (results/<source>/<campaign>); an archived one is checked first.
+
+    Args:
+        whole: whether with all columns of runs and metrics; without, those of the analysis.
 
     Raises:
         UserError: a file is missing, was changed, is of another schema version, or the
             records hold runs that the plan does not know.
     """
     refuse_broken(folder)
+    asked = () if whole else (schema.RUNS, schema.METRICS)
     try:
         plan, digest = read_plan(folder / PLAN), plan_digest(folder / PLAN)
         runs, metrics, nodes, images = (
-            schema.read(table, folder / "records" / f"{table.name}.parquet").to_pandas()
+            tables.of_records(table, folder / "records", table in asked)
             for table in (schema.RUNS, schema.METRICS, schema.NODES, schema.IMAGES)
         )
         labels = {

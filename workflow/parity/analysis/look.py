@@ -39,7 +39,7 @@ def look_at(
     Raises:
         UserError: the dataset cannot be read.
     """
-    seen = load(folder)
+    seen = load(folder, whole=False)
     left_out = exclusions.of_dataset(excluded, seen)
     numbers = pairing.numbers(pairing.counted_values(seen.metrics, left_out))
     compared = comparisons.of_table(comparisons.conclude(seen, numbers)[0])

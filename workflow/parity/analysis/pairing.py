@@ -106,8 +106,10 @@ def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFr
     """
     keep = metrics["valid"] & np.isfinite(metrics["value"])
     if len(exclusions):
-        keys = metrics["block"] + "/" + metrics["run"]
-        keep &= ~keys.isin(exclusions["block"] + "/" + exclusions["run"])
+        key = ["block", "run"]
+        keep &= ~pd.MultiIndex.from_frame(metrics[key]).isin(
+            pd.MultiIndex.from_frame(exclusions[key])
+        )
     columns = [column.name for column in tables.VALUES.columns]
     order = list(tables.VALUES.order)
     values: pd.DataFrame = metrics.loc[keep, columns]

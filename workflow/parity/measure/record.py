@@ -123,7 +123,7 @@ def record(
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
         evidence=dict(evidence),
-        ranks=tuple(map(dict, ranks.values())),
+        ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,
     )

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs, Parsed
 from parity.core.documents import canonical
@@ -230,7 +232,7 @@ def outputs_of(
         files=json.loads(raw["files"]),
         wall_seconds=record.starts_wall_seconds,
         command=record.last_command,
-        samples=tuple(json.loads(line) for line in raw["samples"].splitlines()),
+        samples=tuple(map(msgspec.json.decode, raw["samples"].splitlines())),
         parameters=plan.case_in(plan.case(run.case), run.arm).parameters,
         **node_sizes(block.session(record.session).start.facts),
     )

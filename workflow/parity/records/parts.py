@@ -19,6 +19,8 @@ from parity.records.schema import TableSchema
 
 # As much as is written at once. Archived tables have fewer rows, and so a single part.
 MOST_ROWS, MOST_BYTES = 100_000, 64 * 2**20
+# As many are read at once: one may hold what thousands of ranks wrote.
+ROWS_AT_ONCE = 32
 
 Row = Mapping[str, Any]
 
@@ -77,12 +79,13 @@ def write(table: TableSchema, rows: Iterable[Row], path: Path) -> None:
 
 
 def read(table: TableSchema, path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a table, those of a part in memory.
+    """The rows of a table, few at a time in memory.
 
     Raises:
         ValueError: as of `schema.read`.
     """
-    file = pq.ParquetFile(path)
-    schema.refuse_another(table, file.schema_arrow, path)
-    for number in range(file.num_row_groups):
-        yield from file.read_row_group(number).to_pylist()
+    with pq.ParquetFile(path) as file:
+        schema.refuse_another(table, file.schema_arrow, path)
+        for part in range(file.num_row_groups):
+            for rows in file.iter_batches(ROWS_AT_ONCE, [part]):
+                yield from rows.to_pylist()

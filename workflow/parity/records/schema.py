@@ -8,7 +8,7 @@ fill the other with null. The same rows give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,18 +105,12 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
     required = {column.name for column in schema.columns if not column.nullable}
     rows = list(rows)
     for number, row in enumerate(rows):
-        wrong = sorted(names.symmetric_difference(row))
-        wrong += sorted(key for key in required & row.keys() if row[key] is None)
+        wrong = {key for key in required if row.get(key, "") is None} | (names ^ row.keys())
         if wrong:
             raise ValueError(
-                f"table {schema.name}, row {number}: unknown, missing or null: {wrong}"
+                f"table {schema.name}, row {number}: unknown, missing or null: {sorted(wrong)}"
             )
     table = pa.Table.from_pylist(rows, schema=schema.arrow)
-    return in_order(schema, table)
-
-
-def in_order(schema: TableSchema, table: pa.Table) -> pa.Table:
-    """A table in the order of its schema."""
     return table.sort_by([(key, "ascending") for key in schema.order])
 
 
@@ -125,20 +119,24 @@ def write(schema: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path | s
     pq.write_table(to_table(schema, rows), path, **FORM)
 
 
-def write_table(schema: TableSchema, table: pa.Table, path: Path | str) -> None:
-    """Write an Arrow table of this schema as Parquet; the same rows give the same bytes."""
-    pq.write_table(in_order(schema, table), path, **FORM)
-
-
-def read(schema: TableSchema, path: Path | str) -> pa.Table:
+def read(
+    schema: TableSchema,
+    path: Path | str,
+    columns: Collection[str] | None = None,
+    repeated: Collection[str] = (),
+) -> pa.Table:
     """Read a table and refuse one of another schema version.
+
+    Args:
+        columns: those that are read, of those that the table has; all by default.
+        repeated: columns that become dictionaries, as few of their texts differ.
 
     Raises:
         ValueError: the file's schema is not this one; the message says both versions.
     """
-    table = pq.read_table(path)
-    refuse_another(schema, table.schema, path)
-    return table
+    refuse_another(schema, pq.read_schema(path), path)
+    names = [each.name for each in schema.columns if columns is None or each.name in columns]
+    return pq.read_table(path, columns=names, read_dictionary=list(repeated))
 
 
 def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> None:
