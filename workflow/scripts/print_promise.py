@@ -1,5 +1,6 @@
 """Rule promise: what the time that is given can prove, before anything is measured."""
 
+from collections import Counter
 from pathlib import Path
 
 from parity.analysis import exclusions
@@ -22,7 +23,9 @@ if __name__ == "__main__":
         known, _ = proof.pilots(folders, excluded)
         tables = [folder / cost.RUNS for folder in (*sorted(LIVE.glob("*")), archive)]
         before = cost.seconds_before(plan, [table for table in tables if table.exists()])
-        seconds = cost.expected_seconds(plan.blocks[0], before)
+        runs = Counter(run.case for run in plan.blocks[0].runs)
+        is_known = runs.keys() <= before.keys()
+        seconds = {case: before[case].seconds * runs[case] for case in runs} if is_known else None
         lines = promise_lines(plan, proof.needs(plan, Noises(known, kind)), seconds)
         print("\n".join(lines))
         Path(snakemake.output.promise).write_text("\n".join([*lines, ""]), encoding="utf-8")

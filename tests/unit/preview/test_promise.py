@@ -9,7 +9,7 @@ from parity.plan.making import make_plan
 from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.preview.noise import Noise
-from parity.preview.promise import SECONDS_BESIDE, promise_lines
+from parity.preview.promise import SECONDS_BESIDE, blocks_in_time, promise_lines
 from parity.preview.proof import Need, need
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
@@ -27,29 +27,39 @@ def _need(case: str, deviation: float | None) -> Need:
     return need(case, "time", 0.01, 36, known)
 
 
-def test_a_quiet_case_can_be_proven_and_a_noisy_one_needs_longer(plan) -> None:
-    seconds = 60 - SECONDS_BESIDE
-    said = promise_lines(plan, [_need("sysbench", 0.004), _need("memory", 0.02)], seconds)
-    assert said[0].startswith("10 min here, up to 10 blocks, can prove ±0.")
-    assert "% for sysbench and ±" in said[0]
-    assert said[1].startswith("  ±1 % for memory needs ")
-    assert said[2] == "  by the scatter in archive/quiet"
-    blocks = need("memory", "time", 0.01, 10, _need("memory", 0.02).noise).gated.blocks[0]
-    assert f"{blocks // 60} h" in said[1] or f"{blocks} min" in said[1]
+def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
+    """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
+    seconds = {"memory": 44.0, "sysbench": 50 - 44.0 - SECONDS_BESIDE}
+    asked = [_need("sysbench", 0.014), _need("memory", 0.0)]
+    wanted = asked[0].gated.blocks[0]
+    assert 7 < wanted < 48
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 7}
+    said = promise_lines(plan, asked, seconds)
+    assert said[0].endswith(f"% for sysbench in {wanted} blocks and ±0 % for memory in 7 blocks")
+    assert said[1:] == ["  by the scatter in archive/quiet"]
+
+
+def test_what_cannot_be_decided_has_what_the_others_leave(plan) -> None:
+    seconds = {"memory": 20.0, "sysbench": 30 - SECONDS_BESIDE}
+    asked = [_need("sysbench", 0.3), _need("memory", 0.0)]
+    left = 600 - 7 * 50
+    assert blocks_in_time(plan, asked, seconds) == {"sysbench": 7 + left // 30, "memory": 7}
+    said = promise_lines(plan, asked, seconds)
+    assert said[1].startswith("  ±1 % for sysbench needs ") and said[1].endswith(" days")
 
 
 def test_too_short_a_time_proves_nothing_and_says_so(plan) -> None:
-    said = promise_lines(plan, [_need("sysbench", 0.004)], 200.0)
-    assert said[0] == "10 min here, up to 2 blocks, can prove nothing"
+    said = promise_lines(plan, [_need("sysbench", 0.004)], {"sysbench": 200.0})
+    assert said[0] == "10 min here can prove nothing"
     assert said[1].startswith("  ±1 % for sysbench needs ")
 
 
 def test_what_is_not_known_is_said(plan) -> None:
     assert "nobody has measured yet" in promise_lines(plan, [], None)[0]
-    said = promise_lines(plan, [_need("sysbench", None)], 10.0)
+    said = promise_lines(plan, [_need("sysbench", None)], {"sysbench": 10.0})
     assert said[1:] == ["  sysbench, of which no scatter is known"]
 
 
 def test_never_more_blocks_than_the_plan_has(plan) -> None:
-    said = promise_lines(plan, [_need("sysbench", 0.004)], 1.0)
-    assert "up to 60 blocks" in said[0]
+    reached = blocks_in_time(plan, [_need("sysbench", 0.3)], {"sysbench": 1.0})
+    assert reached == {"sysbench": 60}

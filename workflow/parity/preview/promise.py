@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parity.core.wording import listed
 from parity.plan.plan import Plan
@@ -13,35 +13,76 @@ from parity.preview.terminal import duration, percent
 SECONDS_BESIDE = 2.0
 
 
-def promise_lines(plan: Plan, needs: Sequence[Need], block_seconds: float | None) -> list[str]:
-    """What can be proven with a power of 80 %, if arms truly cost the same and none is stopped.
+def promise_lines(
+    plan: Plan, needs: Sequence[Need], seconds: Mapping[str, float] | None
+) -> list[str]:
+    """What can be proven with a power of 80 %, if arms truly cost the same.
 
     Args:
         needs: of the plan.
-        block_seconds: how long the programs of a block take; None if that is not known.
+        seconds: how long the programs of a block take, by case; None if that is not known.
     """
     assert plan.minutes is not None
     limit = f"{plan.minutes:g} min here"
-    if block_seconds is None:
+    if seconds is None:
         return [f"{limit}: nobody has measured yet how long a block of this takes"]
-    each = block_seconds + SECONDS_BESIDE
-    longest = max((block.number for block in plan.blocks), default=0)
-    blocks = min(longest, int(60 * plan.minutes / each))
+    reached = blocks_in_time(plan, needs, seconds)
     can, cannot, sources = [], [], []
     for asked in needs:
         if asked.noise is None:
             cannot.append(f"{asked.case}, of which no scatter is known")
             continue
+        blocks = reached[asked.case]
         found = need(asked.case, asked.metric, asked.margin, blocks, asked.noise).gated
         assert found is not None
         sources.append(asked.noise.dataset)
         wanted = f"±{percent(asked.margin)} % for {asked.case}"
         if found.margins:
-            can.append(f"±{percent(found.margins[0])} % for {asked.case}")
+            can.append(f"±{percent(found.margins[0])} % for {asked.case} in {blocks} blocks")
         if not found.margins or found.margins[0] > asked.margin:
-            cannot.append(f"{wanted} needs {duration(found.blocks[0] * each)}")
-    said = f"can prove {listed(can)}" if can else "can prove nothing"
-    lines = [f"{limit}, up to {blocks} blocks, {said}"]
+            takes = _block(seconds) * _first(plan) + seconds[asked.case] * (
+                found.blocks[0] - _first(plan)
+            )
+            cannot.append(f"{wanted} needs {duration(takes)}")
+    lines = [f"{limit} can prove {listed(can) if can else 'nothing'}"]
     lines += [f"  {listed(cannot)}"] if cannot else []
     known = sorted(set(sources))
     return lines + ([f"  by the scatter in {listed(known)}"] if known else [])
+
+
+def blocks_in_time(
+    plan: Plan, needs: Sequence[Need], seconds: Mapping[str, float]
+) -> dict[str, int]:
+    """How many blocks there can be of each case with a margin, as looks leave them the time.
+
+    All go on to the first look. What is decided by then stops; after it those that are decided
+    soonest have what they need, and each of the others the time that these leave.
+    """
+    longest = max((block.number for block in plan.blocks), default=0)
+    left, first = 60 * (plan.minutes or 0.0), _first(plan)
+    made = min(longest, int(left / _block(seconds)))
+    reached = {asked.case: made for asked in needs}
+    if made < first:
+        return reached
+    left -= first * _block(seconds)
+    reached = dict.fromkeys(reached, first)
+    # Which block decides what nobody knows the scatter of is not known either.
+    wanted = {asked.case: asked.gated.blocks[0] if asked.gated else longest for asked in needs}
+    for case in sorted(wanted, key=lambda case: (wanted[case] - first) * seconds[case]):
+        more = max(0, min(wanted[case], longest) - first)
+        taken = more * (seconds[case] + SECONDS_BESIDE)
+        if taken <= left:
+            left -= taken
+        else:
+            more = int(left / (seconds[case] + SECONDS_BESIDE))
+        reached[case] += more
+    return reached
+
+
+def _first(plan: Plan) -> int:
+    """The first look, or the last block."""
+    return plan.looks[0] if plan.looks else len(plan.blocks)
+
+
+def _block(seconds: Mapping[str, float]) -> float:
+    return sum(seconds.values()) + SECONDS_BESIDE
