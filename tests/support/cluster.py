@@ -64,13 +64,18 @@ def strays() -> list[str]:
     return found
 
 
-def running(name: str) -> int:
-    """How many processes of that name run on the nodes."""
-    count = 0
+def named(name: str) -> list[psutil.Process]:
+    """The processes of that name on the nodes."""
+    found = []
     for process in processes.on_nodes():
         with suppress(psutil.NoSuchProcess):
-            count += process.name() == name
-    return count
+            found += [process] if process.name() == name else []
+    return found
+
+
+def running(name: str) -> int:
+    """How many processes of that name run on the nodes."""
+    return len(named(name))
 
 
 def belongs_to_a_cluster() -> bool:
@@ -117,8 +122,8 @@ def wait_until_saved(job: str) -> None:
 @contextmanager
 def paused(name: str) -> Iterator[Callable[[], None]]:
     """Stop a program on the nodes, so that it hangs, until the function given is called."""
-    found = [each for each in processes.on_nodes() if each.name() == name]
-    assert found, f"{name} does not run"
+    # Its output begins before the program does: a shell and others come first.
+    found = wait_for(lambda: named(name), f"{name} does not run", seconds=20)
 
     def resume() -> None:
         for process in found:

@@ -42,7 +42,7 @@ STUDY = {
     "aa_pair": NATIVES,
     "arms": [*NATIVES, "charliecloud-sqfs"],
     "benchmarks": {
-        "sysbench": {"margin_percent": 5, "parameters": {"events": 3000}, "timeout_seconds": 240},
+        "sysbench": {"margin_percent": 5, "parameters": {"events": 6000}, "timeout_seconds": 240},
         "hpcc": {"margin_percent": 5, "allocations": ["2x2"], "parameters": {"n": 1000}},
         "likwid": {"margin_percent": 5, "factors": {"kernel": ["copy"]}},
     },
