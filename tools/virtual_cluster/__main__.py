@@ -43,6 +43,8 @@ def main() -> None:
     chosen = _arguments()
     if os.geteuid() != 0:
         raise UserError("the virtual cluster needs root: it makes namespaces, links and mounts")
+    # Debian's daemons lie there, and not everybody's PATH has it.
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
     match chosen.command:
         case "up":
             cluster.up(chosen.nodes, chosen.accounting)

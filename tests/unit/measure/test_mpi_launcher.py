@@ -10,6 +10,7 @@ from parity.benchmarks.model import Program
 from parity.core.documents import canonical
 from parity.measure import inner_command
 from parity.measure.mpi_launcher import FILL_IN, launched, on_each_node
+from parity.measure.record import _seconds_of_ranks
 from parity.plan.system import MpiLauncher
 
 LAUNCHER = MpiLauncher(
@@ -120,6 +121,22 @@ def test_what_ranks_say_alike_is_kept_once_and_nothing_is_lost(said: list[dict[s
         whole |= differing
         again.append({key: value for key, value in whole.items() if value is not None})
     assert again == said
+
+
+@pytest.mark.parametrize(
+    ("ended", "seconds"),
+    [(["2500000000", "3000000000"], 2.0), (["", "3000000000"], None), (["0", "0"], None),
+     (["9900000000", "9900000000"], None)],
+)  # fmt: skip
+def test_ranks_that_do_not_tell_their_time_have_none(ended: list[str], seconds: float) -> None:
+    """The launcher's own time must not stand for theirs; here all of it took three seconds."""
+    times = zip(["1000000000", "1500000000"], ended, strict=True)
+    ranks = {
+        rank: {"node": "n1", "began": begin, "ended": end}
+        for rank, (begin, end) in enumerate(times)
+    }
+    ranks[2] = {"node": "n2", "began": "7", "ended": "8"}
+    assert _seconds_of_ranks(ranks, "n1", 3.0) == seconds
 
 
 def test_thousands_of_ranks_take_few_bytes_in_the_record() -> None:

@@ -35,12 +35,10 @@
 
 #define FIND_NS 100000000u /* how long the shortest time is looked for */
 #define LOOKS 10000        /* at the counter, before the clock is asked */
-
 enum { DETOURS = 1, FWQ = 2 };
 enum { WRONG_WORDS = 2, NO_COUNTER, NO_MEMORY, FULL, NOT_WRITTEN };
 
 struct entry { uint64_t start, length; }; /* since the begin of the measurement; ticks, later ns */
-
 struct head {
     char magic[8]; /* begins with a byte that no text begins with, as PNG does */
     uint32_t version, mode;
@@ -65,7 +63,7 @@ static void stop(int status, const char *why)
     exit(status);
 }
 
-/* The text of a file of our control group in the hierarchy of the CPU; empty if there is none. */
+/* The text of a file of our control group in the CPU's hierarchy; empty if there is none. */
 static void read_group(const char *name, char *text, size_t size)
 {
     char line[4096], path[8192], *fields, *controllers, *group;

@@ -78,10 +78,12 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
     made = record(order, seen, stderr.decode("utf-8", "replace"), steal, load, started.started)
     if made.reason:
         _end_left_overs(order, launch)
-    elif order.program.ranks:
-        # Of thousands of ranks that are 1.2 kB each, all of which the record holds.
-        (folder / "stderr").write_bytes(inner_command.without_evidence(stderr))
     RECORD.write_in(folder, made)
+    if order.program.ranks and not made.reason:
+        # Of thousands of ranks that are 1.2 kB each, all of which the record holds by now.
+        shorter = folder / ".stderr"
+        shorter.write_bytes(inner_command.without_evidence(stderr))
+        shorter.replace(folder / "stderr")
     return made
 
 

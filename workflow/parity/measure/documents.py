@@ -1,7 +1,6 @@
 """What measuring leaves on disk: a class for each document (`block_folder` reads and writes them).
 
-The dataset keeps records and blocks as the text they are, so those of every earlier shape
-have to be read: their versions tell them apart.
+A dataset keeps them as the text they are, so every earlier shape is read, told by its version.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Gate(Document, frozen=True, kw_only=False):
     """The outcome of one gate.
 
     Attributes:
-        name: `where`, `binding`, `ranks`, `steal`, `quiet`, `image`, `binary`; the reason
+        name: `where`, `binding`, `ranks`, `steal`, `left`, `quiet`, `image`, `binary`; the reason
             code of a failure is `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
@@ -58,14 +57,13 @@ class RunRecord(Document, frozen=True, kw_only=True):
         session: number of the runner's session in the block, from 1.
         reason, detail: why it does not count; empty if it ended well and its gates held.
         exit_code: None if it was never started; minus the signal's number after one.
-        starts_wall_seconds: of each timed start, of ranks without what their launcher took
-            before and after them; the three sums are of all of it, and None without any start.
+        starts_wall_seconds: of each timed start, of ranks their own time, if they tell it; the
+            three sums are with their launcher's, and None without any start.
         steal_fraction: share of CPU time that the hypervisor took meanwhile, 0 to 1.
         load_before: one-minute load average just before.
         commands: the command lines, each once; the last is that of the timed starts.
         environment: of the program; empty if it was timed without one of ours.
-        evidence: what the witness said; with ranks, that of the first one, and what the launcher
-            took.
+        evidence: of the (first) witness, with what a launcher of ranks took.
         ranks: of each rank in turn what its witness said otherwise than the one before, None
             for what it did not say. Up to version 3 each repeats all of it.
         image_digest: empty outside of any container.

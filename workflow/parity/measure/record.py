@@ -100,9 +100,12 @@ def record(
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     timed = seen.finished[1:] if several else seen.finished
     walls = tuple(start.wall_seconds for start in timed)
-    if timed and ranks and (own := _seconds_of_ranks(ranks, order.hosts[0], walls[0])):
-        evidence = {**evidence, "launcher_seconds": f"{walls[0] - own:.3f}"}
-        walls = (own,)
+    if timed and order.program.ranks:
+        own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])
+        # The launcher's time is never taken for the ranks': who needs theirs refuses the run.
+        took = "not told" if own is None else f"{walls[0] - own:.3f}"
+        evidence = {**evidence, "launcher_seconds": took}
+        walls = () if own is None else (own,)
     return RunRecord(
         session=order.session.number,
         run=order.run,
@@ -138,10 +141,10 @@ def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | No
         outer: seconds of the whole start, the launcher's own time included.
     """
     there = [each for each in ranks.values() if each["node"] == host]
-    times = [each.get(name, "") for each in there for name in ("began", "ended")]
-    if not times or not all(time.isdecimal() for time in times):
+    began, ended = ([each.get(name, "") for each in there] for name in ("began", "ended"))
+    if not there or not all(time.isdecimal() for time in began + ended):
         return None
-    seconds = (max(map(int, times)) - min(map(int, times))) / 1e9
+    seconds = (max(map(int, ended)) - min(map(int, began))) / 1e9
     # A clock that was set meanwhile is no clock.
     return seconds if 0 < seconds <= outer else None
 

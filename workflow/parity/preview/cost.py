@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -94,19 +96,29 @@ def surroundings_of(
 def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefore]:
     """How long a run of each case took, the median over all runs of it in RUNS tables.
 
-    The same parameters count before any others, and earlier tables before later ones.
+    The same parameters count before any others, and earlier tables before later ones. What did
+    another amount of the work took in proportion to it.
     """
     before: dict[str, MeasuredBefore] = {}
-    ours = {case.name: canonical(case.parameters) for case in plan.cases}
+    ours = {case.name: case for case in plan.cases}
     for table in tables:
         rows = pd.read_parquet(table, columns=["case", "parameters", "wall_seconds"])
         by_problem = rows.groupby(["case", "parameters"], observed=True, sort=False)
         medians = by_problem["wall_seconds"].median().dropna().reset_index()
         for case, parameters, seconds in medians.itertuples(index=False, name=None):
-            same = parameters == ours.get(case)
-            if case in ours and (case not in before or same > before[case].same):
-                before[case] = MeasuredBefore(seconds, same)
+            if not (own := ours.get(case)):
+                continue
+            same = parameters == canonical(own.parameters)
+            if case not in before or same > before[case].same:
+                before[case] = MeasuredBefore(seconds * _more(own, json.loads(parameters)), same)
     return before
+
+
+def _more(case: Case, parameters: Mapping[str, Any]) -> float:
+    """How many times the work of these parameters a case does; 1 where nobody knows."""
+    amount = benchmarks()[case.benchmark].sized_by
+    is_known = amount in case.parameters and parameters.get(amount)
+    return case.parameters[amount] / parameters[amount] if is_known else 1.0
 
 
 def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:

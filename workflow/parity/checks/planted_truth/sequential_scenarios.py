@@ -196,6 +196,7 @@ def _found(looked: Looked, power: Promise, blocks: Promise, of_once: Promise) ->
 
 def sequential() -> list[Scenario]:
     """Scatter that is soon decided, that is hardly, and that never is; and a pair that differs."""
+    # As many blocks with one look give the power that was seen with looks.
     return [_deciding(1.0, 0.99), _deciding(1.5, 0.83), _hopeless(), _pair_at_margin()]
 
 
