@@ -30,7 +30,7 @@ SEED = 20_260_101
 # Hundreds of thousands of small files are written and removed: in memory, where there is room.
 MEMORY = Path("/dev/shm")
 Document = dict[str, Any]
-WIDTHS = (20, 34, 47, 14, 10, 24, 24, 7)
+WIDTHS = (20, 34, 47, 14, 10, 24, 7)
 
 
 def validation_text() -> str:

@@ -1,4 +1,4 @@
-"""Numbers planted in memory have the traits they are said to have, and the former method is it."""
+"""Numbers planted in memory have the traits they are said to have."""
 
 import math
 
@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 
 from parity.analysis.pairing import numbers
-from parity.analysis.statistics.power import tost_power
-from parity.checks.planted_truth import former_method, in_memory
+from parity.checks.planted_truth import in_memory
 from parity.checks.planted_truth.campaign import DOUBLE, PLUS, REFERENCE
 from parity.checks.planted_truth.in_memory import Layout, dataset
-from parity.checks.planted_truth.order_scenario import drifts
+from parity.checks.planted_truth.order_scenario import DRIFT, drifts
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.checks.planted_truth.sketches import judging
 from parity.claims.judging_data import JudgingData
@@ -101,44 +100,9 @@ def test_its_tables_are_those_of_the_records() -> None:
     assert judged.memory_mib == in_memory.NODE_MIB
 
 
-def _paired(effects: np.ndarray, pair: np.ndarray) -> np.ndarray:
-    """Logs of one replicate: the reference at 0, its double, and the arm."""
-    return np.stack([np.zeros_like(pair), pair, effects], axis=-1)[None, None]
-
-
-def test_the_former_equivalence_is_that_of_two_one_sided_t_tests() -> None:
-    logs = _drawn(Chance(), replicates=4000)[:, None]
-    effects = logs[:, 0, :, 2] - 0.02 - logs[:, 0, :, 0]
-    nothing = np.zeros_like(effects)
-    paired = np.stack([nothing, nothing + 1e-9, effects], axis=-1)[:, None]
-    same = former_method.equivalent(paired, 0.01)
-    bound, power = math.log1p(0.01), tost_power(0.006 * math.sqrt(2), 10, 0.01)
-    for row, said in zip(effects[:50], same[:50], strict=True):
-        p = max(
-            stats.ttest_1samp(row, -bound, alternative="greater").pvalue,
-            stats.ttest_1samp(row, bound, alternative="less").pvalue,
-        )
-        assert said == (p < 0.05)
-    assert same.mean() == pytest.approx(power, abs=0.02)
-
-
-def test_the_former_test_of_scatter_is_pitmans_and_morgans() -> None:
-    random = np.random.default_rng(3)
-    for _ in range(20):
-        one, other = random.normal(size=(2, 12)) * [[1.0], [1.6]]
-        p = stats.pearsonr(one + other, one - other, alternative="less").pvalue
-        assert former_method._p_less(one, other) == pytest.approx(p)
-
-
-def test_former_conclusions_need_their_pair() -> None:
-    still, apart = np.tile([0.0, 1e-4], 5), np.full(10, 0.05) + np.tile([0.0, 1e-4], 5)
-    assert former_method.different(_paired(apart, still), 0.01).all()
-    assert not former_method.different(_paired(apart, apart), 0.01).any()
-    assert former_method.costs_more(_paired(apart, still), 0.01).all()
-    assert not former_method.costs_more(_paired(apart, still), 0.06).any()
-
-
-def test_drift_over_positions_is_an_error_of_shuffles() -> None:
+def test_drift_over_positions_is_an_error_unless_squares_are_filled() -> None:
     filled, left = (drift.trial(None)(0, 11) for drift in drifts())
     assert filled.comparisons["error"].abs().max() < 1e-12
-    assert 0 < left.comparisons["error"].abs().mean() < 0.5 * left.former["error"].abs().mean()
+    # That of shuffles: two of five positions are so far apart, by the mean of 12 blocks.
+    of_shuffles = math.sqrt(2 / math.pi) * math.sqrt(5 / 12) * DRIFT / 4
+    assert 0 < left.comparisons["error"].abs().mean() < 0.5 * of_shuffles

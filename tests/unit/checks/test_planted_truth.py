@@ -228,7 +228,7 @@ def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> Non
     assert [tuple(row[key] for key in keys) for row in found["results"]] == said
     for (name, measure), row in zip(promised, found["results"], strict=True):
         observed = acceptance.Observed(row["replicates"], row["value"], row["low"], row["high"])
-        assert row["holds"] == trials.Result(name, measure, observed, None).holds
+        assert row["holds"] == trials.Result(name, measure, observed).holds
     # What does not hold, or is not shown to, is named here with the reason.
     others = [row for row in found["results"] if row["holds"] not in (trials.YES, trials.SHOWN)]
     assert others == []

@@ -28,15 +28,12 @@ class Trials:
         verdicts: one row per study, case and claim.
         runs: number of planned runs.
         miscounted: how many of them the ledger does not show exactly once, where it should.
-        former: one row for each verdict and replicate that the former method is asked about:
-            says, verdict, happened.
     """
 
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     runs: int = 0
     miscounted: int = 0
-    former: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def compared(self, arm: str) -> pd.DataFrame:
         """The comparisons of one arm; each is of a case of its own, so independent."""
@@ -57,14 +54,12 @@ class Measure:
         planted: the truth, in words.
         measured: what is counted, in words.
         observe: counts it.
-        former: counts it in what the former method concluded; None where that is not asked.
     """
 
     planted: str
     measured: str
     promise: Promise
     observe: Callable[[Trials], Observed]
-    former: Callable[[Trials], Observed] | None = None
 
 
 def cost(ratio: float) -> str:

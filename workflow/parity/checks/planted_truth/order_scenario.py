@@ -45,17 +45,11 @@ def _scenario(
     """Runs that differ by their position alone, so that every estimate but none is an error."""
     about = (
         f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
-        "five to the last, and deviates by nothing else; formerly each block's order was a shuffle"
+        "five to the last, and deviates by nothing else"
     )
     effects = Effects(Noise(0.0), dict.fromkeys(CONTAINERS[:3], 1.0))
     campaign = Campaign("order", PROCESSOR, 25, blocks, 0.01, effects, ())
-    measure = Measure(
-        "the same",
-        measured,
-        promise,
-        lambda trials: observe(trials.comparisons),
-        lambda trials: observe(trials.former),
-    )
+    measure = Measure("the same", measured, promise, lambda trials: observe(trials.comparisons))
     size = (blocks, None, campaign.cases, 500)
     return Scenario(
         name, "hazards", about, *size, [measure], lambda _golden: partial(_one, campaign)
@@ -63,25 +57,15 @@ def _scenario(
 
 
 def _one(campaign: Campaign, _number: int, seed: int) -> Trials:
-    """The errors of each case: the mean over its blocks of what the positions differ.
-
-    Those of the planner's order of runs, and of shuffles beside it.
-    """
-    random, arms = np.random.default_rng(seed), list(campaign.all_arms)
-    step = DRIFT / (len(arms) - 1)
+    """The errors of each case: the mean over its blocks of what the positions differ."""
+    step = DRIFT / (len(campaign.all_arms) - 1)
     planned: dict[str, list[int]] = {}
     for block in campaign.plan(seed).blocks:
         for case, runs in groupby(block.runs, key=lambda run: run.case):
             order = [run.arm for run in runs]
             planned.setdefault(case, []).append(order.index(ARM) - order.index(REFERENCE))
-    shuffled = random.permuted(
-        np.tile(np.arange(len(arms)), (campaign.cases, campaign.blocks, 1)), axis=2
-    )
-    apart = shuffled[..., arms.index(ARM)] - shuffled[..., arms.index(REFERENCE)]
-    return Trials(
-        comparisons=pd.DataFrame({"error": [step * np.mean(each) for each in planned.values()]}),
-        former=pd.DataFrame({"error": step * apart.mean(axis=1)}),
-    )
+    errors = [step * np.mean(each) for each in planned.values()]
+    return Trials(comparisons=pd.DataFrame({"error": errors}))
 
 
 def _size(errors: pd.DataFrame) -> Observed:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from parity.checks.planted_truth.acceptance import CONFIDENCE, Observed
+from parity.checks.planted_truth.acceptance import CONFIDENCE
 from parity.checks.planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Result, Scenario
 
 COLUMNS = (
-    "scenario", "planted", "measured", "promised", "replicates", "formerly", "observed", "holds",
+    "scenario", "planted", "measured", "promised", "replicates", "observed", "holds",
 )  # fmt: skip
 # Enough for any table, and the same on machines whose last bits differ.
 DIGITS = 6
@@ -40,10 +40,6 @@ it is several times as large as it must be, and elsewhere in 80 %, for which des
 made. A mean error is less than a twentieth of the margin. How many blocks a study with looks may
 take follows from nothing: these limits are what was seen, with some room. How often equal arms are
 proven equal in the first two scenarios is shown beside what plain t would give, and not promised.
-
-*Formerly* is what the method concluded before of the same planted numbers: plain Student's t,
-Pitman and Morgan's test, the reference alone, no gate but the A/A pair
-(`workflow/parity/checks/planted_truth/former_method.py`).
 
 The tests run a small version of this, and versions with a broken pipeline, which it must refute.
 """
@@ -130,27 +126,20 @@ def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int
 def row(result: Result) -> dict[str, Any]:
     """One result as JSON."""
     measure, observed = result.measure, result.observed
-    former = _rounded(result.former) if result.former else None
     return {
         "scenario": result.scenario,
         "planted": measure.planted,
         "measured": measure.measured,
         "promised": measure.promise.text,
         "replicates": observed.replicates,
-        **_rounded(observed),
-        "former": former,
+        **{key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")},
         "holds": result.holds,
     }
 
 
-def _rounded(observed: Observed) -> dict[str, float]:
-    return {key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")}
-
-
 def cells(result: Mapping[str, Any]) -> tuple[str, ...]:
     """A result's row in the words of the table."""
-    former = result["former"]
-    shown = {**result, "observed": _shown(result), "formerly": _shown(former) if former else ""}
+    shown = {**result, "observed": _shown(result)}
     return tuple(str(shown[column]) for column in COLUMNS)
 
 

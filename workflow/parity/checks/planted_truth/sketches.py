@@ -6,7 +6,6 @@ several levels of a factor. The analysis and the verdicts are the real ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pandas as pd
 from parity.analysis import comparisons, pairing, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
-from parity.checks.planted_truth import acceptance, former_method, in_memory
+from parity.checks.planted_truth import acceptance, in_memory
 from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
 from parity.checks.planted_truth.measures import LEVEL, Measure, Trials
@@ -55,14 +54,12 @@ class Truth(Document, frozen=True):
         costs: by arm, at each level or at all: the ratio to the reference, what is added to
             it, the share of runs in which something happens (`share`), or that give no number
             (`ended`); nothing for other arms.
-        formerly: whether the former method is asked, where the scenario has one.
     """
 
     planted: str
     promises: dict[str, str]
     costs: dict[str, float | tuple[float, ...]] = msgspec.field(default_factory=dict)
     chance: Chance = Chance()
-    formerly: bool = True
 
 
 class Sketch(Document, frozen=True):
@@ -82,8 +79,6 @@ class Sketch(Document, frozen=True):
         replicates: of each truth, in a full validation; more where a rate may truly lie at its
             limit, which a wide interval cannot show.
         published: line of config/published/claims.csv that the rule refers to.
-        formerly: by verdict a function of `former_method` that says when the same was concluded
-            before, with its argument if it has one.
     """
 
     name: str
@@ -103,7 +98,6 @@ class Sketch(Document, frozen=True):
     control: str = ""
     replicates: int = 400
     published: str = ""
-    formerly: dict[str, tuple[str | float, ...]] = msgspec.field(default_factory=dict)
 
     def scenario(self) -> Scenario:
         """With a measure for each promise."""
@@ -149,34 +143,11 @@ class Sketch(Document, frozen=True):
     def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
         truth, key = self.truths[number], str(number)
 
-        def now(trials: Trials) -> Observed:
+        def observe(trials: Trials) -> Observed:
             made = trials.verdicts[trials.verdicts["says"] == key]["verdict"]
             return acceptance.share(int((made == verdict).sum()), len(made))
 
-        def formerly(trials: Trials) -> Observed:
-            asked = trials.former[["says", "verdict"]] == [key, verdict]
-            happened = trials.former[asked.all(axis=1)]["happened"]
-            return acceptance.share(int(happened.sum()), len(happened))
-
-        measured = f"{self.test['rule']} {verdict}"
-        return Measure(
-            truth.planted, measured, promise, now, formerly if self._asks(truth, verdict) else None
-        )
-
-    def _asks(self, truth: Truth, verdict: str) -> bool:
-        """Whether the report has the former method's conclusion beside it."""
-        return truth.formerly and verdict in truth.promises.keys() & self.formerly.keys()
-
-    def former(self, logs: Sequence[np.ndarray]) -> pd.DataFrame:
-        """In which replicates the former method concluded the same of each truth's numbers."""
-        rows = [
-            (str(number), verdict, bool(happened))
-            for number, truth in enumerate(self.truths)
-            for verdict, (name, *argument) in self.formerly.items()
-            if self._asks(truth, verdict)
-            for happened in getattr(former_method, str(name))(logs[number], *argument)
-        ]
-        return pd.DataFrame(rows, columns=["says", "verdict", "happened"])
+        return Measure(truth.planted, f"{self.test['rule']} {verdict}", promise, observe)
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""
@@ -210,34 +181,30 @@ class Sketch(Document, frozen=True):
             made[:, self.layout.all_arms.index(arm)] = cost
         return made
 
-    def values(self, truth: Truth, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """What the runs of a truth give, and the logs that the former method sees.
-
-        Both have the shape (replicates, levels, blocks, arms).
-        """
+    def values(self, truth: Truth, random: np.random.Generator) -> np.ndarray:
+        """What the runs of a truth give, in the shape (replicates, levels, blocks, arms)."""
         layout, costs = self.layout, self.costs(truth)
         if self.cost in (SHARE, ENDED):
             shape = (BATCH, len(self.levels), self.blocks, costs.shape[1])
             happens = (random.random(shape) < costs[:, None]).astype(float)
-            return (happens if self.cost == SHARE else np.where(happens, np.nan, 1.0)), happens
+            return happens if self.cost == SHARE else np.where(happens, np.nan, 1.0)
         planted = np.log(costs) if self.cost == RATIO else costs
         drawn = truth.chance.draw(random, planted, layout.nodes, layout.all_arms, BATCH)
-        return (_CENTRE * np.exp(drawn) if self.cost == RATIO else _CENTRE + drawn), drawn
+        return np.asarray(_CENTRE * np.exp(drawn) if self.cost == RATIO else _CENTRE + drawn)
 
 
 def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
     """One study, all truths beside each other; its number tells it from others."""
     random = np.random.default_rng(seed)
-    made = [sketch.values(truth, random) for truth in sketch.truths]
     # From (truths, replicates, levels, blocks, arms) to (blocks, cases, arms).
-    values = np.stack([values for values, _ in made])
+    values = np.stack([sketch.values(truth, random) for truth in sketch.truths])
     values = values.reshape(-1, *values.shape[3:]).transpose(1, 0, 2)
     judged = judge(register, [JudgingData(*judging(sketch.layout, values))], ()).verdicts
     says = judged["claim"].str.removeprefix("t").str.split("-")
     verdicts = pd.DataFrame(
         {"study": number, "case": says.str[1], "says": says.str[0], "verdict": judged["verdict"]}
     )
-    return Trials(verdicts=verdicts, former=sketch.former([logs for _, logs in made]))
+    return Trials(verdicts=verdicts)
 
 
 def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:

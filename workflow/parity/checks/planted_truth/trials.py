@@ -43,7 +43,6 @@ class Result:
     scenario: str
     measure: Measure
     observed: Observed
-    former: Observed | None
 
     @property
     def holds(self) -> str:
@@ -95,8 +94,7 @@ def validate(
     for scenario in scenarios:
         trials = make_trials(scenario, golden, seed, effort, workers)
         for measure in scenario.measures:
-            former = measure.former(trials) if measure.former else None
-            yield Result(scenario.name, measure, measure.observe(trials), former)
+            yield Result(scenario.name, measure, measure.observe(trials))
 
 
 def _set_signals() -> None:
