@@ -1,5 +1,6 @@
 """Rule claims: the verdicts on the terminal and in results/claims."""
 
+import shutil
 from pathlib import Path
 
 from parity.claims import tables
@@ -16,6 +17,6 @@ if __name__ == "__main__":
         for destination, made in found.items():
             judged = tables.read(tables.VERDICTS, made)
             tables.refuse_changed(judged, Path("results"))
-            files = verdicts.write(judged, destination)
-            print(verdicts.to_text(judged))
-            print(f"Written: {', '.join(map(str, files))}")
+            verdicts.write(judged, destination)
+            print(verdicts.to_text(judged, shutil.get_terminal_size().columns))
+            print(f"All of them, with reasons: {destination}/claims.md (.html, .tex, .csv)")

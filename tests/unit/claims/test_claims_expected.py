@@ -8,7 +8,7 @@ import claims_data as data
 import pandas as pd
 import pytest
 
-from parity.claims import expected
+from parity.claims import expected, terms
 from parity.core.errors import UserError
 from parity.report.tables import verdicts as shown
 
@@ -76,17 +76,21 @@ def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.Da
     assert len(pd.read_csv(folders[0] / "claims.csv")) == len(judged)
 
 
-def test_the_terminal_shows_one_line_for_each_claim(judged: pd.DataFrame) -> None:
-    text = shown.to_text(judged)
-    lines = text.splitlines()
-    assert max(map(len, lines)) <= shown.WIDTH
-    for claim in judged["claim"]:
-        assert len([line for line in lines if line.startswith(f"  {claim} ")]) == 1
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(
+    judged: pd.DataFrame, width: int
+) -> None:
+    text = shown.to_text(judged, width)
+    assert max(map(len, text.splitlines())) <= width
+    said, tested = re.sub(r"\s+", " ", text), judged[judged["verdict"] != terms.NOT_TESTED]
+    for row in judged.itertuples():
+        assert said.count(f"({row.claim})") == (row.claim in set(tested["claim"]))
     assert re.search(
-        r"first +equivalence +supported\+ +1.000 \[0.99\d, 1.00\d\] +±1 % +30 +90", text
+        r"supported\+ .*1.000 \[0.99\d, 1.00\d\], margin ±1 %, 30 blocks: 90.*\(first\)", said
     )
-    assert "3 claims: 1 supported, 2 not-tested" in text
-    assert "3 unregistered (+)" in text
+    counted = "3 claims: 1 supported, 2 not-tested."
+    assert said.count(counted) == 2 and said.endswith(counted)
+    assert f"{counted} Rules: 3 unregistered (+)" in said and "1 of 3 claims tested" in said
     assert "Claims of own.yaml, not published ones, by x" in shown.title(
         judged.assign(register="own", judged="x")
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 import math
 import re
+import textwrap
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from parity.report.tables.table import Table, to_latex
 from parity.report.text import formatting
 from parity.report.view import rows_of
 
-WIDTH = 120
+WIDTH = 80
 ORDER = (
     terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS,
     terms.INCONCLUSIVE, terms.NOT_TESTED,
@@ -115,27 +114,37 @@ def title(verdicts: pd.DataFrame) -> str:
 
 
 def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
-    """One line for each claim, cut to the width.
+    """The counts first and last, and between them what was tested, study by study.
 
-    Where a claim has no number, its reason begins in that place.
+    Args:
+        width: of a line, in letters.
     """
-    # The coverage stands in the reason where it decides; a line has no room for both.
-    head, *rows = (row[:-1] for row in (HEAD, *map(cells, rows_of(verdicts))))
-    with_number = [row for row in rows if row[3]]
-    columns = [*zip(head, *rows, strict=True)][:3] + [*zip(head, *with_number, strict=True)][3:6]
-    widths = [max(map(len, column)) for column in columns]
-    lines = [title(verdicts), _line(head, widths, width)]
-    for study, of_study in groupby(zip(verdicts["study"], rows, strict=True), itemgetter(0)):
-        lines += [study, *(_line(row, widths, width) for _, row in of_study)]
-    return "\n".join([*lines, counts(verdicts), f"Rules: {registered(verdicts)}"])
+    rules = _wrapped(f"Rules: {registered(verdicts)}.", width)
+    said = _wrapped(f"{counts(verdicts)}.", width)
+    lines = [*_wrapped(title(verdicts), width), *said, *rules]
+    for study, of_study in verdicts.groupby("study", sort=False):
+        tested = of_study[of_study["verdict"] != terms.NOT_TESTED]
+        lines += ["", f"{study}: {len(tested)} of {wording.counted(len(of_study), 'claim')} tested"]
+        lines += [line for row in rows_of(tested) for line in _told(row, width)]
+    return "\n".join([*lines, "", *said])
 
 
-def _line(row: Sequence[str], widths: Sequence[int], width: int) -> str:
-    """A row in columns; one without a number has its reason in their place."""
-    shown = len(widths) if row[3] else 3
-    parts = [cell.ljust(size) for cell, size in zip(row[:shown], widths, strict=False)]
-    line = "  " + "  ".join([*parts, row[-1]])
-    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+def _told(row: Any, width: int) -> list[str]:
+    """A claim that was tested: verdict and statement, then the numbers and what decided."""
+    name, _, verdict, numbers, margin, blocks, reason, _ = cells(row)
+    of_blocks = blocks and f"{blocks} blocks"
+    decided = ", ".join(filter(None, (numbers, margin and f"margin {margin}", of_blocks)))
+    why = ": ".join(filter(None, (decided, reason)))
+    return [
+        *_wrapped(f"{verdict:<13} {row.statement}", width, 2, 16),
+        *_wrapped(f"{why} ({name})", width, 16, 16),
+    ]
+
+
+def _wrapped(text: str, width: int, first: int = 0, others: int = 0) -> list[str]:
+    """A text in lines, of which the first and the others are indented so far."""
+    form = textwrap.TextWrapper(width, " " * first, " " * others, break_on_hyphens=False)
+    return form.wrap(text)
 
 
 def to_markdown(verdicts: pd.DataFrame) -> str:

@@ -219,7 +219,7 @@ def abstract(view: View) -> str:
     more = counted(untested, "more comparison")
     left_out = f"{more} could not be tested." if untested else ""
     noisy, failed = too_noisy(measured), _failed_controls(view)
-    said = (_counts(view, measured), noisy, _fixed(view, measured), left_out, failed)
+    said = (failed, _counts(view, measured), noisy, _fixed(view, measured), left_out)
     return " ".join(filter(None, said))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,32 +15,43 @@ from parity.report.origin import Origin
 from parity.report.text import formatting, sentences
 from parity.report.view import STAGES, View, rows_of
 
+LETTERS = 80  # of a line, as in a terminal that nobody has made wider
 AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
 def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> str:
-    """What was planned, how far the runs came, where time went, and what the A/A pair gives.
+    """The answer first and last; what was planned, the ledger, where time went, the A/A pair.
 
     Args:
         times: of each case; none to say nothing of it.
         lasted: seconds of all sessions together.
     """
     time = [_time(times, lasted)] if times else []
+    answer = _wrapped(sentences.abstract(view))
     parts = [_plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
-    return "\n\n".join([*parts, sentences.abstract(view)]) + "\n"
+    return "\n\n".join([answer, *parts, answer]) + "\n"
+
+
+def _wrapped(text: str, label: str = "") -> str:
+    """A sentence or a list in lines of a terminal, all as far in as what stands behind a label."""
+    return textwrap.fill(
+        text, LETTERS, initial_indent=label, subsequent_indent=" " * len(label),
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
 
 
 def _plan(view: View) -> str:
     plan = view.plan
     cases = ", ".join(f"{case.name} {formatting.margin(case.margin)}" for case in plan.cases)
-    note = f"\n  {', '.join(view.origin.systems)}: {view.origin.note}" if view.origin.note else ""
-    return (
-        f"Plan {plan.campaign}: {plan.title}\n"
-        f"  {view.blocks} blocks, seed {plan.seed}, {len(plan.cases)} cases, "
-        f"{len(plan.arms)} arms\n"
-        f"  arms:  {', '.join(plan.arms)}\n"
-        f"  cases: {cases}{note}"
-    )
+    lines = [
+        _wrapped(f"Plan {plan.campaign}: {plan.title}"),
+        f"  {view.blocks} blocks, seed {plan.seed}, {len(plan.cases)} cases, {len(plan.arms)} arms",
+        _wrapped(", ".join(plan.arms), "  arms:  "),
+        _wrapped(cases, "  cases: "),
+    ]
+    if view.origin.note:
+        lines.append(_wrapped(f"{', '.join(view.origin.systems)}: {view.origin.note}", "  "))
+    return "\n".join(lines)
 
 
 def _ledger(view: View) -> str:
@@ -64,22 +76,31 @@ def _time(times: Sequence[CaseTime], lasted: float) -> str:
     text = f"Time\n{aligned(rows)}"
     if all(each.timed for each in times):
         shares = [f"{100 * timed / whole:.0f} %" for whole in (running, lasted)]
-        text += (
-            f"\n  {timed:.0f} s were timed: {shares[0]} of the {running:.0f} s of all runs, "
+        said = (
+            f"{timed:.0f} s were timed: {shares[0]} of the {running:.0f} s of all runs, "
             f"{shares[1]} of the {lasted:.0f} s of all sessions"
         )
+        text += f"\n{_wrapped(said, '  ')}"
     return text
 
 
 def _control(view: View) -> str:
     compared = view.analysis.comparisons
-    rows = [
-        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row), formatting.unit_of(row),
-         formatting.outcome(row))
+    rows = {
+        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row),
+         formatting.unit_of(row)): formatting.outcome(row)
         for row in rows_of(compared[compared["control"] & compared["planned"]])
-    ]  # fmt: skip
+    }  # fmt: skip
     head = f"A/A pair: {view.plan.double} against {view.plan.reference}, 95 % interval"
-    return head + "\n" + (aligned(rows) if rows else "  not planned")
+    if not rows:
+        return f"{head}\n  not planned"
+    numbers = aligned(list(rows)).splitlines()
+    width, lines = max(map(len, numbers)), [head]
+    for line, said in zip(numbers, rows.values(), strict=True):
+        beside = f"{line:<{width}}  {said}"
+        # What became of a pair may need lines of its own.
+        lines += [beside] if len(beside) <= LETTERS else [line, _wrapped(said, " " * 6)]
+    return "\n".join(lines)
 
 
 def _exclusions(view: View) -> str:
