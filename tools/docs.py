@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from parity.analysis import tables as analysis
-from parity.analysis.tables import AGREEMENT
+from parity.analysis.tables import AGREEMENT, NOISE
 from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
 from parity.core.errors import shown_to_the_user
@@ -126,6 +126,7 @@ def documents() -> dict[Path, str]:
         records.EVENTS,
         *analysis.TABLES.values(),
         *claims.TABLES.values(),
+        *NOISE.values(),
         AGREEMENT,
     ]
     return {

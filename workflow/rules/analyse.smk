@@ -19,6 +19,8 @@ ANALYSED = [
     "exclusions",
     "sensitivity",
 ]
+# With what the events of runs say.
+CONCLUDED = ANALYSED + NOISE
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
 
 
@@ -53,7 +55,7 @@ rule draw:
             "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
         ),
         analysis=expand(
-            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=CONCLUDED
         ),
         published=configured("config/published/values.csv"),
         harness=noise_audit,

@@ -24,12 +24,12 @@ GIVEN = {
         "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
     ),
     "analysis": expand(
-        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
+        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=CONCLUDED
     ),
     "plans_beside": of_other_datasets("plan.json"),
     "beside": of_other_datasets(
         *expand("records/{table}.parquet", table=RECORDS),
-        *expand("analysis/{table}.parquet", table=ANALYSED),
+        *expand("analysis/{table}.parquet", table=CONCLUDED),
     ),
     "registration": configured(REGISTRATION),
 }

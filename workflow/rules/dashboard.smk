@@ -8,7 +8,7 @@ rule dashboard:
         evidence=f"{CHOSEN}/claims/evidence.parquet",
         plan=f"{CHOSEN}/plan.json",
         records=expand(f"{CHOSEN}/records/{{table}}.parquet", table=RECORDS),
-        analysis=expand(f"{CHOSEN}/analysis/{{table}}.parquet", table=ANALYSED),
+        analysis=expand(f"{CHOSEN}/analysis/{{table}}.parquet", table=CONCLUDED),
         claims=configured("config/claims.yaml"),
         published=configured("config/published/claims.csv"),
     output:

@@ -40,9 +40,10 @@ def test_numbers_of_a_trace():
             "duration_p999": 999e-6,
             "duration_longest": 1e-3,
             "loop_minimum": 10e-9,
+            "looked": 1,
         }
     )
-    of_a_limit = {"cpu_quota", "throttled"}
+    of_a_limit = {"cpu_quota", "cpu_period", "throttled"}
     assert [metric.name for metric in parsed.metrics] == [
         quantity.metric for quantity in BENCHMARK.metrics if quantity.metric not in of_a_limit
     ]
@@ -53,6 +54,7 @@ def test_a_quiet_run_has_no_lengths():
         "noise_share": 0,
         "events_per_second": 0,
         "loop_minimum": 1e-8,
+        "looked": 1,
     }
 
 
@@ -67,7 +69,7 @@ def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
 def test_a_limit_is_told_with_how_often_it_was_reached():
     limited = trace([(0, 400)], quota_us=75_000, periods=10, throttled=9)
     found = values(parse(limited))
-    assert (found["cpu_quota"], found["throttled"]) == (0.75, 0.9)
+    assert (found["cpu_quota"], found["cpu_period"], found["throttled"]) == (0.75, 0.1, 0.9)
 
 
 def test_a_limit_that_was_never_reached_shows_nothing():

@@ -14,6 +14,11 @@ from parity.records import parts, schema
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
 AGREEMENT = TABLES.pop("agreement")
+# What the events of its runs say (`parity.analysis.noise`): another rule makes them.
+NOISE = {
+    name: TABLES.pop(name)
+    for name in ("quantiles", "return_levels", "quota_law", "replay", "event_values")
+}
 VALUES = TABLES["values"]
 PAIRS = TABLES["pairs"]
 COMPARISONS = TABLES["comparisons"]

@@ -200,6 +200,11 @@ class Benchmark(ABC):
         told = {metric.name: metric.value for metric in self.parse(outputs).metrics}
         return told.get(self.timed, 0.0)
 
+    @property
+    def has_events(self) -> bool:
+        """Whether its runs write anything down one by one."""
+        return type(self).events is not Benchmark.events
+
     def events(self, outputs: Outputs) -> Any:
         """What a valid run wrote down one by one; None of a benchmark that does not.
 

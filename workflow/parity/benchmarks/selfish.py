@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from parity.benchmarks import compiled
 from parity.benchmarks.description import described
+from parity.benchmarks.events import CPU_PERIOD, CPU_QUOTA, LOOKED
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal
@@ -35,7 +36,6 @@ QUANTILES = {
     )
 }
 # Of runs under a CPU limit.
-QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", "neither", shown="%", factor=100)
 THROTTLED = Quantity(
     "throttled", "periods that were cut short", "1", "neither", shown="%", factor=100
 )
@@ -52,7 +52,7 @@ class Selfish(Benchmark):
     binaries = (compiled.program_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
-    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
+    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, LOOKED, CPU_QUOTA, CPU_PERIOD, THROTTLED)
     primary = (NOISE.metric, QUANTILES[0.5].metric, QUANTILES[0.99].metric)
     # Percentage points: next to nothing, a ratio of shares says nothing.
     differences = (NOISE.metric,)
@@ -95,11 +95,13 @@ class Selfish(Benchmark):
             raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
         metrics = _metrics(trace.detours["length"], trace.duration_ns)
         metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
+        metrics.append(LOOKED.measured(trace.duration_ns / 1e9))
         if trace.quota_us > 0 and trace.period_us:
             if trace.quota_us < trace.period_us and not trace.throttled:
                 said = f"{trace.quota_us} of {trace.period_us} µs"
                 raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
-            metrics.append(QUOTA.measured(trace.quota_us / trace.period_us))
+            metrics.append(CPU_QUOTA.measured(trace.quota_us / trace.period_us))
+            metrics.append(CPU_PERIOD.measured(trace.period_us / 1e6))
             metrics.append(THROTTLED.measured(trace.throttled / max(1, trace.periods)))
         return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
 

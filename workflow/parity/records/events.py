@@ -16,12 +16,19 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks import events as known
 from parity.benchmarks.model import Outputs
 from parity.records import schema
 
 # Which run a file is of stands in the names of its folders (case=…/arm=…/block=…), after Hive.
 RUN = ("case", "arm", "block")
+# Numbers of such runs: how long they looked, and the CPU limit that they were under.
+LOOKED, QUOTA, PERIOD = (
+    quantity.metric for quantity in (known.LOOKED, known.CPU_QUOTA, known.CPU_PERIOD)
+)
 _FILE = "events.parquet"
+# One number of each event, ns.
+Column = np.ndarray[tuple[int], np.dtype[np.int64]]
 # Rows of a part: 16 MB.
 _PART = 1 << 20
 
@@ -65,7 +72,19 @@ def _events_of(run: dict[str, Any], raw: dict[str, Any]) -> Any:
     return benchmarks()[run["benchmark"]].events(Outputs(files=files, parameters=parameters))
 
 
-def lengths(events: Path, case: str, arm: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Column]:
+    """Starts and lengths in ns of the events of a run.
+
+    Raises:
+        FileNotFoundError: the run is not valid, or its benchmark has no events.
+    """
+    path = events / f"case={case}/arm={arm}/block={block}" / _FILE
+    # A path that looks like a part of a dataset would give its columns, too.
+    found = pq.ParquetFile(path).read()
+    return found["start"].to_numpy(), found["length"].to_numpy()
+
+
+def lengths(events: Path, case: str, arm: str) -> Column:
     """How long each event of a case in an arm lasted, in ns; those of a run in order of time.
 
     Args:

@@ -55,6 +55,21 @@ def order_statistic_interval(
     )
 
 
+def ranks_of_interval(
+    count: int, quantile: float, confidence: float = 0.95
+) -> tuple[int | None, int | None]:
+    """The same interval as ranks from 1, for values that are sorted already and may be millions.
+
+    Returns:
+        None where the values are too few for a bound.
+    """
+    checks.share(quantile=quantile, confidence=confidence)
+    error = (1 - confidence) / 2
+    low = int(stats.binom.ppf(error, count, quantile))
+    high = int(stats.binom.ppf(1 - error, count, quantile)) + 1
+    return low if low > 0 else None, high if high <= count else None
+
+
 def values_needed(quantile: float, confidence: float = 0.95) -> int:
     """Fewest values for which `order_statistic_interval` has two ends.
 

@@ -1,0 +1,221 @@
+"""What recorded events do to programs on many ranks that wait for each other after each step.
+
+A rank works for a fixed time and then waits until all have (bulk-synchronous: Valiant, CACM 1990;
+with noise: Agarwal et al., SC05; Ferreira et al., SC08). Nothing is drawn: in a recording the
+delay of a step is a function of the moment at which it starts that changes only where an event
+enters or leaves the step, so its law is known exactly but for the width of bins, and the slowest
+of N independent ranks has the product of their laws.
+
+A step starts while a rank works, unless an event began while it waited for the others. How long
+it could wait is the longest delay of the step before, so these delays are a Markov chain, whose
+stationary law gives the mean step. That steps start at any moment of a recording, in events as
+often as these last, is the limit of long steps and many ranks; of two ranks with steps of 0.1 ms
+and events of 5 ms it would be wrong by a factor of three.
+
+Each window is taken for a ring: a step that begins at its end goes on at its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parity.analysis.noise.windows import Window, drawn, interval
+
+RANKS = tuple(2**power for power in range(21))
+STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+RANDOM, TOGETHER = "random", "together"
+# Delays in ns are told apart to 1.4 %: fifty bins for each doubling, after one for none.
+_EACH, _DOUBLINGS = 50, 41
+# Waiting times are told apart by their doublings, down to a thousandth of the longest delay.
+_WAITS = 12
+_REPLICATES = 200
+# Samples whose laws fit into a processor's cache together.
+_AT_ONCE = 10
+_NEVER = 1e-60
+_BINS = 1 + _EACH * _DOUBLINGS
+_EDGES = np.concatenate([[0.0], 2.0 ** (np.arange(_BINS) / _EACH)])
+_MIDDLES = (_EDGES[1:] + _EDGES[:-1]) / 2
+
+
+@dataclass(frozen=True)
+class Delays:
+    """The delays of a step in each window: for how much of the time each is that.
+
+    Attributes:
+        step: the work of a step, ns.
+        working: time in which the program works, by the delay of a step that starts then, ns;
+            shape (windows, bins).
+        moments: the sum of those delays, each times its time, ns².
+        stopped: time in which it is kept from working, alike: such a step has the rest of
+            that event before it.
+        begun: of that time, what lies within the first so many ns of an event, for each of
+            the waiting times; shape (windows, `_WAITS`).
+        values: the mean delay of each bin, ascending, ns.
+        longest: the longest delay of each class of waiting times, ascending, ns.
+    """
+
+    step: int
+    working: NDArray[np.float64]
+    moments: NDArray[np.float64]
+    stopped: NDArray[np.float64]
+    begun: NDArray[np.float64]
+    values: NDArray[np.float64]
+    longest: NDArray[np.float64]
+
+
+def delays(windows: Sequence[Window], step: float) -> Delays:
+    """The delays of steps of so many seconds of work."""
+    work = round(1e9 * step)
+    found = [_of_window(window, work) for window in windows]
+    working, moments, stopped = (np.array(each) for each in zip(*found, strict=True))
+    # Few delays are possible at all, and arithmetic is with those alone.
+    there = (working + stopped).any(axis=0)
+    working, moments, stopped = (each[:, there] for each in (working, moments, stopped))
+    every = (moments + stopped * _MIDDLES[there]).sum(axis=0)
+    values = every / (working + stopped).sum(axis=0)
+    longest = max(values[-1], 1.0) * 2.0 ** np.arange(1 - _WAITS, 1)
+    # Whoever waited less than the shortest went straight on.
+    waits = np.where(longest == longest[0], 0.0, longest / np.sqrt(2))
+    begun = [np.minimum.outer(waits, window.lengths).sum(axis=1) for window in windows]
+    return Delays(work, working, moments, stopped, np.array(begun), values, longest)
+
+
+def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
+    """Time at work, its moments and time kept from it, by the bin of the delay.
+
+    On the clock that stands still in events a step covers [u, u + work), and its delay is the
+    sum of the events in there: one comes in where u + work passes it, and leaves where u does.
+    """
+    starts = np.maximum.accumulate(np.clip(window.starts, 0, window.duration))
+    lengths = np.minimum(window.lengths, window.duration - starts)
+    before = np.cumsum(lengths) - lengths
+    at, round_ = np.maximum.accumulate(starts - before), window.duration - int(lengths.sum())
+    if round_ <= 0:
+        raise ValueError(f"nothing is left of window {window.key} between its events")
+    turns, part = divmod(work, round_)
+    first = int(np.searchsorted(at, part))
+    enter = np.concatenate([at[first:] - part, at[:first] - part + round_])
+    order = np.argsort(np.concatenate([enter, at]), kind="stable")
+    places = np.concatenate([enter, at])[order]
+    change = np.concatenate([lengths[first:], lengths[:first], -lengths])[order]
+    start = turns * int(lengths.sum()) + int(lengths[:first].sum())
+    delay = start + np.concatenate([[0], np.cumsum(change)])
+    time = np.diff(np.concatenate([[0], places, [round_]])).astype(np.float64)
+    bins = _bin(delay)
+    working, moments = (np.bincount(bins, each, _BINS) for each in (time, time * delay))
+    # Within an event the delay falls from all of it and the rest to the rest, as time goes on.
+    rest = delay[1:][order >= len(at)]
+    return working, moments, _spread(rest, rest + lengths)
+
+
+def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
+    bins = 1 + np.floor(_EACH * np.log2(np.maximum(delay, 1))).astype(np.int64)
+    return np.where(delay < 1, 0, np.minimum(bins, _BINS - 1))
+
+
+def _spread(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How much of all stretches from low to high lies in each bin."""
+    return np.diff(_capped(high) - _capped(low))
+
+
+def _capped(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The sum of the values, none of them counted for more than the edge, for each edge."""
+    bins = _bin(values)
+    below = np.concatenate([[0], np.cumsum(np.bincount(bins, minlength=_BINS))])
+    sums = np.concatenate([[0], np.cumsum(np.bincount(bins, values, _BINS))])
+    return np.asarray(sums + _EDGES * (len(values) - below))
+
+
+def slowdowns(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Time of a step over its work, for all `RANKS` at random phases.
+
+    Args:
+        often: how often each window is in each sample, shape (samples, windows).
+
+    Returns:
+        Shape (samples, ranks).
+    """
+    parts = np.array_split(often, max(1, len(often) // _AT_ONCE))
+    return 1 + np.concatenate([_slowest(found, part) for part in parts]) / found.step
+
+
+def laws(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How likely the delay of a rank is at most that of each bin, by how long it waited before.
+
+    Returns:
+        Shape (samples, `_WAITS`, bins).
+    """
+    stopped = often @ found.stopped
+    lost = np.maximum(stopped.sum(axis=1, keepdims=True), 1e-9)
+    share = np.minimum(often @ found.begun / lost, 1.0)
+    time = (often @ found.working)[:, None] + share[:, :, None] * stopped[:, None]
+    below = np.cumsum(time, axis=2)
+    return np.asarray(below / below[:, :, -1:])
+
+
+def _slowest(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The expected delay of the slowest rank, ns, shape (samples, ranks)."""
+    law, gaps, expected = laws(found, often), np.append(np.diff(found.values), 0), []
+    # The last bin of each class of waiting times; delays of none are in the first.
+    last = np.searchsorted(found.values, found.longest * (1 + 1e-9), side="right") - 1
+    for ranks in RANKS:
+        delay = found.values[-1] - law @ gaps
+        if ranks == 1:
+            # Nobody waits for it, and it for nobody.
+            expected.append(delay[:, 0])
+        else:
+            reached = np.where(last < 0, 0, law[:, :, np.maximum(last, 0)])
+            chain = np.diff(reached, axis=2, prepend=0)
+            expected.append((_stationary(chain) * delay).sum(axis=1))
+        law = law**2
+        # Short delays of all ranks together are soon less likely than numbers can say.
+        there = int((law.max(axis=(0, 1)) < _NEVER).sum())
+        law, gaps, last = law[:, :, there:], gaps[there:], last - there
+    return np.stack(expected, axis=1)
+
+
+def _stationary(chains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often Markov chains are in each state; rows of a chain are from where."""
+    states = chains.shape[-1]
+    flow = np.swapaxes(chains, 1, 2) - np.eye(states)
+    flow[:, -1] = 1
+    total = np.zeros((len(chains), states, 1))
+    total[:, -1] = 1
+    return np.asarray(np.linalg.solve(flow, total)[:, :, 0], np.float64)
+
+
+def together(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for ranks that all meet the same events at once, however many: one per sample."""
+    lost = often @ found.moments.sum(axis=1) / (often @ found.working.sum(axis=1))
+    return np.asarray(1 + lost / found.step)
+
+
+def replay(windows: Sequence[Window], found: Delays) -> Iterator[dict[str, Any]]:
+    """Rows of the table of replays for one length of a step, without case and arm.
+
+    So many ranks spend together, in one step, their number times its time. More than was
+    recorded says nothing of the events that are rarer, and the number is a lower bound: the
+    mean of the largest of N is less by a recorded law than by the true one (Jensen). So is that
+    of a step which is longer than a window.
+    """
+    count = len(windows)
+    looked, shortest = (each(w.duration for w in windows) for each in (sum, min))
+    once, often = np.ones((1, count)), drawn(count)[:_REPLICATES]
+    same, alike = together(found, once)[0], interval(together(found, often), count)
+    at_random, again = slowdowns(found, once)[0], slowdowns(found, often)
+    for place, ranks in enumerate(RANKS):
+        slowdown = float(at_random[place])
+        is_long = found.step > shortest
+        row = {"ranks": ranks, "step_seconds": found.step / 1e9}
+        for phases, value, (low, high), beyond in (
+            (RANDOM, slowdown, interval(again[:, place], count),
+             is_long or ranks * found.step * slowdown > looked),
+            (TOGETHER, float(same), alike, is_long),
+        ):  # fmt: skip
+            said = {"phases": phases, "slowdown": value, "low": low, "high": high}
+            yield row | said | {"beyond": beyond}

@@ -1,0 +1,178 @@
+"""How long the event is that comes once in a given time, by a fitted tail.
+
+The longest of all that were seen grows with the time that one looked, and is one number. What
+is longer than a high threshold has a generalised Pareto law (Pickands, Ann. Stat. 1975); its
+level for a time of one's choice is a quantity of the arm (Coles, An Introduction to Statistical
+Modeling of Extreme Values, 2001, ch. 4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from parity.analysis.noise.windows import Window, drawn, interval, joined
+
+PERIOD_SECONDS = 900.0
+# The threshold is the 95th percentile, or higher where more than so many would lie above it:
+# the law is one of the far tail. Of fewer than 30 nothing is fitted.
+SHARE, MOST, FEWEST_EXCEEDANCES = 0.95, 1000, 30
+# A law that was fitted to a shorter time than this part of the period says nothing of it.
+FURTHEST = 100
+# Likelihoods are compared at so many ratios of shape to scale.
+_GRID = 240
+_SIMULATED = 99
+# Below this the likelihood has no maximum at which the usual theory holds (Smith, Biometrika 1985).
+_LEAST_SHAPE = -0.5
+
+
+class Tail(NamedTuple):
+    """A generalised Pareto law of what lies above a threshold, in the unit of that; or several."""
+
+    shape: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def level(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is exceeded once in so many exceedances; 0 where there are not even so many."""
+        logs = np.log(np.maximum(times, 1.0))
+        small = np.abs(self.shape) < 1e-9
+        shape = np.where(small, 1.0, self.shape)
+        return self.scale * np.where(small, logs, np.expm1(shape * logs) / shape)
+
+
+class Peaks(NamedTuple):
+    """What lies above the threshold, seconds.
+
+    Attributes:
+        above: by how much, of each window.
+        looked: how long all windows are together.
+    """
+
+    threshold: float
+    above: list[NDArray[np.float64]]
+    looked: float
+
+    @property
+    def number(self) -> int:
+        """How many exceedances there are."""
+        return sum(map(len, self.above))
+
+    def levels(self, tail: Tail, often: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The return level of each sample of windows, seconds; NaN if the time was too short."""
+        if FURTHEST * self.looked < PERIOD_SECONDS:
+            return np.full(len(often), math.nan)
+        rates = often @ np.array([len(each) for each in self.above]) / self.looked
+        return self.threshold + tail.level(rates * PERIOD_SECONDS)
+
+
+def peaks(windows: Sequence[Window]) -> Peaks | None:
+    """The exceedances of these windows; None where they are too few."""
+    lengths = np.sort(joined(windows)) / 1e9
+    exceedances = min(MOST, math.floor((1 - SHARE) * len(lengths) + 1e-6))
+    if exceedances < FEWEST_EXCEEDANCES:
+        return None
+    threshold = float(lengths[-exceedances - 1])
+    over = [window.lengths / 1e9 - threshold for window in windows]
+    looked = sum(window.duration for window in windows) / 1e9
+    found = Peaks(threshold, [each[each > 0] for each in over], looked)
+    # Events of one length make fewer of them than were asked for.
+    return found if found.number >= FEWEST_EXCEEDANCES else None
+
+
+def level_of(windows: Sequence[Window]) -> float | None:
+    """The return level of windows alone, seconds; None where events or time are too few."""
+    found = peaks(windows)
+    if found is None:
+        return None
+    once = np.ones((1, len(windows)))
+    level = float(found.levels(fitted(found.above, once), once)[0])
+    return None if math.isnan(level) else level
+
+
+def return_level(windows: Sequence[Window]) -> dict[str, Any]:
+    """A row of the table of return levels, without case and arm; null where events are too few."""
+    names = ("threshold", "shape", "scale", "level", "fit")
+    ends = ("shape_low", "shape_high", "low", "high")
+    row: dict[str, Any] = dict.fromkeys((*names, *ends)) | {
+        "exceedances": 0,
+        "period_seconds": PERIOD_SECONDS,
+        "longest": max(
+            (int(w.lengths.max()) / 1e9 for w in windows if len(w.lengths)), default=None
+        ),
+    }
+    found = peaks(windows)
+    if found is None:
+        return row
+    once, often = np.ones((1, len(windows))), drawn(len(windows))
+    tail, again = fitted(found.above, once), fitted(found.above, often)
+    low, high = interval(found.levels(again, often), len(windows))
+    shape_low, shape_high = interval(again.shape, len(windows))
+    return row | {
+        "exceedances": found.number,
+        "threshold": found.threshold,
+        "shape": float(tail.shape[0]),
+        "shape_low": shape_low,
+        "shape_high": shape_high,
+        "scale": float(tail.scale[0]),
+        "level": float(found.levels(tail, once)[0]),
+        "low": low,
+        "high": high,
+        "fit": _p_of_fit(np.concatenate(found.above), tail),
+    }
+
+
+def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> Tail:
+    """The laws of greatest likelihood for samples of groups of exceedances.
+
+    With t the ratio of shape to scale, the likelihood is greatest where the shape is the mean of
+    log(1 + t x), and is then one of t alone (Grimshaw, Technometrics 1993). Its sums over groups
+    are the same in all samples, so one product of matrices compares all t in all samples; a
+    parabola through the best three finds the place between them.
+
+    Args:
+        above: what lies above the threshold, above zero, in groups.
+        often: how often each group is in each sample, shape (samples, groups).
+    """
+    every = np.concatenate(above)
+    ratios = np.geomspace(1e-3, 1e4, _GRID) / every.mean() - (1 - 1e-6) / every.max()
+    ratios[ratios == 0] = 1e-9 / every.mean()
+    sums = np.array([np.log1p(np.outer(each, ratios)).sum(axis=0) for each in above])
+    numbers = often @ np.array([[len(each)] for each in above], np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shapes = often @ sums / numbers
+        # Of one exceedance, without what is the same for all t.
+        likelihoods = -np.log(shapes / ratios) - shapes
+    likelihoods[~(shapes >= _LEAST_SHAPE)] = -np.inf
+    best = np.clip(likelihoods.argmax(axis=1), 1, _GRID - 2)
+    rows = np.arange(len(often))
+    left, top, right = (likelihoods[rows, best + step] for step in (-1, 0, 1))
+    with np.errstate(invalid="ignore"):
+        shift = np.nan_to_num((left - right) / (2 * (left - 2 * top + right)), posinf=0, neginf=0)
+    shift = np.clip(shift, -1, 1)
+    there, beside = best, best + np.where(shift < 0, -1, 1)
+    part = np.abs(shift)
+    shape = (1 - part) * shapes[rows, there] + part * shapes[rows, beside]
+    ratio = (1 - part) * ratios[there] + part * ratios[beside]
+    return Tail(shape, shape / ratio)
+
+
+def _p_of_fit(above: NDArray[np.float64], tail: Tail) -> float:
+    """P of the largest distance between law and data, where both are from that law.
+
+    Each simulated sample is fitted anew, as the data were (Stute et al., Metrika 1993): against
+    the law itself the data would look better than they are.
+    """
+    law = stats.genpareto(tail.shape[0], scale=tail.scale[0])
+    random = np.random.default_rng(len(above))
+    observed = stats.ks_1samp(above, law.cdf).statistic
+    further = 0
+    for sample in law.rvs((_SIMULATED, len(above)), random_state=random):
+        again = fitted([sample], np.ones((1, 1)))
+        cdf = stats.genpareto(again.shape[0], scale=again.scale[0]).cdf
+        further += int(stats.ks_1samp(sample, cdf).statistic >= observed)
+    return (1 + further) / (1 + _SIMULATED)

@@ -1,0 +1,193 @@
+"""The tables of noise of one dataset, from its plan, the numbers that count, and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parity.analysis import tables
+from parity.analysis.noise import replay, return_levels
+from parity.analysis.noise.quantiles import Quantiles, quantiles
+from parity.analysis.noise.quota_law import quota_law
+from parity.analysis.noise.windows import Key, Window, drawn, parts_of, split
+from parity.plan.plan import PLAN, Plan, read_plan
+from parity.records import events, schema
+from parity.records.events import LOOKED, PERIOD, QUOTA
+
+# What the events of one run give, with its unit; less is better.
+RETURN_LEVEL, SLOWDOWN = ("duration_return_level", "s"), ("slowdown", "1")
+# Programs of so many ranks are simulated for each run by itself, too, for claims to compare.
+RANKS_OF_RUNS = replay.RANKS[::5]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The tables of `tables.NOISE` as data frames, by the same names."""
+
+    quantiles: pd.DataFrame
+    return_levels: pd.DataFrame
+    quota_law: pd.DataFrame
+    replay: pd.DataFrame
+    event_values: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What a dataset holds of one case: its runs by arm and block, and where their events are.
+
+    Attributes:
+        facts: by arm and block, the numbers of the run by metric.
+        runs: the id of each.
+    """
+
+    case: str
+    facts: Mapping[tuple[str, str], Mapping[str, float]]
+    runs: Mapping[tuple[str, str], str]
+    folder: Path
+
+    def blocks(self, arm: str) -> list[str]:
+        return sorted(block for of_arm, block in self.facts if of_arm == arm)
+
+    def windows(self, arm: str, block: str) -> list[Window]:
+        seconds = self.facts[arm, block][LOOKED]
+        return split(block, seconds, *events.of_run(self.folder, self.case, arm, block))
+
+    def keys(self) -> list[Key]:
+        """The windows of all arms, each once."""
+        parts = {
+            (block, part)
+            for (_, block), facts in self.facts.items()
+            for part in range(parts_of(facts[LOOKED]))
+        }
+        return sorted(parts)
+
+    def value(
+        self, case: str, arm: str, block: str, metric: tuple[str, str], value: float
+    ) -> dict[str, Any]:
+        """A row of `event_values`."""
+        return {
+            "case": case, "metric": metric[0], "arm": arm, "block": block,
+            "run": self.runs[arm, block], "value": value, "unit": metric[1], "better": "lower",
+        }  # fmt: skip
+
+
+def study(dataset: Path, recorded: Path) -> Noise:
+    """All tables of an analysed dataset.
+
+    Args:
+        dataset: its folder, with the values that count in `analysis`.
+        recorded: the folder that `write_events` wrote.
+
+    Raises:
+        UserError: there is no plan, or a broken one.
+    """
+    plan = read_plan(dataset / PLAN)
+    values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
+    nodes = schema.read(schema.NODES, dataset / "records/nodes.parquet").to_pandas()
+    ticks = {float(hz) for hz in nodes.loc[nodes["fact"] == "config_hz", "value"] if hz}
+    # Nodes that differ have no tick in common.
+    hz = ticks.pop() if len(ticks) == 1 else None
+    made: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.NOISE}
+    for case in _recorded(values, recorded):
+        _add(plan, case, hz, made)
+    return Noise(**{name: tables.frame(tables.NOISE[name], rows) for name, rows in made.items()})
+
+
+def write(noise: Noise, folder: Path) -> None:
+    """Write each table as `<folder>/<table>.parquet`; the same tables give the same bytes."""
+    for field in fields(noise):
+        table = tables.NOISE[field.name]
+        tables.write(table, getattr(noise, field.name), folder / f"{field.name}.parquet")
+
+
+def read(folder: Path) -> Noise:
+    """Read what `write` wrote."""
+    return Noise(
+        **{
+            name: schema.read(table, folder / f"{name}.parquet").to_pandas()
+            for name, table in tables.NOISE.items()
+        }
+    )
+
+
+def replay_case(case: str, ranks: int, step: float) -> str:
+    """How the simulation of a program with the events of a case is called among cases."""
+    return f"{case}-replay-{ranks}-{step:g}"
+
+
+def _recorded(values: pd.DataFrame, folder: Path) -> Iterator[_Recorded]:
+    """The cases that looked for a known time, of the values that count."""
+    there = set(values.loc[values["metric"] == LOOKED, "case"])
+    of_events = values[values["case"].isin(there)]
+    for case, rows in of_events.groupby("case"):
+        facts: dict[tuple[str, str], dict[str, float]] = {}
+        runs: dict[tuple[str, str], str] = {}
+        columns = rows[["arm", "block", "run", "metric", "value"]]
+        for arm, block, run, metric, value in columns.itertuples(index=False, name=None):
+            facts.setdefault((arm, block), {})[metric] = value
+            runs[arm, block] = run
+        yield _Recorded(str(case), facts, runs, folder)
+
+
+def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[Any]]) -> None:
+    """Add the rows of a case; the events of one arm are in memory at a time."""
+    keys = case.keys()
+    place_of, often = {key: place for place, key in enumerate(keys)}, drawn(len(keys))
+    found: dict[str, Quantiles] = {}
+    for arm in (arm for arm in plan.arms if case.blocks(arm)):
+        names = {"case": case.case, "arm": arm}
+        of_runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
+        windows = [window for run in of_runs.values() for window in run]
+        found[arm] = quantiles(windows, place_of, often)
+        made["return_levels"].append(names | return_levels.return_level(windows))
+        for block, run in of_runs.items():
+            if (level := return_levels.level_of(run)) is not None:
+                row = case.value(case.case, arm, block, RETURN_LEVEL, level)
+                made["event_values"].append(row)
+        if limit := _limit(case, arm):
+            made["quota_law"].append(names | quota_law(windows, *limit, hz))
+        for step in replay.STEPS:
+            delays = replay.delays(windows, step)
+            made["replay"] += [names | row for row in replay.replay(windows, delays)]
+            made["event_values"] += _replayed_runs(case, arm, of_runs, delays)
+    reference = found.get(plan.reference)
+    for arm, of_arm in found.items():
+        beside = None if arm == plan.reference else reference
+        rows = of_arm.beside(beside, len(keys))
+        made["quantiles"] += [{"case": case.case, "arm": arm} | row for row in rows]
+
+
+def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:
+    """Quota and period in µs of an arm whose runs all had the same limit of less than a CPU."""
+    limits = set()
+    for block in case.blocks(arm):
+        facts = case.facts[arm, block]
+        period = round(1e6 * facts.get(PERIOD, 0))
+        limits.add((round(facts.get(QUOTA, 0) * period), period))
+    ((quota, period), *others) = limits
+    return (quota, period) if not others and 0 < quota < period else None
+
+
+def _replayed_runs(
+    case: _Recorded, arm: str, of_runs: Mapping[str, list[Window]], delays: replay.Delays
+) -> Iterator[dict[str, Any]]:
+    """The slowdown by each run alone, of as many ranks as its arm's runs can say something of.
+
+    Either all runs of an arm say it or none, so that no run is left out for what it recorded.
+    """
+    block_of = np.repeat(list(of_runs), [len(run) for run in of_runs.values()])
+    own = (block_of == np.array(list(of_runs))[:, None]).astype(np.float64)
+    looked = [sum(window.duration for window in run) for run in of_runs.values()]
+    slowdowns = replay.slowdowns(delays, own)
+    for ranks in RANKS_OF_RUNS:
+        column = slowdowns[:, replay.RANKS.index(ranks)]
+        if ranks * delays.step * np.median(column) > np.median(looked):
+            continue
+        name = replay_case(case.case, ranks, delays.step / 1e9)
+        for block, value in zip(of_runs, column, strict=True):
+            yield case.value(name, arm, block, SLOWDOWN, float(value))

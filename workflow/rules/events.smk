@@ -1,0 +1,58 @@
+"""What runs wrote down one by one, such as detours, and what follows from it.
+
+Needs: plan.json, records and values of a dataset, measured here or archived. Makes: its events/,
+which follows from its raw outputs and is no part of it, and the tables of noise in analysis/,
+which are empty where no benchmark has events.
+"""
+
+NOISE = ["quantiles", "return_levels", "quota_law", "replay", "event_values"]
+EVENTS = "results/{source}/{dataset}/events"
+
+
+rule write_events:
+    """Write down every detour of every valid run, for other programs to read."""
+    input:
+        raw="results/{source}/{dataset}/records/raw.parquet",
+        runs="results/{source}/{dataset}/records/runs.parquet",
+    output:
+        directory(EVENTS),
+    log:
+        "results/{source}/{dataset}/logs/events.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        code=code_of("events"),
+    script:
+        "../scripts/events.py"
+
+
+rule analyse_events:
+    """Tails of events, the law of CPU limits, and simulated programs on many ranks."""
+    input:
+        plan="results/{source}/{dataset}/plan.json",
+        values="results/{source}/{dataset}/analysis/values.parquet",
+        nodes="results/{source}/{dataset}/records/nodes.parquet",
+        events=EVENTS,
+    output:
+        tables=expand(
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=NOISE
+        ),
+    log:
+        "results/{source}/{dataset}/logs/analyse_events.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        code=code_of("analyse_events"),
+    script:
+        "../scripts/analyse_events.py"
+
+
+rule events:
+    """Write down the events of what was measured here, or of the archive."""
+    input:
+        f"{LIVE}/events",
+    log:
+        f"{LIVE}/logs/print_events.log",
+    localrule: True
