@@ -53,24 +53,6 @@ rule parse_records:
         "../scripts/parse_records.py"
 
 
-rule events:
-    """Write down every detour of every valid run, for other programs to read."""
-    input:
-        raw=f"{LIVE}/records/raw.parquet",
-        runs=f"{LIVE}/records/runs.parquet",
-    output:
-        directory(f"{LIVE}/events"),
-    log:
-        f"{LIVE}/logs/events.log",
-    localrule: True
-    conda:
-        "../../envs/parity.yaml"
-    params:
-        code=code_of("events"),
-    script:
-        "../scripts/events.py"
-
-
 rule reparse:
     """Parse the archive's raw outputs again and compare every table byte by byte."""
     input:
