@@ -55,6 +55,7 @@ rule draw:
         analysis=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
+        events="results/{source}/{dataset}/events",
         published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:
