@@ -19,7 +19,7 @@ import pytest
 
 from parity.benchmarks import compiled
 from parity.benchmarks.selfish import SOURCE, TRACE
-from parity.benchmarks.selfish_trace import Trace, loggopsim_text, read_trace
+from parity.benchmarks.selfish_trace import Trace, read_trace
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPU = str(max(os.sched_getaffinity(0)))
@@ -258,4 +258,3 @@ def test_many_entries_are_kept_and_nothing_is_written_before_the_end(program, tm
     assert process.wait() == 0
     found = read_trace((tmp_path / TRACE).read_bytes())
     assert len(found.entries) > 100_000
-    assert loggopsim_text(found).count("\n") == len(found.detours) - 1

@@ -57,6 +57,7 @@ rule draw:
         analysis=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=CONCLUDED
         ),
+        events="results/{source}/{dataset}/events",
         published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:

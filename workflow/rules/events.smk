@@ -1,8 +1,8 @@
-"""What runs wrote down one by one, such as detours, and what follows from it.
+"""What runs wrote down one by one, such as detours, what follows from it, and for other programs.
 
-Needs: plan.json, records and values of a dataset, measured here or archived. Makes: its events/,
-which follows from its raw outputs and is no part of it, and the tables of noise in analysis/,
-which are empty where no benchmark has events.
+Needs: plan.json, records and values of a dataset, measured here or archived. Makes: its events/
+and, on demand, noise-traces/, which follow from its raw outputs and are no part of it, and the
+tables of noise in analysis/, which are empty where no benchmark has events.
 """
 
 NOISE = ["quantiles", "return_levels", "quota_law", "replay", "event_values"]
@@ -10,7 +10,7 @@ EVENTS = "results/{source}/{dataset}/events"
 
 
 rule write_events:
-    """Write down every detour of every valid run, for other programs to read."""
+    """Write down every event of every valid run."""
     input:
         raw="results/{source}/{dataset}/records/raw.parquet",
         runs="results/{source}/{dataset}/records/runs.parquet",
@@ -56,3 +56,20 @@ rule events:
     log:
         f"{LIVE}/logs/print_events.log",
     localrule: True
+
+
+rule noise_traces:
+    """Write every detour as LogGOPSim reads it: a text file for each run of the chosen dataset."""
+    input:
+        events=f"{CHOSEN}/events",
+    output:
+        directory(f"{CHOSEN}/noise-traces"),
+    log:
+        f"{CHOSEN}/logs/noise_traces.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        code=code_of("noise_traces"),
+    script:
+        "../scripts/noise_traces.py"

@@ -8,7 +8,7 @@ from traces import trace
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
-from parity.benchmarks.selfish_trace import MODES, loggopsim_text, read_trace
+from parity.benchmarks.selfish_trace import MODES, read_trace
 from parity.core.files import as_text
 
 REAL = {mode: (GOLDEN / f"selfish/real-{mode}.trace").read_bytes() for mode in MODES}
@@ -132,7 +132,3 @@ def test_what_is_no_trace_of_this_run(content, asked, reason):
 def test_a_run_without_a_trace():
     parsed = BENCHMARK.parse(Outputs(parameters=defaults(BENCHMARK, mode="detours")))
     assert (parsed.reason, parsed.detail) == ("unparsable", "the run left no trace")
-
-
-def test_the_noise_trace_of_loggopsim():
-    assert loggopsim_text(read_trace(trace([(5, 400), (1_000, 7_000)]))) == "5\t400\n1000\t7000"

@@ -63,6 +63,11 @@ def test_each_valid_run_has_a_file_of_its_events(tmp_path: Path) -> None:
         schema.EVENTS, made / "case=selfish-detours/arm=native-a/block=b1/events.parquet"
     )
     assert table.to_pydict() == {"start": [5, 1_000], "length": [400, 7_000]}
+    assert events.runs(made)[2] == {"case": "selfish-detours", "arm": "podman", "block": "b1"}
+    assert events.write_noise_traces(made, tmp_path / "traces") == 3
+    trace = tmp_path / "traces/selfish-detours.native-a.b1.txt"
+    # A line end at the end would be one more detour.
+    assert trace.read_text() == "5\t400\n1000\t7000"
     again = tmp_path / "again"
     events.write_events(found, again)
     for path in made.rglob("*.parquet"):

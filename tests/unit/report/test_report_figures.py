@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
@@ -41,7 +42,9 @@ def test_any_dataset_can_be_drawn(
 ) -> None:
     view = view_of(tmp_path, blocks, arms, **plants)
     for spec in specs.FIGURES:
-        figures.draw(view, spec).canvas.draw()
+        figure = figures.draw(view, spec)
+        figure.canvas.draw()
+        plt.close(figure)
     forest.overview(view).canvas.draw()
 
 

@@ -22,6 +22,14 @@ class Form(Enum):
     NODES = "nodes"  # the same against the number of nodes, where a study has several
     CROSSED = "crossed"  # a factor of two levels crossed with the container
     LADDER = "ladder"  # arms that add one thing after the other
+    # Of single events, such as detours, and of what is made of them.
+    TIMELINES = "timelines"  # when they were, and how long
+    TAILS = "tails"  # how many are longer
+    KINDS = "kinds"  # the same for arms that differ in one thing alone, on each other
+    QUANTILES = "quantiles"  # ratios to the reference's
+    QUOTA = "quota"  # what a CPU limit should do, and what it did
+    LEVELS = "levels"  # what is reached once in a while
+    REPLAY = "replay"  # what many ranks would lose to them
 
 
 class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,6 +52,8 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             those that are not (False).
         levels: what stands above the panels of a factor's level, if not the level.
         form: what kind of figure it is.
+        table: the table of the analysis of events that it shows, or `events` themselves; where
+            that holds no row of a case, the case is not shown.
         factor: the factor of two levels that it crosses with the container.
         contrast: what the factor's higher level has over the lower one, in words.
         runtime: the runtime whose arms it is about; without any it shows nothing.
@@ -65,6 +75,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     placed: bool | None = None
     levels: Mapping[str, str] = {}
     form: Form = Form.PANELS
+    table: str = ""
     factor: str = ""
     contrast: str = ""
     runtime: str = ""

@@ -1,4 +1,4 @@
-"""The trace that selfish.c writes: read whole or refused, and as the noise trace of LogGOPSim."""
+"""The trace that selfish.c writes: read whole or refused."""
 
 from __future__ import annotations
 
@@ -100,12 +100,3 @@ def read_trace(content: bytes) -> Trace:
         **{name: int(head[name]) for name in ("quota_us", "period_us", "periods", "throttled")},
         entries=np.frombuffer(content, ENTRY, int(head["count"]), HEAD.itemsize),
     )
-
-
-def loggopsim_text(trace: Trace) -> str:
-    r"""The noise trace of LogGOPSim: lines of start and length in ns, with a tab in between.
-
-    Its reader (Noise.hpp, Hoefler et al., LSAP 2010) takes a line end at the end of the file
-    for one more detour, so there is none.
-    """
-    return "\n".join(f"{start}\t{length}" for start, length in trace.detours.tolist())

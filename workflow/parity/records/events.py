@@ -72,6 +72,14 @@ def _events_of(run: dict[str, Any], raw: dict[str, Any]) -> Any:
     return benchmarks()[run["benchmark"]].events(Outputs(files=files, parameters=parameters))
 
 
+def runs(events: Path) -> list[dict[str, str]]:
+    """Case, arm and block of each run in a folder that `write_events` wrote."""
+    return [
+        dict(part.split("=", 1) for part in path.parts[-4:-1])
+        for path in sorted(events.glob(f"case=*/arm=*/block=*/{_FILE}"))
+    ]
+
+
 def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Column]:
     """Starts and lengths in ns of the events of a run.
 
@@ -82,6 +90,29 @@ def of_run(events: Path, case: str, arm: str, block: str) -> tuple[Column, Colum
     # A path that looks like a part of a dataset would give its columns, too.
     found = pq.ParquetFile(path).read()
     return found["start"].to_numpy(), found["length"].to_numpy()
+
+
+def write_noise_traces(events: Path, destination: Path) -> int:
+    r"""Write the noise trace of LogGOPSim of each run: start and length in ns, a tab in between.
+
+    Its reader (Noise.hpp, Hoefler et al., LSAP 2010) takes a line end at the end of the file
+    for one more event, so there is none.
+
+    Args:
+        events: the folder that `write_events` wrote.
+        destination: a folder that is not there yet; files are called `<case>.<arm>.<block>.txt`.
+
+    Returns:
+        How many files there are.
+    """
+    found = runs(events)
+    destination.mkdir(parents=True)
+    for run in found:
+        pairs = zip(*(numbers.tolist() for numbers in of_run(events, **run)), strict=True)
+        text = "\n".join(f"{start}\t{length}" for start, length in pairs)
+        name = ".".join(run[part] for part in RUN)
+        (destination / f"{name}.txt").write_text(text, encoding="ascii")
+    return len(found)
 
 
 def lengths(events: Path, case: str, arm: str) -> Column:

@@ -15,11 +15,15 @@ from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.plan.plan import Plan, cases_of
+from parity.records import events
 from parity.report import origin
 from parity.report.origin import Origin
 from parity.report.text.formatting import DecidedRow
+from parity.runtimes import every_arm
 
 STAGES = (*ledger.STAGES, "attempts")  # columns of the ledger that are counts
+EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
+ALONE = ""
 
 
 class ComparedRow(DecidedRow, Protocol):
@@ -39,9 +43,10 @@ class ComparedRow(DecidedRow, Protocol):
 
 @dataclass(frozen=True)
 class View(Analysed):
-    """What is presented: a dataset with its analysis and its origin."""
+    """What is presented: a dataset with its analysis and its origin, and where it lies."""
 
     origin: Origin
+    folder: Path | None = None
 
     @property
     def plan(self) -> Plan:
@@ -73,7 +78,43 @@ class View(Analysed):
             return []
         if spec.factor and not len(self.crossed(spec)):
             return []
-        return [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
+        cases = [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
+        if spec.table:
+            held = self.of_events[spec.table]
+            if spec.form is Form.KINDS:
+                held = held[~held["arm"].isin(self.kinds[ALONE])]
+            cases = [case for case in cases if case in set(held["case"])]
+        return cases
+
+    @cached_property
+    def kinds(self) -> dict[str, list[str]]:
+        """The plan's arms that stand alone, then those under a limit by what it is of.
+
+        A limited arm is none that is listed, and its name goes on from one that is. Quotas are
+        parted by the period that was recorded, others by the next word of their names.
+        """
+        listed, law = [*every_arm()], self.of_events["quota_law"]
+        periods = dict(zip(law["arm"], law.get("period_us", ()), strict=True))
+        known: dict[str, list[str]] = {ALONE: []}
+        for arm in self.arms:
+            bases = [name for name in listed if arm.startswith(f"{name}-")]
+            word = arm.removeprefix(max(bases, key=len, default="")).strip("-").partition("-")[0]
+            title = ALONE if arm in listed or not bases else word
+            title = f"quota of {periods[arm] / 1000:g} ms" if arm in periods else title
+            known.setdefault(title, []).append(arm)
+        kinds = {title: arms for title, arms in known.items() if len(arms) > 1 or title == ALONE}
+        others = [arm for arm in self.arms if not any(arm in arms for arms in kinds.values())]
+        return kinds | ({"other limits": others} if others else {})
+
+    @cached_property
+    def of_events(self) -> dict[str, pd.DataFrame]:
+        """The tables of the analysis of events by name, and as `events` the file of each run."""
+        folder = self.folder or Path()
+        found = {EVENTS: pd.DataFrame(events.runs(folder / EVENTS), columns=[*events.RUN])}
+        for name in OF_EVENTS:
+            path = folder / "analysis" / f"{name}.parquet"
+            found[name] = pd.read_parquet(path) if path.exists() else found[EVENTS].iloc[:0]
+        return found
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
@@ -159,4 +200,6 @@ def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
 
 def load(folder: Path) -> View:
     """The view of a dataset that is analysed already."""
-    return View(dataset.load(folder), analysis.read(folder / "analysis"), origin.load(folder))
+    return View(
+        dataset.load(folder), analysis.read(folder / "analysis"), origin.load(folder), folder
+    )

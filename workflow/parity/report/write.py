@@ -8,7 +8,14 @@ from pathlib import Path
 from parity.records.timed import CaseTime
 from parity.report.figures import figures, forest, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
-from parity.report.tables import provenance_tables, published, result_tables, sensitivity, table
+from parity.report.tables import (
+    noise,
+    provenance_tables,
+    published,
+    result_tables,
+    sensitivity,
+    table,
+)
 from parity.report.tables.published import PublishedValue
 from parity.report.text import contrasts, numbers, section
 from parity.report.text.summary import summary
@@ -22,6 +29,8 @@ TABLES = (
     contrasts.steps,
     sensitivity.sensitivity,
     result_tables.dispersion,
+    noise.quota_law,
+    noise.return_levels,
     result_tables.ledger,
     result_tables.losses,
     result_tables.exclusions,

@@ -2,7 +2,8 @@
 
 A figure of panels shows each case and metric: how its values lie, and how each arm compares
 with the reference; where there are too many, a forest shows the comparisons alone. The other
-forms are a factor crossed with the container, a ladder of arms, and curves over nodes.
+forms are a factor crossed with the container, a ladder of arms, curves over nodes, and those of
+single events.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from matplotlib.figure import Figure
 from parity.analysis import ladder
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report.figures import page_layout, scaling, style
+from parity.report.figures import noise, page_layout, scaling, small_multiples, style
 from parity.report.figures.comparison import comparison
 from parity.report.figures.distribution import distribution
 from parity.report.figures.forest import WIDE, in_grid, of_columns
@@ -39,12 +40,17 @@ def draw(view: View, spec: FigureSpec) -> Figure:
 
     Where the columns are too many for values and comparisons, there are comparisons alone.
     """
-    shown = columns(view, spec)
-    if not shown:
+    if not view.shown(spec):
         return page_layout.nothing(view, spec)
-    special = {Form.NODES: scaling.draw, Form.CROSSED: _crossed, Form.LADDER: _ladder}
+    special = {
+        Form.NODES: scaling.draw, Form.CROSSED: _crossed, Form.LADDER: _ladder,
+        Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
+        Form.KINDS: small_multiples.kinds, Form.QUANTILES: noise.quantiles,
+        Form.QUOTA: noise.quota, Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
+    }  # fmt: skip
     if form := special.get(view.form(spec)):
         return form(view, spec)
+    shown = columns(view, spec)
     if len(shown) == 1:
         return _side_by_side(shown, spec)
     if spec.in_rows and _height_in_rows(shown) <= PAGE:

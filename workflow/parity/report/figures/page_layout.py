@@ -81,4 +81,6 @@ def missing(view: View, spec: FigureSpec) -> str:
     """What a study lacks for a figure."""
     if spec.runtime and view.cases(spec.benchmark):
         return f"the study has no arm of the {spec.runtime}"
+    if spec.table and view.cases(spec.benchmark):
+        return "no run of the study left what this is made of"
     return f"the study has no such case of {spec.benchmark}"

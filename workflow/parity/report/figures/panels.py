@@ -79,8 +79,8 @@ def rows(axes: Axes, labels: Sequence[str], show: bool = True) -> None:
 
 def _folded(label: str) -> str:
     """A name, in two lines if it is long; the second holds the last variant."""
-    name, bracket, variant = label.rpartition(" (")
-    return f"{name}\n({variant}" if bracket and len(label) > LONG else label
+    place = max(label.rfind(" ("), label.rfind(", ") + 1)
+    return f"{label[:place]}\n{label[place + 1 :]}" if place > 0 and len(label) > LONG else label
 
 
 def inches(axes: Axes) -> float:

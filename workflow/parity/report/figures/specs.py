@@ -94,6 +94,7 @@ def spelt(benchmark: str, level: str) -> str:
 
 
 TABLE_NAMES = (
-    "results", "differences", "factorial", "steps", "sensitivity", "dispersion", "cases", "ledger",
+    "results", "differences", "factorial", "steps", "sensitivity", "dispersion", "quota-law",
+    "return-levels", "cases", "ledger",
     "losses", "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip

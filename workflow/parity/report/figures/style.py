@@ -2,8 +2,8 @@
 
 Colours are those of Okabe and Ito (2008), which stay apart for colour-blind
 readers; each runtime has a marker as well, and every second variant of a runtime is
-hollow, so that a grey print says the same; more variants are lighter. Sizes are those of
-the printed page.
+hollow, so that a grey print says the same; more variants are lighter, up to a point. Sizes
+are those of the printed page.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
         runtime = plan.arm_runtimes[arm]
         look = _look(arm, runtime)
         pairs, second = divmod(seen.get(runtime, 0), 2)
-        styles[arm] = ArmStyle(_lighter(look.colour, pairs), look.marker, hollow=second == 1)
+        styles[arm] = ArmStyle(
+            _lighter(look.colour, min(pairs, 3)), look.marker, hollow=second == 1
+        )
         seen[runtime] = seen.get(runtime, 0) + 1
     return styles
 

@@ -49,7 +49,7 @@ def differences(view: View) -> Table:
 def dispersion(view: View) -> Table:
     """Median, extremes and coefficient of variation of the planned comparisons' values."""
     planned, rows = set(view.planned()), []
-    for row in _in_order(view, view.analysis.dispersion):
+    for row in in_order(view, view.analysis.dispersion):
         if (row.case, row.metric) not in planned:
             continue
         quantity = formatting.quantity_of(row)
@@ -64,8 +64,8 @@ def dispersion(view: View) -> Table:
 def ledger(view: View) -> Table:
     """How many planned runs came how far."""
     rows = [
-        (*_case_and_arm(view, row), *(str(getattr(row, stage)) for stage in STAGES))
-        for row in _in_order(view, view.analysis.ledger)
+        (*case_and_arm(view, row), *(str(getattr(row, stage)) for stage in STAGES))
+        for row in in_order(view, view.analysis.ledger)
     ]
     return Table("ledger", "llrrrrrr", ("case", "arm", *STAGES), rows)
 
@@ -74,8 +74,8 @@ def losses(view: View) -> Table:
     """Why planned runs were not analysed."""
     lost = view.analysis.losses
     rows = [
-        (*_case_and_arm(view, row), row.stage, str(row.runs), row.reason)
-        for row in _in_order(view, lost[lost["runs"] > 0])
+        (*case_and_arm(view, row), row.stage, str(row.runs), row.reason)
+        for row in in_order(view, lost[lost["runs"] > 0])
     ]
     head = ("case", "arm", "reached", "runs", "reason")
     return Table("losses", r"lllrL{6cm}", head, rows, "every planned run was analysed")
@@ -106,8 +106,7 @@ def not_tested(view: View) -> Table:
     ]
     absent = lost[lost["reason"].str.startswith("not-tested") & (lost["runs"] > 0)]
     rows += [
-        (*_case_and_arm(view, row), row.reason.split(": ", 1)[-1])
-        for row in _in_order(view, absent)
+        (*case_and_arm(view, row), row.reason.split(": ", 1)[-1]) for row in in_order(view, absent)
     ]
     head = ("what", "arm", "reason")
     return Table("not-tested", r"llL{8cm}", head, rows, "everything planned was tested")
@@ -117,7 +116,7 @@ def _compared(view: View, kind: str) -> list[ComparedRow]:
     """The planned comparisons of one kind, for the plan's own arms."""
     compared = view.analysis.comparisons
     wanted = (compared["kind"] == kind) & compared["planned"] & compared["arm"].isin(view.arms)
-    return _in_order(view, compared[wanted])
+    return in_order(view, compared[wanted])
 
 
 def _quantity_and_arm(view: View, row: Any) -> tuple[str, str]:
@@ -125,11 +124,12 @@ def _quantity_and_arm(view: View, row: Any) -> tuple[str, str]:
     return formatting.subject_of(view.plan, row), formatting.arm_title(view.plan, row.arm)
 
 
-def _case_and_arm(view: View, row: Any) -> tuple[str, str]:
+def case_and_arm(view: View, row: Any) -> tuple[str, str]:
+    """How the case and the arm of a row are called."""
     return formatting.case_title(view.plan, row.case), formatting.arm_title(view.plan, row.arm)
 
 
-def _in_order(view: View, table: pd.DataFrame) -> list[Any]:
+def in_order(view: View, table: pd.DataFrame) -> list[Any]:
     """Rows of a table in the plan's order of cases, then by metric, then in that of arms."""
     cases = {case.name: number for number, case in enumerate(view.plan.cases)}
     arms = {arm: number for number, arm in enumerate(view.arms)}

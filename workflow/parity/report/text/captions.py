@@ -21,7 +21,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         for row in view.comparisons(case, quantity.metric).values()
     ]
     if not compared:
-        return spec.caption
+        return " ".join(filter(None, (spec.caption, CAPTIONS.get(spec.form.value))))
     ratios = [row for row in compared if row.kind == "ratio"]
     form, tested = view.form(spec), _tested(ratios)
     if form is Form.NODES:

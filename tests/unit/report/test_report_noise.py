@@ -1,0 +1,229 @@
+"""What single events show: figures, tables and sentences of planted numbers, and of none."""
+
+from pathlib import Path
+
+import noise_tables as planted
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+from figure_help import texts, words_apart
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.text import Text
+
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.report.figures import figures, small_multiples, specs
+from parity.report.tables import noise as tables
+from parity.report.text import captions, numbers, sentences
+from parity.report.text.scale_answer import scale_answer
+from parity.report.view import ALONE, View
+
+SPECS = {spec.form: spec for spec in specs.FIGURES if spec.table}
+REFERENCE, PODMAN = "native-a", {"podman": "Podman"}
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory) -> View:
+    """A study of limits with all that its events give."""
+    return planted.view(tmp_path_factory.mktemp("data") / "live/limits", planted.tables())
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory) -> View:
+    """The same study, of which no run left any event."""
+    return planted.view(tmp_path_factory.mktemp("data") / "live/limits", {}, events=False)
+
+
+def said(view: View, form: Form) -> str:
+    return sentences.of_figure(view, SPECS[form])
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
+def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: FigureSpec) -> None:
+    figure = figures.draw(view, spec)
+    figure.canvas.draw()
+    assert words_apart(figure)
+    assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 5.8
+    assert "n: " in texts(figure) or spec.form is Form.REPLAY
+    assert captions.of_figure(view, spec).startswith(spec.caption)
+    assert spec.name in str(numbers.values(view).keys())
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
+def test_without_events_there_is_a_page_that_says_so(
+    bare: View, spec: FigureSpec, tmp_path: Path
+) -> None:
+    assert bare.shown(spec) == []
+    assert "no run of the study left what this is made of" in texts(figures.draw(bare, spec))
+    plan = synthetic.plan(1, ("native-a", "native-b"))
+    other = synthetic.view(tmp_path, plan, synthetic.records(plan))
+    assert "the study has no such case of selfish" in texts(figures.draw(other, spec))
+    assert f"text-{spec.name}" not in numbers.values(other)
+
+
+def test_arms_of_a_limit_stand_together(view: View) -> None:
+    assert view.kinds == {
+        ALONE: ["native-a", "native-b", "podman"],
+        "quota of 100 ms": ["podman-quota-90000-of-100000-us", "podman-quota-50000-of-100000-us"],
+        "quota of 50 ms": ["podman-quota-45000-of-50000-us", "podman-quota-25000-of-50000-us"],
+        "quota of 10 ms": ["podman-quota-9000-of-10000-us", "podman-quota-5000-of-10000-us"],
+        "shares": [f"podman-shares-{shares}-same-cpu" for shares in (1024, 512, 128)],
+        "other limits": ["podman-same-cpu", "native-a-cpu0"],
+    }
+    panels = figures.draw(view, SPECS[Form.KINDS]).axes
+    assert [axes.get_title(loc="left") for axes in panels] == [*view.kinds][1:]
+    legend = panels[0].get_legend()
+    assert legend and [text.get_text() for text in legend.get_texts()] == [
+        "90 of 100 ms, n=8,600",
+        "50 of 100 ms, n=8,600",
+    ]
+
+
+def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(view: View) -> None:
+    panels = figures.draw(view, SPECS[Form.TIMELINES]).axes
+    assert len(panels) == len(planted.TITLES)
+    assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
+    half = panels[4]
+    assert half.get_title(loc="left") == "Podman, 50 of 100 ms"
+    (dots,) = half.get_lines()
+    assert dots.get_rasterized()
+    start, length = np.array(dots.get_data())
+    stops = np.sort(start[length > 10_000])
+    # The whole width is thirty seconds on 300 places.
+    assert stops[0] == pytest.approx(0.05, abs=0.06) and np.diff(stops).max() < 0.21
+    assert np.median(length[length > 10_000]) == pytest.approx(50_000, rel=0.1)
+
+
+@given(st.lists(st.integers(1, 10**9), max_size=400))
+def test_a_curve_is_the_share_that_is_as_long_or_longer(lengths: list[int]) -> None:
+    found, shares, count = small_multiples.curve(np.array(lengths, np.int64))
+    assert count == len(lengths) and len(found) == len(shares) <= small_multiples.POINTS
+    for length, share in zip(found, shares, strict=True):
+        longer = sum(each > length for each in lengths)
+        assert longer / count < share <= sum(each >= length for each in lengths) / count
+    if lengths:
+        assert (found[0], shares[0]) == (min(lengths), 1)
+        assert (found[-1], shares[-1]) == (max(lengths), 1 / count)
+
+
+def test_quotas_are_drawn_beside_the_prediction(view: View) -> None:
+    left, right = figures.draw(view, SPECS[Form.QUOTA]).axes
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert names[:2] == ["Podman, 90 of 100 ms", "Podman, 50 of 100 ms"]
+    places = [line.get_xdata()[0] for line in left.get_lines() if line.get_marker() == "|"]
+    assert places == pytest.approx([10, 50, 5, 25, 1, 5])
+    off = [line.get_xdata()[0] for line in right.get_lines() if line.get_marker() == "P"]
+    assert off == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    assert right.get_xlabel() == "observed − predicted (ms)"
+    assert "band: ±1 tick (4 ms)" in texts(left.figure)
+
+
+def test_the_table_of_quotas_says_it_in_ms_and_in_ticks(view: View) -> None:
+    table = tables.quota_law(view)
+    assert table.rows[4] == (
+        "Selfish: detours", "Podman, 9 of 10 ms", "6000", "10\u2009%", "1.0",
+        "1.400 [1.300, 1.500]", "0.400", "0.10",
+    )  # fmt: skip
+    assert "0.00 ms (Podman, 90 of 100 ms) to 0.50 ms (Podman, 5 of 10 ms), over 6 arms; the " in (
+        text := said(view, Form.QUOTA)
+    )
+    assert text.endswith("one tick of the timer (4.00 ms) of the prediction in 6 of them.")
+
+
+def test_a_tick_that_no_node_tells_is_no_band(tmp_path: Path) -> None:
+    row = planted.quota("podman-quota-9000-of-10000-us", 0.0) | {"tick": float("nan")}
+    view = planted.view(tmp_path, {"quota_law": [row]}, events=False)
+    assert "band" not in texts(figures.draw(view, SPECS[Form.QUOTA]))
+    assert tables.quota_law(view).rows[0][-1] == "–"
+    assert said(view, Form.QUOTA).endswith("over 1 arm.")
+
+
+def test_a_tail_that_was_not_fitted_has_no_level(view: View) -> None:
+    table = tables.return_levels(view)
+    assert table.rows[0][1:] == (
+        "Native", "400", "5.00", "0.40 [0.20, 0.70]", "1.000 [0.400, 4.000]", "1.000", "0.31",
+    )  # fmt: skip
+    (few,) = (row for row in table.rows if row[2] == "9")
+    assert few[1:] == ("Podman, 128 shares, same CPU", "9", "5.00", "– [–, –]", "–", "1.000", "–")
+    assert "once in 15 minutes ranges from 1.00 ms [400 µs, 4.00 ms] (Native) to" in (
+        text := said(view, Form.LEVELS)
+    )
+    assert text.endswith("Too few detours to fit a tail: Podman, 128 shares, same CPU.")
+    assert "too few to fit a tail" in texts(figures.draw(view, SPECS[Form.LEVELS]))
+
+
+def test_quantiles_are_held_against_one(view: View) -> None:
+    panels = figures.draw(view, SPECS[Form.QUANTILES]).axes
+    titles = [axes.get_title(loc="left") for axes in panels]
+    assert titles == ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
+    assert "band: margin ±10\u2009%" in texts(panels[0].figure)
+    text = said(view, Form.QUANTILES)
+    assert "At 50\u2009% the interval of the ratio holds 1 with 13 of 13 arms." in text
+    assert "lies above 1 with 6 arms and holds 1 with 7 of 13 arms." in text
+
+
+def test_rates_and_tails_are_told_by_arm(view: View) -> None:
+    assert said(view, Form.TIMELINES).startswith("112,000 detours were recorded in 840 s. ")
+    assert said(view, Form.TAILS).startswith("The 99th percentile of detours is 16.0 µs [14.4 µs")
+    assert "Under quota of 50 ms, the 99th percentile of detours is 640 µs" in (
+        said(view, Form.KINDS)
+    )
+
+
+def test_a_replay_has_a_panel_for_each_kind_and_step(view: View) -> None:
+    panels = figures.draw(view, SPECS[Form.REPLAY]).axes
+    assert len(panels) == len(view.kinds) * len(planted.STEPS)
+    assert [axes.get_title(loc="left") for axes in panels[:5]] == [
+        "0.1 ms", "1 ms", "10 ms", "100 ms", "1000 ms",
+    ]  # fmt: skip
+    # Of each arm a full line, a broken one, and hollow points beyond 2^17 ranks.
+    lines = {line.get_label(): line for line in reversed(panels[5].get_lines())}
+    half = lines["podman-quota-50000-of-100000-us"]
+    assert half.get_ydata()[-1] == pytest.approx(1 + 0.05 / 1e-4)
+    hollow = [line for line in panels[5].get_lines() if line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in hollow] == 4 * [[2**18, 2**19, 2**20]]
+
+
+def answer(*rows: tuple[str, int, float, float, bool], limited: tuple[str, ...] = ()) -> str:
+    """Of rows of arm, ranks, step in seconds, slowdown, and whether it is a lower bound."""
+    made = [planted.replayed(a, n, step, "random", x, bound) for a, n, step, x, bound in rows]
+    return scale_answer(pd.DataFrame(made), limited, PODMAN, REFERENCE)
+
+
+def test_a_quota_slows_from_the_first_rank_at_which_it_does_so_for_sure() -> None:
+    rows = [
+        ("podman-quota", ranks, step, 1.0 + ranks * step, ranks > 8)
+        for ranks in (1, 2, 4, 8, 16, 32)
+        for step in (1e-3, 1e-2)
+    ]
+    # The interval of 1.01 + 0.1 % ends above 1.01 where the slowdown is above 1.011.
+    assert answer(*rows, limited=("podman-quota",)) == (
+        "In a replay of the recorded detours, each rank at a random moment: 1 CPU limit slows a "
+        "program by more than 1\u2009% from 16 ranks on at steps of 1 ms and from 2 ranks on at "
+        "steps of 10 ms."
+    )
+
+
+def test_a_runtime_is_held_against_the_reference_as_far_as_was_recorded() -> None:
+    rows = [
+        (arm, ranks, step, 1.0 + more * (ranks > 4 and step < 1e-3), ranks > 16)
+        for ranks in (1, 2, 4, 8, 16, 32)
+        for step in (1e-4, 1e-3, 1e-2)
+        for arm, more in ((REFERENCE, 0.5), ("podman", 0.6))
+    ]
+    assert answer(*rows).endswith(
+        "Every runtime alone stays within 1\u2009% of the reference up to 4 ranks at steps of "
+        "0.1 ms and up to 16 ranks at steps of 1 to 10 ms. More than that costs Podman from 8 "
+        "ranks on at steps of 0.1 ms."
+    )
+
+
+def test_a_lower_bound_says_nothing_of_a_runtime() -> None:
+    text = answer((REFERENCE, 1, 1.0, 1.0, True), ("podman", 1, 1.0, 2.0, False))
+    assert (
+        "within 1\u2009% of the reference at no number of ranks for sure at steps of 1000" in text
+    )
+    assert "More" not in text
+    none = pd.DataFrame([planted.replayed("podman", 1, 1.0, "together", 1.0)])
+    assert not scale_answer(none, (), PODMAN, REFERENCE)

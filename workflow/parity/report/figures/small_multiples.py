@@ -1,0 +1,236 @@
+"""Single events in small panels: when they were, and how many are longer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+from numpy.typing import NDArray
+
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.records import events
+from parity.report.figures import page_layout, style
+from parity.report.figures.style import ArmStyle
+from parity.report.text import formatting
+from parity.report.view import ALONE, EVENTS, View
+
+LEFT, RIGHT, GAP = 0.62, 0.08, 0.12  # inches left of, right of and between panels
+HEAD, FOOT, ABOVE = 0.22, 0.72, 0.17  # inches of the page, and above each panel for its title
+TALL = 1.1  # inches of a panel, at most
+BESIDE = 1.8  # inches right of a panel for the names of its arms
+GROUND = "#b0b0b0"  # the reference behind the others
+DOTS = (300, 150)  # places of a timeline: more cannot be told apart in print
+POINTS = 300  # of a curve
+_IN_MICROSECONDS = 1e-3
+
+Lengths = NDArray[np.int64]
+Numbers = NDArray[np.floating[Any]]
+
+
+def timelines(view: View, spec: FigureSpec) -> Figure:
+    """Length against time of each event of one run of each arm, all in the same block."""
+    case = view.shown(spec)[0]
+    runs = view.of_events[EVENTS]
+    of_case = runs[runs["case"] == case]
+    # The block that most arms have a run in; the first of several.
+    block = str(of_case["block"].value_counts(sort=False).sort_index().idxmax())
+    held = set(of_case[of_case["block"] == block]["arm"])
+    arms = [arm for arm in view.arms if arm in held]
+    folder = (view.folder or Path()) / EVENTS
+    found = {arm: events.of_run(folder, case, arm, block) for arm in arms}
+    lasted = max([start[-1] for start, _ in found.values() if len(start)], default=1) / 1e9
+    said = [f"one run of each arm, all of one block ({block}); n: events"]
+    figure, panels = _grid(view, spec, case, _titles(view, arms), said)
+    looks, ends = styles(view), _ends([length for _, length in found.values()])
+    for axes, arm in zip(panels, arms, strict=True):
+        start, length = found[arm]
+        axes.set(xlim=(0, lasted), ylim=(ends[0], 5 * ends[1]), yscale="log")
+        places = _apart(start / 1e9, _IN_MICROSECONDS * length, lasted, ends)
+        axes.plot(*places, ".", color=looks[arm].colour, markersize=1.6, markeredgewidth=0,
+                  rasterized=True)  # fmt: skip
+        _count(axes, len(start))
+    _name_axes(figure, panels, "seconds since the run began", "length (µs)")
+    return figure
+
+
+def tails(view: View, spec: FigureSpec) -> Figure:
+    """The share of events that are longer, of all runs of each arm, on the reference's."""
+    case = view.shown(spec)[0]
+    held = set(view.of_events[EVENTS].query("case == @case")["arm"])
+    arms = [arm for arm in view.arms if arm in held]
+    return _tails(
+        view, spec, case, dict(zip(_titles(view, arms), ([a] for a in arms), strict=True))
+    )
+
+
+def kinds(view: View, spec: FigureSpec) -> Figure:
+    """The same, where arms of a kind share a panel, from the first, which is dark, to the last."""
+    case = view.shown(spec)[0]
+    held = set(view.of_events[EVENTS].query("case == @case")["arm"])
+    groups = {
+        title: [arm for arm in arms if arm in held]
+        for title, arms in view.kinds.items()
+        if title != ALONE and held & set(arms)
+    }
+    return _tails(view, spec, case, groups)
+
+
+def styles(view: View) -> dict[str, ArmStyle]:
+    """The style of each arm; those of a kind go from dark to light, which a grey print keeps."""
+    looks = style.arm_styles(view.plan)
+    for title, arms in view.kinds.items():
+        if title != ALONE:
+            colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(arms)))
+            looks |= {
+                arm: replace(looks[arm], colour=matplotlib.colors.to_hex(colour), hollow=False)
+                for arm, colour in zip(arms, colours, strict=True)
+            }
+    return looks
+
+
+def short(view: View, arms: Sequence[str]) -> dict[str, str]:
+    """What arms of a kind are called beside each other: without what all of them begin with."""
+    titles = {arm: formatting.arm_title(view.plan, arm) for arm in arms}
+    heads = {title.partition(", ")[0] for title in titles.values()}
+    alike = len(heads) == 1 and all(", " in title for title in titles.values())
+    return {arm: t.partition(", ")[2] if alike else t for arm, t in titles.items()}
+
+
+def _titles(view: View, arms: Sequence[str]) -> list[str]:
+    return [formatting.arm_title(view.plan, arm) for arm in arms]
+
+
+def _tails(
+    view: View,
+    spec: FigureSpec,
+    case: str,
+    groups: Mapping[str, Sequence[str]],
+) -> Figure:
+    """A panel for each group of arms, with their names right of it where they are several."""
+    folder, reference = view.folder or Path(), view.plan.reference
+    wanted = dict.fromkeys([reference, *(arm for arms in groups.values() for arm in arms)])
+    # Only the curves are kept: the events of all arms may be many.
+    curves = {arm: curve(events.lengths(folder / EVENTS, case, arm)) for arm in wanted}
+    said = "all runs of an arm together; n: events     grey: "
+    said += f"{formatting.arm_title(view.plan, reference)}, n={curves[reference][2]:,}"
+    several = max(map(len, groups.values())) > 1
+    figure, panels = _grid(view, spec, case, list(groups), [said], BESIDE if several else 0)
+    looks = styles(view)
+    ends = _ends([curve[0] for curve in curves.values()])
+    lowest = min([curve[1][-1] for curve in curves.values() if curve[2]], default=0.1)
+    for axes, arms in zip(panels, groups.values(), strict=True):
+        axes.set(xlim=ends, ylim=(0.7 * lowest, 1.5 if several else 8), xscale="log", yscale="log")
+        axes.plot(*_in_microseconds(curves[reference]), color=GROUND, linewidth=2.2)
+        names = short(view, arms)
+        for arm in arms:
+            label = f"{names[arm]}, n={curves[arm][2]:,}" if several else ""
+            axes.plot(*_in_microseconds(curves[arm]), color=looks[arm].colour, linewidth=1.0,
+                      label=label)  # fmt: skip
+        if several:
+            axes.legend(fontsize=6, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02),
+                        borderpad=0, handlelength=1, labelspacing=0.15)  # fmt: skip
+        else:
+            _count(axes, curves[arms[0]][2])
+    _name_axes(figure, panels, "length (µs)", "share of events\nas long or longer")
+    return figure
+
+
+def curve(lengths: Lengths) -> tuple[Lengths, Numbers, int]:
+    """Lengths in ns, the share of events that are as long or longer, and how many there are.
+
+    At ranks in equal steps of their logarithm; without any event there is no point.
+    """
+    count = len(lengths)
+    if not count:
+        return lengths, np.empty(0), 0
+    ranks = np.unique(np.geomspace(1, count, POINTS).round().astype(np.int64))[::-1]
+    return np.sort(lengths)[count - ranks], ranks / count, count
+
+
+def _in_microseconds(
+    curve: tuple[Lengths, Numbers, int],
+) -> tuple[Numbers, Numbers]:
+    return _IN_MICROSECONDS * curve[0], curve[1]
+
+
+def _apart(
+    start: Numbers,
+    length: Numbers,
+    lasted: float,
+    ends: tuple[float, float],
+) -> Numbers:
+    """The places of points that can be told apart, as rows of time and of length."""
+    low, high = np.log10(ends)
+    right, up = DOTS[0] / lasted, DOTS[1] / (high - low)
+    grid = np.stack([right * start, up * (np.log10(length) - low)]).round()
+    places = np.unique(grid, axis=1)
+    return np.stack([places[0] / right, 10 ** (low + places[1] / up)])
+
+
+def _ends(found: Sequence[Lengths]) -> tuple[float, float]:
+    """Ends of an axis of lengths in µs: room for all of them, given in ns."""
+    known = np.concatenate([each[each > 0] for each in found])
+    if not len(known):
+        return 0.1, 10.0
+    return 0.7 * _IN_MICROSECONDS * known.min(), 1.5 * _IN_MICROSECONDS * known.max()
+
+
+def _grid(
+    view: View,
+    spec: FigureSpec,
+    case: str,
+    titles: Sequence[str],
+    said: Sequence[str],
+    beside: float = 0,
+) -> tuple[Figure, list[Axes]]:
+    """Panels with titles, row by row, with what is said at the foot.
+
+    Args:
+        beside: inches right of each panel that are left free.
+    """
+    across = 2 if beside else 4 if len(titles) <= 16 else 5
+    down = -(-len(titles) // across)
+    tall = min(TALL, (page_layout.PAGE - HEAD - FOOT) / down - ABOVE - GAP)
+    figure = page_layout.new_figure(HEAD + FOOT + down * (tall + ABOVE + GAP))
+    page_layout.head(figure, spec.title, LEFT, formatting.case_levels(view.plan, case))
+    width = (style.TWO_COLUMNS - LEFT - RIGHT + GAP) / across - GAP - beside
+    panels = []
+    for number, title in enumerate(titles):
+        row, column = divmod(number, across)
+        bottom = FOOT + (down - 1 - row) * (tall + ABOVE + GAP)
+        axes = page_layout.place(
+            figure, LEFT + column * (width + GAP + beside), bottom, width, tall
+        )
+        axes.set_title(title, loc="left", fontweight="normal", fontsize=6.8, pad=2)
+        axes.spines["left"].set_visible(True)
+        axes.tick_params(labelsize=6.5, pad=1.5)
+        lowest = number + across >= len(titles)
+        axes.tick_params(labelbottom=lowest, labelleft=column == 0)
+        panels.append(axes)
+    page_layout.foot(figure, view, [case], said)
+    return figure, panels
+
+
+def _name_axes(figure: Figure, panels: Sequence[Axes], below: str, left: str) -> None:
+    """Few ticks, and what they are of, once for all panels."""
+    for axes in panels:
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                axis.set_major_locator(LogLocator(numticks=5))
+                axis.set_minor_locator(NullLocator())
+    height = figure.get_size_inches()[1]
+    figure.text(0.5, 0.42 / height, below, ha="center")
+    figure.text(0.003, 0.5 + (FOOT - HEAD) / 2 / height, left, va="center", rotation=90,
+                multialignment="center")  # fmt: skip
+
+
+def _count(axes: Axes, count: int) -> None:
+    axes.text(0.98, 0.97, f"n={count:,}", transform=axes.transAxes, ha="right", va="top",
+              fontsize=6.5, color=style.GREY)  # fmt: skip

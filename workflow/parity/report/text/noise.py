@@ -1,0 +1,170 @@
+"""Sentences about single events: how many, how long, by what law, and what they cost at scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.core.wording import counted, listed
+from parity.report.text import formatting
+from parity.report.text.scale_answer import scale_answer
+from parity.report.view import ALONE, View, rows_of
+
+TAIL = 0.99  # the quantile that is told in words
+SEVERAL = 3  # arms up to which each is named
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def seconds(value: float) -> str:
+    """A time in the largest unit that it fills, with three digits: `49.9 ms`."""
+    unit, name = next((u for u in _UNITS if value >= u[0]), _UNITS[-1])
+    return f"{formatting.significant(value / unit)} {name}"
+
+
+def interval(value: float, low: float, high: float) -> str:
+    """A time with its interval, if it has one: `49.9 ms [48.1 ms, 50.2 ms]`."""
+    if not np.isfinite([low, high]).all():
+        return seconds(value)
+    return f"{seconds(value)} [{seconds(low)}, {seconds(high)}]"
+
+
+def _rows(view: View, spec: FigureSpec, table: str) -> list[Any]:
+    """The rows of the first case that a figure shows, in the order of the arms."""
+    found = view.of_events[table]
+    order = {arm: number for number, arm in enumerate(view.arms)}
+    return sorted(
+        rows_of(found[found["case"] == view.shown(spec)[0]]), key=lambda row: order[row.arm]
+    )
+
+
+def _names(view: View, rows: Sequence[Any]) -> str:
+    """The arms of some rows by name, or how many there are of several."""
+    if len(rows) > SEVERAL:
+        return f"{len(rows)} arms"
+    return listed([formatting.arm_title(view.plan, row.arm) for row in rows])
+
+
+def of_timelines(view: View, spec: FigureSpec) -> str:
+    """How often each arm was interrupted."""
+    rows = [row for row in _rows(view, spec, "quantiles") if row.seconds > 0]
+    rows = list({row.arm: row for row in rows}.values())
+    if not rows:
+        return ""
+    rates = {row.arm: row.events / row.seconds for row in rows}
+    ends = [pick(rows, key=lambda row: rates[row.arm]) for pick in (min, max)]
+    said = [f"{formatting.significant(rates[r.arm])} ({_names(view, [r])})" for r in ends]
+    events, looked = sum(row.events for row in rows), sum(row.seconds for row in rows)
+    return (
+        f"{events:,} detours were recorded in {looked:,.0f} s. Detours a second range from "
+        f"{said[0]} to {said[1]}."
+    )
+
+
+def of_tails(view: View, spec: FigureSpec) -> str:
+    """The 99th percentile of arms that stand alone."""
+    return _tail(view, spec, "", view.kinds[ALONE]).replace("the", "The", 1)
+
+
+def of_kinds(view: View, spec: FigureSpec) -> str:
+    """The 99th percentile of each kind of arms."""
+    kinds = ((title, arms) for title, arms in view.kinds.items() if title != ALONE)
+    said = [_tail(view, spec, f"Under {title}, ", arms) for title, arms in kinds]
+    return " ".join(filter(None, said))
+
+
+def _tail(view: View, spec: FigureSpec, what: str, arms: Sequence[str]) -> str:
+    rows = [r for r in _rows(view, spec, "quantiles") if r.share == TAIL and r.arm in arms]
+    if not rows:
+        return ""
+    ends = dict.fromkeys(pick(rows, key=lambda row: row.value) for pick in (min, max))
+    said = [f"{interval(r.value, r.low, r.high)} ({_names(view, [r])})" for r in ends]
+    verb = "is" if len(said) == 1 else "ranges from"
+    return f"{what}the 99th percentile of detours {verb} {' to '.join(said)}."
+
+
+def of_quantiles(view: View, spec: FigureSpec) -> str:
+    """Which intervals of ratios lie on one side of 1, quantile by quantile."""
+    rows = [row for row in _rows(view, spec, "quantiles") if np.isfinite(row.ratio_low)]
+    said = []
+    for share in sorted({row.share for row in rows}):
+        of_share = [row for row in rows if row.share == share]
+        above = [row for row in of_share if row.ratio_low > 1]
+        below = [row for row in of_share if row.ratio_high < 1]
+        parts = [
+            f"{where} 1 with {_names(view, found)}"
+            for where, found in (("above", above), ("below", below))
+            if found
+        ]
+        if left := len(of_share) - len(above) - len(below):
+            parts.append(f"holds 1 with {left} of {len(of_share)} arms")
+        said.append(f"At {100 * share:g}\u2009% the interval of the ratio lies {listed(parts)}.")
+    return " ".join(said).replace("lies holds", "holds")
+
+
+def of_quota(view: View, spec: FigureSpec) -> str:
+    """How far observed detours are from period less quota."""
+    rows = [row for row in _rows(view, spec, "quota_law") if np.isfinite(row.observed)]
+    if not rows:
+        return "No quota made a detour that could be told from the others."
+    off = [pick(rows, key=lambda row: row.residual) for pick in (min, max)]
+    ends = " to ".join(
+        f"{formatting.number(1e3 * r.residual, 2)} ms ({_names(view, [r])})" for r in off
+    )
+    said = f"The median detour of a quota is off the prediction by {ends}, over "
+    said += counted(len(rows), "arm")
+    ticks = {row.tick for row in rows}
+    if len(ticks) > 1 or not np.isfinite([*ticks]).all():
+        return f"{said}."
+    close = [r for r in rows if -r.tick <= r.low - r.predicted and r.high - r.predicted <= r.tick]
+    return (
+        f"{said}; the interval lies within one tick of the timer ({seconds(ticks.pop())}) of the "
+        f"prediction in {len(close)} of them."
+    )
+
+
+def of_levels(view: View, spec: FigureSpec) -> str:
+    """What is reached once in a period, lowest and highest, and where the tail fits badly."""
+    rows = _rows(view, spec, "return_levels")
+    fitted = [row for row in rows if np.isfinite(row.level)]
+    if not fitted:
+        return "No arm recorded enough detours to fit a tail."
+    ends = dict.fromkeys(pick(fitted, key=lambda row: row.level) for pick in (min, max))
+    said = [f"{interval(r.level, r.low, r.high)} ({_names(view, [r])})" for r in ends]
+    verb = "is" if len(said) == 1 else "ranges from"
+    poor = [row for row in fitted if row.fit < 0.05]
+    few = [row for row in rows if not np.isfinite(row.level)]
+    return " ".join(
+        filter(
+            None,
+            (
+                f"What is reached once in {rows[0].period_seconds / 60:g} minutes {verb} "
+                f"{' to '.join(said)}.",
+                f"The tail fits badly (p below 0.05) with {_names(view, poor)}." if poor else "",
+                f"Too few detours to fit a tail: {_names(view, few)}." if few else "",
+            ),
+        )
+    )
+
+
+def of_replay(view: View, spec: FigureSpec) -> str:
+    """From how many ranks on limits or runtimes slow a program."""
+    table, plan = view.of_events["replay"], view.plan
+    limits = view.of_events["quota_law"]
+    rows: pd.DataFrame = table[table["case"] == view.shown(spec)[0]]
+    alone = {a: formatting.arm_title(plan, a) for a in view.kinds[ALONE] if a not in plan.aa_pair}
+    return scale_answer(rows, list(dict.fromkeys(limits["arm"])), alone, plan.reference)
+
+
+OF_FORM = {
+    Form.TIMELINES: of_timelines,
+    Form.TAILS: of_tails,
+    Form.KINDS: of_kinds,
+    Form.QUANTILES: of_quantiles,
+    Form.QUOTA: of_quota,
+    Form.LEVELS: of_levels,
+    Form.REPLAY: of_replay,
+}
