@@ -17,6 +17,7 @@ from pathlib import Path
 
 import bench_decided
 import bench_events
+import bench_replay
 import bench_scale
 import bench_slurm
 
@@ -134,7 +135,12 @@ def main() -> None:
     print(
         f"snakemake -n all          {seconds_in_a_clone('snakemake', '-n', 'all'):.1f} s  (bound 4)"
     )
-    steps = (bench_events.lines(), bench_decided.lines(), bench_scale.lines(bench_scale.TIMES))
+    steps = (
+        bench_events.lines(),
+        bench_replay.lines(),
+        bench_decided.lines(),
+        bench_scale.lines(bench_scale.TIMES),
+    )
     for line in chain(*steps, bench_slurm.lines(new_clone)):
         print(line, flush=True)
 

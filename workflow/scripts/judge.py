@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from parity.analysis import analysis, dataset
+from parity.analysis.noise import study
 from parity.claims import registration, tables
 from parity.claims.declared import declared
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import load_register, load_users_claims
+from parity.claims.replayed import with_events
 from parity.claims.verdicts import judge
 from parity.core.errors import shown_to_the_user
 from parity.records.dataset import archived
@@ -21,7 +23,10 @@ if __name__ == "__main__":
         registered = registration.load(Path(given.registration))
         folders = sorted({folder, *(Path(path).parent for path in given.plans_beside)})
         loaded = {
-            each: JudgingData(dataset.load(each), analysis.read(each / "analysis"))
+            each: with_events(
+                JudgingData(dataset.load(each), analysis.read(each / "analysis")),
+                study.read(each / "analysis").event_values,
+            )
             for each in folders
         }
         alike = [data for data in loaded.values() if data.is_of_same_system(loaded[folder])]

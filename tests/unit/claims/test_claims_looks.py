@@ -38,6 +38,7 @@ MADE = [
 AT_NODES = {"parameters": {"nodes": 1}}
 NOT_MADE = [
     data.test_of("coefficient-of-variation", AT_NODES, bound_percent=5),
+    data.test_of("equivalent-difference", AT_NODES, margin=1),
     data.test_of("exists", AT_NODES, expect=True),
     data.test_of(
         "interaction", {"parameters": {"nodes": [1, 4]}}, factor="nodes", levels=[1, 4],

@@ -286,3 +286,29 @@ def test_an_anchor_is_shown_and_never_compared(tmp_path: Path) -> None:
         found = judged(tmp_path, test, data.quiet(), label, lines, kind="magnitude")
         assert found.verdict == "not-tested"
         assert "129.36 s" in found.reason and "median here is 1.0" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("more", "ended", "words"),
+    [
+        (0.0, "supported", "lies within ±0.001"),
+        (0.004, "contradicted", "lies outside ±0.001"),
+        (-0.004, "contradicted", "lies outside ±0.001"),
+        (0.001, "inconclusive", "not shown within ±0.001"),
+    ],
+)
+def test_shares_are_the_same_by_their_difference(
+    tmp_path: Path, more: float, ended: str, words: str
+) -> None:
+    """A tenth of a percentage point of a share of one per cent, where a ratio would be of 10 %."""
+    shares = {
+        ("spin", arm): 0.01 + added + data.noise(seed, spread=0.0002)
+        for seed, (arm, added) in enumerate(
+            {"native-a": 0.0, "native-b": 0.0, "box": more, "crate": 0.0}.items()
+        )
+    }
+    test = data.test_of("equivalent-difference", margin=0.001)
+    found = data.judged(tmp_path, test, shares, unit="1")
+    assert found.verdict == ended and words in found.reason
+    spoiled = shares | {("spin", "native-b"): shares["spin", "native-b"] + 0.004}
+    assert data.judged(tmp_path, test, spoiled, unit="1").verdict == "inconclusive"

@@ -200,12 +200,18 @@ def unplanned(test: dict[str, Any], shipped: list[Study]) -> tuple[set[str], set
     """The levels, and the benchmark with its arms, that no shipped study plans for a test."""
     cells = Selection.of(test["cells"])
     named = {*(cells.arms or ()), *([cells.against] if cells.against else ())}
+    # Of what is simulated with the events of a benchmark, the rest are levels of the simulation.
+    of, simulation, _ = cells.benchmark.partition("-replay")
+    rules = KNOWN.benchmarks[cells.benchmark].parameters
+    simulated = {name: rules[name]["enum"] for name in ("ranks", "step_seconds") if simulation}
     planned = [
-        case.parameters
+        case.parameters | {name: level}
         for study in shipped
         if named <= {*study.arms}
         for case in study.cases
-        if case.benchmark == cells.benchmark
+        if case.benchmark == of
+        for name, levels in (simulated or {"": [""]}).items()
+        for level in levels
     ]
     if not planned:
         return set(), {f"{cells.benchmark}: {', '.join(sorted(named))}"}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import bench
 import bench_decided
+import bench_replay
 import bench_slurm
 import numpy as np
 import pandas as pd
@@ -28,6 +29,10 @@ def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary
     campaign = bench_decided.Planted(layout, constant, pd.Series(1.0, runs), 0.0)
     # Eight blocks of four runs of a second.
     assert [bench_decided.decided(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
+
+
+def test_the_bench_of_the_replay_simulates_all_that_its_table_has() -> None:
+    assert bench_replay.simulate(bench_replay.recorded(runs=2, seconds=1)) == 21 * 5 * 2
 
 
 def test_a_scenario_that_is_made_anew_stands_in_its_place() -> None:

@@ -14,6 +14,7 @@ import jsonschema
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
+from parity.claims.replayed import with_replays
 from parity.claims.selection import Selection
 from parity.core.errors import UserError
 from parity.runtimes import every_arm
@@ -31,7 +32,7 @@ class Declared:
 
 def declared() -> Declared:
     """What this version of Parity has."""
-    return Declared(benchmarks(), every_arm())
+    return Declared(with_replays(benchmarks()), every_arm())
 
 
 def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import combinations, groupby
 from typing import Any, ClassVar
 
 from parity.analysis.decision import decide
-from parity.analysis.estimate import mean_of
+from parity.analysis.estimate import mean_of, p_outside
 from parity.claims.finding import Finding, about, at_most, control, tested, too_few_in
 from parity.claims.judging_data import Cell
 from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options, Rule
@@ -49,6 +49,50 @@ def equivalent(cell: Cell, margin: float) -> Finding:
         different=f"95 % interval {wording.interval(*decision.interval95)} lies outside {limit}",
         neither=f"not shown within {limit}; {wording.margin(finding.needed)} would pass",
     )
+
+
+class EquivalentDifference(CellRule):
+    """Two one-sided tests of the paired difference in the metric's own unit.
+
+    For shares of which a ratio says nothing, such as that of the time lost to noise, where 0.001
+    is a tenth of a percentage point. It contradicts if the 95 % interval lies wholly outside.
+    """
+
+    name = "equivalent-difference"
+    options: ClassVar[Options] = {
+        "margin": {
+            "description": "Margin of the difference, in the unit of the records.",
+            "type": "number",
+            "exclusiveMinimum": 0,
+        },
+        "of_cells": OF_CELLS,
+    }
+    proves_sameness = True
+
+    def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
+        """The test of one cell."""
+        margin = options["margin"]
+        effects, of_pair = (cell.effects(False, control=of_pair) for of_pair in (False, True))
+        decision = decide(effects, margin, ratio=False)
+        unit = "" if cell.unit == "1" else cell.unit
+        finding = about(
+            cell,
+            decision,
+            control=control(of_pair, margin, ratio=False),
+            unit=unit,
+            p_value=decision.p_equivalence,
+            p_against=p_outside(effects, margin),
+            strain=decision.smallest_margin / margin,
+        )
+        limit = wording.margin(margin, unit)
+        inner, outer = (
+            wording.interval(*ends, unit) for ends in (decision.interval90, decision.interval95)
+        )
+        return finding.concluded(
+            same=f"90 % interval {inner} lies within {limit}",
+            different=f"95 % interval {outer} lies outside {limit}",
+            neither=f"not shown within {limit}; {wording.margin(finding.needed, unit)} would pass",
+        )
 
 
 class NonInferiority(CellRule):
@@ -117,4 +161,4 @@ class GroupEquivalence(Rule):
         return found
 
 
-RULES = (Equivalence(), NonInferiority(), GroupEquivalence())
+RULES = (Equivalence(), EquivalentDifference(), NonInferiority(), GroupEquivalence())

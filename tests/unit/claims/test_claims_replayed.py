@@ -1,0 +1,108 @@
+"""Claims about programs at scale are judged by the runs whose events they were simulated with."""
+
+from pathlib import Path
+
+import claims_data as data
+import numpy as np
+import pandas as pd
+import pytest
+
+from parity.analysis import tables
+from parity.analysis.noise.study import replay_case
+from parity.claims.declared import declared
+from parity.claims.judging_data import JudgingData
+from parity.claims.replayed import SHORT, with_events
+from parity.claims.verdicts import judge
+
+BLOCKS = 20
+CELLS = {
+    "benchmark": "selfish-replay",
+    "metric": "slowdown",
+    "parameters": {"mode": "detours", "step_seconds": 0.001},
+    "arms": ["box"],
+}
+AT_MOST = data.test_of("non-inferiority", CELLS, margin_percent=1)
+RISES = data.test_of("trend", CELLS, along="ranks", expect="rising", smallest_effect_percent=1)
+CASE = {
+    "case": "selfish-detours",
+    "benchmark": "selfish",
+    "parameters": {"mode": "detours", "seconds": 30},
+}
+
+
+def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> JudgingData:
+    """A dataset of selfish with the slowdown of `box` over that of native at each number of ranks.
+
+    Args:
+        silent: an arm without any number for so many ranks.
+    """
+    runs = data.quiet("selfish-detours", blocks=BLOCKS)
+    made, analysis = data.dataset(runs, [CASE], metric="noise_share")
+    rows = []
+    for ranks, ratio in ratios.items():
+        name = replay_case("selfish-detours", ranks, 1e-3)
+        for (_, arm), values in data.quiet(name, box=ratio, blocks=BLOCKS, spread=0.002).items():
+            if (arm, ranks) == silent:
+                continue
+            rows += [
+                {"case": name, "metric": "slowdown", "arm": arm, "block": block.name,
+                 "run": f"selfish-detours.{arm}", "value": 2 * value, "unit": "1",
+                 "better": "lower"}
+                for block, value in zip(made.plan.blocks, values, strict=True)
+            ]  # fmt: skip
+    values = tables.frame(tables.NOISE["event_values"], rows)
+    return with_events(JudgingData(made, analysis), values)
+
+
+def verdict(folder: Path, test: dict, seen: JudgingData):
+    return data.row(judge(data.register(folder, data.claim(test)), [seen], ()))
+
+
+@pytest.mark.parametrize(("ratio", "ended"), [(1.0, "supported"), (1.05, "contradicted")])
+def test_a_planted_slowdown_is_judged_as_any_cost_is(
+    tmp_path: Path, ratio: float, ended: str
+) -> None:
+    found = verdict(tmp_path, AT_MOST, judging({1: 1.0, 32: 1.0, 1024: ratio}))
+    assert found.verdict == ended, found.reason
+    assert found.blocks == BLOCKS
+
+
+def test_a_quota_that_hurts_the_more_the_larger_the_program_is_a_trend(tmp_path: Path) -> None:
+    rising = judging({1: 1.01, 32: 1.1, 1024: 1.5})
+    assert verdict(tmp_path, RISES, rising).verdict == "supported"
+    level = verdict(tmp_path, RISES, judging({1: 1.2, 32: 1.2, 1024: 1.2}))
+    assert level.verdict == "inconclusive"
+
+
+def test_what_runs_are_too_short_for_is_said(tmp_path: Path) -> None:
+    found = verdict(tmp_path, AT_MOST, judging({1024: 1.0}, silent=("box", 1024)))
+    assert found.verdict == "not-tested" and SHORT in found.reason
+    none = verdict(tmp_path, AT_MOST, judging({}))
+    assert none.reason == "the dataset holds no case of selfish-replay"
+
+
+def test_cases_and_numbers_of_the_runs_stay_what_they_were() -> None:
+    seen, plain = judging({1: 1.0}), judging({})
+    case, metric = "selfish-detours", "noise_share"
+    one, other = (each.cell(case, metric, "box", "native-a") for each in (seen, plain))
+    assert np.array_equal(one.effects(), other.effects()) and one.losses == other.losses
+    assert seen.plan.case(replay_case(case, 1, 1e-3)).parameters == {
+        "mode": "detours", "seconds": 30, "ranks": 1, "step_seconds": 0.001,
+    }  # fmt: skip
+
+
+def test_a_dataset_without_events_is_as_it_was() -> None:
+    plain = JudgingData(*data.dataset(data.quiet()))
+    nothing = tables.frame(tables.NOISE["event_values"], [])
+    assert isinstance(nothing, pd.DataFrame) and not len(nothing)
+    again = with_events(plain, nothing)
+    assert again.plan == plain.plan and again.dataset.runs is plain.dataset.runs
+    assert again.analysis.values is plain.analysis.values
+
+
+def test_what_follows_from_events_may_stand_in_a_claim() -> None:
+    known = declared().benchmarks
+    assert known["selfish"].metrics[-1].metric == "duration_return_level"
+    assert [metric.metric for metric in known["selfish-replay"].metrics] == ["slowdown"]
+    assert known["selfish-replay"].parameters["ranks"] == {"enum": [1, 32, 1024, 32768, 2**20]}
+    assert not any(name.endswith("-replay") for name in known if not name.startswith("selfish"))

@@ -1,0 +1,119 @@
+"""What follows from the events of runs, as cases and numbers that the rules of claims can look at.
+
+A simulated program stands beside the benchmark whose events it meets, as a benchmark of its own
+(`<benchmark>-replay`) with a case for each number of ranks and each length of a step. Its number
+in a block follows from the run of that block, so blocks, pairs and gates are those of the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from parity.analysis.noise.replay import STEPS
+from parity.analysis.noise.study import RANKS_OF_RUNS, RETURN_LEVEL, SLOWDOWN, replay_case
+from parity.analysis.outcomes import NOT_TESTED
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark
+from parity.claims.judging_data import JudgingData
+from parity.plan.plan import Case, Plan
+
+SHORT = "its runs are too short to say anything of so many ranks"
+_RANKS = {"enum": list(RANKS_OF_RUNS)}
+_STEPS = {"enum": list(STEPS)}
+
+
+def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
+    """The benchmarks, with what the analysis makes of events as metrics and benchmarks."""
+    made = dict(known)
+    for name, benchmark in known.items():
+        if benchmark.has_events:
+            level, slowdown = (
+                Quantity(metric, metric, u) for metric, u in (RETURN_LEVEL, SLOWDOWN)
+            )
+            made[name] = _like(benchmark, metrics=(*benchmark.metrics, level))
+            parameters = {**benchmark.parameters, "ranks": _RANKS, "step_seconds": _STEPS}
+            replayed = {"name": f"{name}-replay", "metrics": (slowdown,), "parameters": parameters}
+            made[f"{name}-replay"] = _like(benchmark, **replayed)
+    return made
+
+
+def _like(benchmark: Benchmark, **changed: Any) -> Any:
+    return type("Derived", (type(benchmark),), changed)()
+
+
+def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
+    """A dataset with the numbers that follow from the events of its runs, and the cases of those.
+
+    Args:
+        values: the table `event_values` of its analysis.
+    """
+    told = set(values[["case", "arm"]].itertuples(index=False, name=None))
+    derived = {
+        name: case for name, case in _cases(data.plan).items() if name in values["case"].array
+    }
+    runs = [data.dataset.runs]
+    for name, (of, _) in derived.items():
+        own = data.dataset.runs[data.dataset.runs["case"] == of].assign(case=name)
+        silent = own["final"] & ~own["arm"].isin([arm for case, arm in told if case == name])
+        own.loc[silent & (own["reason"] == ""), ["stage", "reason", "detail"]] = (
+            "planned", NOT_TESTED, SHORT,
+        )  # fmt: skip
+        runs.append(own)
+    dataset = replace(
+        data.dataset,
+        plan=_planned(data.plan, derived),
+        runs=pd.concat(runs, ignore_index=True) if derived else data.dataset.runs,
+    )
+    together = pd.concat([data.analysis.values, values], ignore_index=True)
+    return JudgingData(
+        dataset, replace(data.analysis, values=together if len(values) else data.analysis.values)
+    )
+
+
+def _cases(plan: Plan) -> dict[str, tuple[str, Case]]:
+    """Every simulation that could be of the plan's cases, with the case that it is of."""
+    return {
+        (name := replay_case(case.name, ranks, step)): (
+            case.name,
+            msgspec.structs.replace(
+                case,
+                name=name,
+                benchmark=f"{case.benchmark}-replay",
+                parameters=case.parameters | {"ranks": ranks, "step_seconds": step},
+                margin=None,
+                primary=(),
+                differences=(),
+            ),
+        )
+        for case in plan.cases
+        for ranks in RANKS_OF_RUNS
+        for step in STEPS
+    }
+
+
+def _planned(plan: Plan, derived: Mapping[str, tuple[str, Case]]) -> Plan:
+    """The plan with these cases, in the blocks and arms of those that they are of."""
+    names: dict[str, list[str]] = {}
+    for name, (of, _) in derived.items():
+        names.setdefault(of, []).append(name)
+    blocks = tuple(
+        msgspec.structs.replace(
+            block,
+            runs=(
+                *block.runs,
+                *(
+                    msgspec.structs.replace(run, case=name)
+                    for run in block.runs
+                    for name in names.get(run.case, ())
+                ),
+            ),
+        )
+        for block in plan.blocks
+    )
+    cases = (*plan.cases, *(case for _, case in derived.values()))
+    return msgspec.structs.replace(plan, cases=cases, blocks=blocks)
