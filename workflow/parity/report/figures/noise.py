@@ -163,19 +163,18 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
         axes.plot(1e3 * row.longest, number, "x", color="black", markersize=4, zorder=2)
         if np.isfinite(row.level):
             _mark(axes, number, tuple(1e3 * np.array([row.level, row.low, row.high])), look)
-            shape, low, high = (
-                formatting.number(value, 2) for value in (row.shape, row.shape_low, row.shape_high)
-            )
-            _columns(axes, number, f"{shape} [{low}, {high}]", formatting.number(row.fit, 2),
-                     f"{row.exceedances:,}")  # fmt: skip
-        else:
-            say(axes, number, "too few to fit a tail")
-            _columns(axes, number, "", "", f"{row.exceedances:,}")
+        shape, low, high, fit = (
+            formatting.number(value, 2)
+            for value in (row.shape, row.shape_low, row.shape_high, row.fit)
+        )
+        _columns(axes, number, f"{shape} [{low}, {high}]", fit, f"{row.exceedances:,}")
     _columns(axes, -0.9, "shape [95 %]", "fit p", "n")
     period = float(page.table["period_seconds"].max()) / 60
     axes.set_xlabel(f"reached once in {period:g} minutes (ms); ×: longest observed")
-    return page.foot("n: events above each arm's threshold, to which a generalised Pareto "
-                     "distribution is fitted     lines: 95 % intervals")  # fmt: skip
+    return page.foot(
+        "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
+        "lines: 95 % intervals     × alone: too little was recorded for a level",
+    )
 
 
 def replay(view: View, spec: FigureSpec) -> Figure:
@@ -278,7 +277,8 @@ def _columns(axes: Axes, row: float, *texts: str) -> None:
 def _logarithmic(axes: Axes, ends: tuple[float, float]) -> None:
     """A logarithmic axis with few ticks, without powers of ten."""
     axes.set(xscale="log", xlim=ends)
-    subs = (1, 2, 5) if ends[1] / ends[0] < 15 * inches(axes) else (1,)
+    span = ends[1] / ends[0]
+    subs = (1, 2, 5) if span < 8 * inches(axes) else (1, 3) if span < 500 * inches(axes) else (1,)
     axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=5))
     axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -89,7 +89,7 @@ def _tail(view: View, spec: FigureSpec, what: str, arms: Sequence[str]) -> str:
 def of_quantiles(view: View, spec: FigureSpec) -> str:
     """Which intervals of ratios lie on one side of 1, quantile by quantile."""
     rows = [row for row in _rows(view, spec, "quantiles") if np.isfinite(row.ratio_low)]
-    said = []
+    said = [] if rows else ["Too little was recorded for intervals of these ratios."]
     for share in sorted({row.share for row in rows}):
         of_share = [row for row in rows if row.share == share]
         above = [row for row in of_share if row.ratio_low > 1]
@@ -131,7 +131,7 @@ def of_levels(view: View, spec: FigureSpec) -> str:
     rows = _rows(view, spec, "return_levels")
     fitted = [row for row in rows if np.isfinite(row.level)]
     if not fitted:
-        return "No arm recorded enough detours to fit a tail."
+        return "No arm recorded enough for a return level."
     ends = dict.fromkeys(pick(fitted, key=lambda row: row.level) for pick in (min, max))
     said = [f"{interval(r.level, r.low, r.high)} ({_names(view, [r])})" for r in ends]
     verb = "is" if len(said) == 1 else "ranges from"
@@ -144,7 +144,7 @@ def of_levels(view: View, spec: FigureSpec) -> str:
                 f"What is reached once in {rows[0].period_seconds / 60:g} minutes {verb} "
                 f"{' to '.join(said)}.",
                 f"The tail fits badly (p below 0.05) with {_names(view, poor)}." if poor else "",
-                f"Too few detours to fit a tail: {_names(view, few)}." if few else "",
+                f"Too little was recorded for a level: {_names(view, few)}." if few else "",
             ),
         )
     )
