@@ -24,12 +24,12 @@ QUOTAS = {
     for p in (100, 50, 10)
     for q in (p * 9 // 10, p // 2)
 }
-SHARES = {f"podman-shares-{shares}-same-cpu": shares for shares in (1024, 512, 128)}
+SHARES = {f"podman-shares-{shares}-beside-512-unpinned": shares for shares in (1024, 512, 128)}
 PLACED = {"podman-same-cpu": "Podman, same CPU", "native-a-cpu0": "Native, CPU 0"}
 TITLES = (
     ALONE
     | {arm: f"Podman, {q} of {p} ms" for arm, (q, p) in QUOTAS.items()}
-    | {arm: f"Podman, {shares} shares, same CPU" for arm, shares in SHARES.items()}
+    | {arm: f"Podman, {shares} shares beside 512, unpinned" for arm, shares in SHARES.items()}
     | PLACED
 )
 STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -97,7 +97,7 @@ def _quantiles(arm: str) -> list[dict[str, Any]]:
 
 
 def _level(number: int, arm: str) -> dict[str, Any]:
-    fitted = arm != "podman-shares-128-same-cpu"
+    fitted = arm != "podman-shares-128-beside-512-unpinned"
     level = 1e-3 * (1 + number) if fitted else None
     return {
         "case": CASE, "arm": arm, "threshold": 5e-6, "exceedances": 400 if fitted else 9,

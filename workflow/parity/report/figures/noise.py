@@ -23,7 +23,7 @@ from parity.report.view import View, rows_of
 
 HEAD, FOOT, GAP = 0.55, 0.8, 0.12  # inches
 BETWEEN = 0.14  # inches between two rows of panels
-BESIDE = 2.0  # inches left of panels for the names of several arms
+BESIDE = 2.4  # inches left of panels for the names of several arms
 WIDE = 3.0  # slowdown from which an axis is logarithmic
 TOGETHER, RANDOM = "together", "random"
 
@@ -44,24 +44,16 @@ class Page:
     arms: Sequence[str]
     figure: Figure
 
-    def panels(self, shares: Sequence[float], right: float, gap: float = GAP) -> list[Axes]:
-        """Panels as wide as these shares of what is left of the page.
-
-        Args:
-            right: inches right of the last one.
-            gap: inches between two of them.
-        """
+    def panels(self, count: int, right: float) -> list[Axes]:
+        """So many panels beside each other, with so many inches right of the last one."""
         height = self.figure.get_size_inches()[1] - HEAD - FOOT
-        room = style.TWO_COLUMNS - LABELS - right - gap * (len(shares) - 1)
+        width = (style.TWO_COLUMNS - LABELS - right + GAP) / count - GAP
         labels = [formatting.arm_title(self.view.plan, arm) for arm in self.arms]
-        made: list[Axes] = []
-        left = LABELS
-        for share in shares:
-            width = room * share / sum(shares)
-            axes = page_layout.place(self.figure, left, FOOT, width, height)
-            rows(axes, labels, show=not made)
-            made.append(axes)
-            left += width + gap
+        made = []
+        for number in range(count):
+            left = LABELS + number * (width + GAP)
+            made.append(page_layout.place(self.figure, left, FOOT, width, height))
+            rows(made[-1], labels, show=not number)
         return made
 
     def rows(self) -> list[tuple[int, Any, style.ArmStyle]]:
@@ -95,7 +87,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     ends = min([0.6, *(known / 1.2)]), max([1.6, *(1.2 * known)])
     whole = page.table
     shares = sorted(whole["share"].unique())
-    for axes, share in zip(page.panels([1] * len(shares), 0.62), shares, strict=True):
+    for axes, share in zip(page.panels(len(shares), 0.62), shares, strict=True):
         of_share = replace(page, table=whole[whole["share"] == share])
         _logarithmic(axes, ends)
         if margin:
@@ -122,7 +114,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
 def quota(view: View, spec: FigureSpec) -> Figure:
     """Observed and predicted length of the events that a limit makes, and their difference."""
     page = _page(view, spec)
-    left, right = page.panels([1.2, 1], 0.62)
+    left, right = page.panels(2, 0.62)
     table = page.table
     known = table[["predicted", "observed", "low", "high"]].to_numpy(float)
     above = known[known > 0]
@@ -153,7 +145,7 @@ def quota(view: View, spec: FigureSpec) -> Figure:
 def return_levels(view: View, spec: FigureSpec) -> Figure:
     """The length that is reached once in a period, by a fitted tail, beside the longest seen."""
     page = _page(view, spec)
-    (axes,) = page.panels([1], 1.9)
+    (axes,) = page.panels(1, 1.9)
     known = 1e3 * page.table[["level", "low", "high", "longest"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     middle = known if len(known) else np.array([1.0])
@@ -163,19 +155,18 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
         axes.plot(1e3 * row.longest, number, "x", color="black", markersize=4, zorder=2)
         if np.isfinite(row.level):
             _mark(axes, number, tuple(1e3 * np.array([row.level, row.low, row.high])), look)
-            shape, low, high = (
-                formatting.number(value, 2) for value in (row.shape, row.shape_low, row.shape_high)
-            )
-            _columns(axes, number, f"{shape} [{low}, {high}]", formatting.number(row.fit, 2),
-                     f"{row.exceedances:,}")  # fmt: skip
-        else:
-            say(axes, number, "too few to fit a tail")
-            _columns(axes, number, "", "", f"{row.exceedances:,}")
+        shape, low, high, fit = (
+            formatting.number(value, 2)
+            for value in (row.shape, row.shape_low, row.shape_high, row.fit)
+        )
+        _columns(axes, number, f"{shape} [{low}, {high}]", fit, f"{row.exceedances:,}")
     _columns(axes, -0.9, "shape [95 %]", "fit p", "n")
     period = float(page.table["period_seconds"].max()) / 60
     axes.set_xlabel(f"reached once in {period:g} minutes (ms); ×: longest observed")
-    return page.foot("n: events above each arm's threshold, to which a generalised Pareto "
-                     "distribution is fitted     lines: 95 % intervals")  # fmt: skip
+    return page.foot(
+        "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
+        "lines: 95 % intervals     × alone: too little was recorded for a level",
+    )
 
 
 def replay(view: View, spec: FigureSpec) -> Figure:
@@ -261,8 +252,8 @@ def _legend(axes: Axes, view: View, title: str, arms: Sequence[str]) -> None:
     lines = {line.get_label(): line for line in reversed(axes.get_lines())}
     axes.legend(
         [lines[arm] for arm in arms], list(short(view, arms).values()),
-        loc="center right", bbox_to_anchor=(-0.42, 0.5),
-        fontsize=6.2, frameon=False, handlelength=1.2, handletextpad=0.4, labelspacing=0.2,
+        loc="center right", bbox_to_anchor=(-0.34 / inches(axes), 0.5),
+        fontsize=6, frameon=False, handlelength=1.2, handletextpad=0.4, labelspacing=0.2,
         title=title or None, title_fontsize=6.5, alignment="left", borderpad=0, borderaxespad=0,
     )  # fmt: skip
 
@@ -278,7 +269,8 @@ def _columns(axes: Axes, row: float, *texts: str) -> None:
 def _logarithmic(axes: Axes, ends: tuple[float, float]) -> None:
     """A logarithmic axis with few ticks, without powers of ten."""
     axes.set(xscale="log", xlim=ends)
-    subs = (1, 2, 5) if ends[1] / ends[0] < 15 * inches(axes) else (1,)
+    span = ends[1] / ends[0]
+    subs = (1, 2, 5) if span < 8 * inches(axes) else (1, 3) if span < 500 * inches(axes) else (1,)
     axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=5))
     axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     axes.xaxis.set_minor_locator(NullLocator())

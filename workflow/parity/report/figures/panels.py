@@ -21,7 +21,7 @@ from parity.report.text import formatting
 from parity.report.view import View
 
 LETTER = 0.052  # inches that a letter of 7 pt italics takes
-LONG = 27  # letters from which an arm's name takes two lines
+LONG = 25  # letters from which an arm's name takes two lines
 NARROW = 1.5  # inches below which a panel has room for few ticks
 
 

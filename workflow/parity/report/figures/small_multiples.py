@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,10 @@ from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 from parity.report.view import ALONE, EVENTS, View
 
+LETTERS = 37  # of a line right of a panel
 LEFT, RIGHT, GAP = 0.62, 0.08, 0.12  # inches left of, right of and between panels
-HEAD, FOOT, ABOVE = 0.22, 0.72, 0.17  # inches of the page, and above each panel for its title
+HEAD, FOOT = 0.22, 0.72  # inches of the page
+ABOVE, LETTER, COUNT = 0.24, 0.047, 0.14  # inches of a title, of a letter of it, and of a count
 TALL = 1.1  # inches of a panel, at most
 BESIDE = 1.8  # inches right of a panel for the names of its arms
 GROUND = "#b0b0b0"  # the reference behind the others
@@ -49,9 +52,10 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
     said = [f"one run of each arm, all of one block ({block}); n: events"]
     figure, panels = _grid(view, spec, case, _titles(view, arms), said)
     looks, ends = styles(view), _ends([length for _, length in found.values()])
+    room = _with_room(panels[0], ends)
     for axes, arm in zip(panels, arms, strict=True):
         start, length = found[arm]
-        axes.set(xlim=(0, lasted), ylim=(ends[0], 5 * ends[1]), yscale="log")
+        axes.set(xlim=(0, lasted), ylim=room, yscale="log")
         places = _apart(start / 1e9, _IN_MICROSECONDS * length, lasted, ends)
         axes.plot(*places, ".", color=looks[arm].colour, markersize=1.6, markeredgewidth=0,
                   rasterized=True)  # fmt: skip
@@ -126,11 +130,13 @@ def _tails(
     ends = _ends([curve[0] for curve in curves.values()])
     lowest = min([curve[1][-1] for curve in curves.values() if curve[2]], default=0.1)
     for axes, arms in zip(panels, groups.values(), strict=True):
-        axes.set(xlim=ends, ylim=(0.7 * lowest, 1.5 if several else 8), xscale="log", yscale="log")
+        shares = (0.7 * lowest, 1.5)
+        axes.set(xlim=ends, xscale="log", yscale="log",
+                 ylim=shares if several else _with_room(axes, shares))  # fmt: skip
         axes.plot(*_in_microseconds(curves[reference]), color=GROUND, linewidth=2.2)
         names = short(view, arms)
         for arm in arms:
-            label = f"{names[arm]}, n={curves[arm][2]:,}" if several else ""
+            label = textwrap.fill(f"{names[arm]}, n={curves[arm][2]:,}", LETTERS)
             axes.plot(*_in_microseconds(curves[arm]), color=looks[arm].colour, linewidth=1.0,
                       label=label)  # fmt: skip
         if several:
@@ -169,9 +175,8 @@ def _apart(
     """The places of points that can be told apart, as rows of time and of length."""
     low, high = np.log10(ends)
     right, up = DOTS[0] / lasted, DOTS[1] / (high - low)
-    grid = np.stack([right * start, up * (np.log10(length) - low)]).round()
-    places = np.unique(grid, axis=1)
-    return np.stack([places[0] / right, 10 ** (low + places[1] / up)])
+    places = np.unique((right * start).round() + 1j * (up * (np.log10(length) - low)).round())
+    return np.stack([places.real / right, 10 ** (low + places.imag / up)])
 
 
 def _ends(found: Sequence[Lengths]) -> tuple[float, float]:
@@ -208,7 +213,8 @@ def _grid(
         axes = page_layout.place(
             figure, LEFT + column * (width + GAP + beside), bottom, width, tall
         )
-        axes.set_title(title, loc="left", fontweight="normal", fontsize=6.8, pad=2)
+        folded = textwrap.fill(title, int((width + beside) / LETTER))
+        axes.set_title(folded, loc="left", fontweight="normal", fontsize=6.3, pad=2, linespacing=1)
         axes.spines["left"].set_visible(True)
         axes.tick_params(labelsize=6.5, pad=1.5)
         lowest = number + across >= len(titles)
@@ -231,6 +237,12 @@ def _name_axes(figure: Figure, panels: Sequence[Axes], below: str, left: str) ->
                 multialignment="center")  # fmt: skip
 
 
+def _with_room(axes: Axes, ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends of a logarithmic axis with room above for a count."""
+    share = COUNT * axes.figure.dpi / axes.bbox.height
+    return ends[0], ends[1] * (ends[1] / ends[0]) ** (share / (1 - share))
+
+
 def _count(axes: Axes, count: int) -> None:
     axes.text(0.98, 0.97, f"n={count:,}", transform=axes.transAxes, ha="right", va="top",
-              fontsize=6.5, color=style.GREY)  # fmt: skip
+              fontsize=6.3, color=style.GREY)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from parity.report.text.scale_answer import scale_answer
 from parity.report.view import ALONE, View, rows_of
 
 TAIL = 0.99  # the quantile that is told in words
+POOR = 0.05  # p of a fit below which it is called bad
 SEVERAL = 3  # arms up to which each is named
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -48,61 +49,64 @@ def _names(view: View, rows: Sequence[Any]) -> str:
     return listed([formatting.arm_title(view.plan, row.arm) for row in rows])
 
 
+def _range(
+    view: View, rows: Sequence[Any], key: Callable[[Any], float], words: Callable[[Any], str]
+) -> str:
+    """The rows with the smallest and the largest number, in words."""
+    ends = dict.fromkeys(pick(rows, key=key) for pick in (min, max))
+    said = [f"{words(row)} ({_names(view, [row])})" for row in ends]
+    return f"{'is' if len(said) == 1 else 'ranges from'} {' to '.join(said)}"
+
+
 def of_timelines(view: View, spec: FigureSpec) -> str:
-    """How often each arm was interrupted."""
-    rows = [row for row in _rows(view, spec, "quantiles") if row.seconds > 0]
-    rows = list({row.arm: row for row in rows}.values())
+    """How often arms were interrupted."""
+    rows = [r for r in _rows(view, spec, "quantiles") if r.share == TAIL and r.seconds > 0]
     if not rows:
         return ""
-    rates = {row.arm: row.events / row.seconds for row in rows}
-    ends = [pick(rows, key=lambda row: rates[row.arm]) for pick in (min, max)]
-    said = [f"{formatting.significant(rates[r.arm])} ({_names(view, [r])})" for r in ends]
+
+    def rate(row: Any) -> float:
+        return float(row.events / row.seconds)
+
+    span = _range(view, rows, rate, lambda row: f"{formatting.significant(rate(row))}/s")
     events, looked = sum(row.events for row in rows), sum(row.seconds for row in rows)
-    return (
-        f"{events:,} detours were recorded in {looked:,.0f} s. Detours a second range from "
-        f"{said[0]} to {said[1]}."
-    )
+    return f"{events:,} detours were recorded in {looked:,.0f} s; their rate {span}."
 
 
 def of_tails(view: View, spec: FigureSpec) -> str:
     """The 99th percentile of arms that stand alone."""
-    return _tail(view, spec, "", view.kinds[ALONE]).replace("the", "The", 1)
+    return _tail(view, spec, "The", view.kinds[ALONE])
 
 
 def of_kinds(view: View, spec: FigureSpec) -> str:
     """The 99th percentile of each kind of arms."""
     kinds = ((title, arms) for title, arms in view.kinds.items() if title != ALONE)
-    said = [_tail(view, spec, f"Under {title}, ", arms) for title, arms in kinds]
+    said = [_tail(view, spec, f"Under {title}, the", arms) for title, arms in kinds]
     return " ".join(filter(None, said))
 
 
 def _tail(view: View, spec: FigureSpec, what: str, arms: Sequence[str]) -> str:
-    rows = [r for r in _rows(view, spec, "quantiles") if r.share == TAIL and r.arm in arms]
+    of_arms = [row for row in _rows(view, spec, "quantiles") if row.arm in arms]
+    rows = [row for row in of_arms if row.share == TAIL and row.events]
     if not rows:
         return ""
-    ends = dict.fromkeys(pick(rows, key=lambda row: row.value) for pick in (min, max))
-    said = [f"{interval(r.value, r.low, r.high)} ({_names(view, [r])})" for r in ends]
-    verb = "is" if len(said) == 1 else "ranges from"
-    return f"{what}the 99th percentile of detours {verb} {' to '.join(said)}."
+    span = _range(view, rows, lambda r: r.value, lambda r: interval(r.value, r.low, r.high))
+    return f"{what} 99th percentile of detours {span}."
 
 
 def of_quantiles(view: View, spec: FigureSpec) -> str:
     """Which intervals of ratios lie on one side of 1, quantile by quantile."""
     rows = [row for row in _rows(view, spec, "quantiles") if np.isfinite(row.ratio_low)]
-    said = []
+    said = [] if rows else ["Too little was recorded for intervals of these ratios."]
     for share in sorted({row.share for row in rows}):
         of_share = [row for row in rows if row.share == share]
-        above = [row for row in of_share if row.ratio_low > 1]
-        below = [row for row in of_share if row.ratio_high < 1]
-        parts = [
-            f"{where} 1 with {_names(view, found)}"
-            for where, found in (("above", above), ("below", below))
-            if found
-        ]
-        if left := len(of_share) - len(above) - len(below):
-            parts.append(f"holds 1 with {left} of {len(of_share)} arms")
-        said.append(f"At {100 * share:g}\u2009% the interval of the ratio lies {listed(parts)}.")
-    return " ".join(said).replace("lies holds", "holds")
+        groups = {
+            "lies above 1": [row for row in of_share if row.ratio_low > 1],
+            "lies below 1": [row for row in of_share if row.ratio_high < 1],
+            "holds 1": [row for row in of_share if row.ratio_low <= 1 <= row.ratio_high],
+        }
+        parts = [f"{what} with {_names(view, found)}" for what, found in groups.items() if found]
+        said.append(f"At {100 * share:g}\u2009% the interval of the ratio {listed(parts)}.")
+    return " ".join(said)
 
 
 def of_quota(view: View, spec: FigureSpec) -> str:
@@ -110,19 +114,18 @@ def of_quota(view: View, spec: FigureSpec) -> str:
     rows = [row for row in _rows(view, spec, "quota_law") if np.isfinite(row.observed)]
     if not rows:
         return "No quota made a detour that could be told from the others."
-    off = [pick(rows, key=lambda row: row.residual) for pick in (min, max)]
-    ends = " to ".join(
-        f"{formatting.number(1e3 * r.residual, 2)} ms ({_names(view, [r])})" for r in off
-    )
-    said = f"The median detour of a quota is off the prediction by {ends}, over "
-    said += counted(len(rows), "arm")
+    span = _range(
+        view, rows, lambda row: row.residual,
+        lambda row: f"{formatting.number(1e3 * row.residual, 2)} ms",
+    )  # fmt: skip
     ticks = {row.tick for row in rows}
+    said = f"The median detour of a quota less its prediction {span}"
     if len(ticks) > 1 or not np.isfinite([*ticks]).all():
         return f"{said}."
     close = [r for r in rows if -r.tick <= r.low - r.predicted and r.high - r.predicted <= r.tick]
     return (
         f"{said}; the interval lies within one tick of the timer ({seconds(ticks.pop())}) of the "
-        f"prediction in {len(close)} of them."
+        f"prediction in {len(close)} of {counted(len(rows), 'arm')}."
     )
 
 
@@ -131,23 +134,14 @@ def of_levels(view: View, spec: FigureSpec) -> str:
     rows = _rows(view, spec, "return_levels")
     fitted = [row for row in rows if np.isfinite(row.level)]
     if not fitted:
-        return "No arm recorded enough detours to fit a tail."
-    ends = dict.fromkeys(pick(fitted, key=lambda row: row.level) for pick in (min, max))
-    said = [f"{interval(r.level, r.low, r.high)} ({_names(view, [r])})" for r in ends]
-    verb = "is" if len(said) == 1 else "ranges from"
-    poor = [row for row in fitted if row.fit < 0.05]
-    few = [row for row in rows if not np.isfinite(row.level)]
-    return " ".join(
-        filter(
-            None,
-            (
-                f"What is reached once in {rows[0].period_seconds / 60:g} minutes {verb} "
-                f"{' to '.join(said)}.",
-                f"The tail fits badly (p below 0.05) with {_names(view, poor)}." if poor else "",
-                f"Too few detours to fit a tail: {_names(view, few)}." if few else "",
-            ),
-        )
-    )
+        return "No arm recorded enough for a return level."
+    span = _range(view, fitted, lambda r: r.level, lambda r: interval(r.level, r.low, r.high))
+    said = [f"What is reached once in {rows[0].period_seconds / 60:g} minutes {span}."]
+    if poor := [row for row in fitted if row.fit < POOR]:
+        said.append(f"The tail fits badly (p below {POOR}) with {_names(view, poor)}.")
+    if few := [row for row in rows if not np.isfinite(row.level)]:
+        said.append(f"Too little was recorded for a level: {_names(view, few)}.")
+    return " ".join(said)
 
 
 def of_replay(view: View, spec: FigureSpec) -> str:

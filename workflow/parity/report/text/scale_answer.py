@@ -11,6 +11,7 @@ import pandas as pd
 from parity.core.wording import counted, listed
 
 MORE = 1.01  # time over work, or over the reference's, from which a program counts as slowed
+OPEN = "is open"
 
 
 def scale_answer(
@@ -48,7 +49,7 @@ def scale_answer(
         *_of_runtimes(by_arm, steps, alone, reference),
     ]
     text = " ".join(filter(None, said))
-    return f"In a replay of the recorded detours, each rank at a random moment: {text}"
+    return f"In this replay each rank begins at a random moment of what was recorded. {text}"
 
 
 def _slowed(of_arm: pd.DataFrame) -> int:
@@ -63,15 +64,15 @@ def _of_limits(firsts: Mapping[float, Sequence[int]]) -> str:
     def words(of_step: Sequence[int]) -> str:
         known = sorted(filter(None, of_step))
         if not known:
-            return "with no limit at any number of ranks for sure"
+            return OPEN
         span = f"{known[0]:,}" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,}"
         some = "" if len(known) == len(of_step) else f" with {len(known)} of {len(of_step)} limits"
         unit = "rank" if known[-1] == 1 else "ranks"
-        return f"from {span} {unit} on{some}"
+        return f"holds from {span} {unit} on{some}"
 
     count = max(map(len, firsts.values()))
     which = f"{counted(count, 'CPU limit')} {'slows' if count == 1 else 'slow'}"
-    return f"{which} a program by more than 1\u2009% {_by_steps(firsts, words)}."
+    return f"That {which} a program by more than 1\u2009% {_by_steps(firsts, words)}."
 
 
 def _of_runtimes(
@@ -99,10 +100,11 @@ def _of_runtimes(
         return []
 
     def words(upto: int) -> str:
-        return f"up to {upto:,} ranks" if upto else "at no number of ranks for sure"
+        return f"holds up to {counted(upto, 'rank')}" if upto else OPEN
 
-    said = f"Every runtime alone stays within 1\u2009% of the reference {_by_steps(within, words)}."
-    return [said, f"More than that costs {listed(beyond)}." if beyond else ""]
+    said = "That every runtime alone stays within 1\u2009% of the reference "
+    slower = f"More than 1\u2009% slower is {listed(beyond)}." if beyond else ""
+    return [f"{said}{_by_steps(within, words)}.", slower]
 
 
 def _by_steps(found: Mapping[float, Any], words: Callable[[Any], str]) -> str:
