@@ -48,8 +48,8 @@ class Selfish(Benchmark):
 
     name = "selfish"
     title = "Selfish"
-    sources = (SOURCE,)
-    binaries = (compiled.program_path(SOURCE),)
+    sources: ClassVar[tuple[str, ...]] = (SOURCE,)
+    binaries: tuple[str, ...] = (compiled.program_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
     metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
@@ -66,7 +66,7 @@ class Selfish(Benchmark):
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
         names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
         words = [str(parameters[name]) for name in names]
-        return Program((*self.binaries, *words, TRACE), node.cpus[-1:], collect=(TRACE,))
+        return Program((self.binaries[0], *words, TRACE), node.cpus[-1:], collect=(TRACE,))
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
