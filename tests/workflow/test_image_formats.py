@@ -36,6 +36,7 @@ SHIPPED = {
     ("levy2021", "quick"): NO_SQUASHFS,
     ("levy2021", "machine"): NO_SQUASHFS,
     ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
+    ("levy2021", "check"): NO_SQUASHFS,
     ("libaio", "smoke"): FEW,
     ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
@@ -49,6 +50,7 @@ SHIPPED = {
 PACKAGES = {
     "mounts": "reading.c_selfish.c",
     "levy2021": "selfish.c",
+    "levy2021-check": "rt-tests_selfish.c",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",
