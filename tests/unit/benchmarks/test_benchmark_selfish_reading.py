@@ -22,13 +22,13 @@ IDLE = "0 files, 0 bytes, CPU 0.001000 s, program's CPU 1.050000 s\n"
 
 def parse(line: str, beside: str, **other) -> Parsed:
     files = {TRACE: as_text(trace([(0, 400)])), TALLY: line}
-    parameters = defaults(BENCHMARK, mode="detours", beside=beside, seconds=1.0)
+    parameters = defaults(BENCHMARK, beside=beside, seconds=1.0)
     return BENCHMARK.parse(Outputs(**{"files": files, "parameters": parameters} | other))
 
 
 @pytest.mark.parametrize(("beside", "folder"), [("nothing", ""), ("reading", "/usr")])
 def test_levels_differ_in_what_is_read_alone(beside, folder):
-    asked = defaults(BENCHMARK, mode="detours", beside=beside, seconds=2)
+    asked = defaults(BENCHMARK, beside=beside, seconds=2)
     program = BENCHMARK.program(asked, replace(NODE, cpus=(0, 2, 5)))
     mine = ("/opt/parity/compiled/reading", "0,2", folder, TALLY, "/opt/parity/compiled/selfish")
     assert program.argv == (*mine, "detours", "2", "300", "5", "1000000", "400000", TRACE)

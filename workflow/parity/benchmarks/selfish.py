@@ -53,9 +53,13 @@ class Selfish(Benchmark):
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
     metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
-    primary = (NOISE.metric, QUANTILES[0.5].metric, QUANTILES[0.99].metric)
+    primary: ClassVar[tuple[str, ...]] = (
+        NOISE.metric,
+        QUANTILES[0.5].metric,
+        QUANTILES[0.99].metric,
+    )
     # Percentage points: next to nothing, a ratio of shares says nothing.
-    differences = (NOISE.metric,)
+    differences: ClassVar[tuple[str, ...]] = (NOISE.metric,)
     spelt: ClassVar = {"fwq": "FWQ"}
 
     def probe(self) -> Availability:

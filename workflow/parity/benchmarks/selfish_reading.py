@@ -24,6 +24,7 @@ from parity.benchmarks.sizing import first_cpus
 READING = "reading.c"
 TALLY = "reading.txt"
 FOLDERS = {"nothing": "", "reading": "/usr"}
+_MODE = {"mode": "detours"}
 _LINE = re.compile(r"(\d+) files, (\d+) bytes, CPU (\d+\.\d{6}) s, program's CPU (\d+\.\d{6}) s\n")
 
 READ = Quantity("read", "bytes read", "B", "neither", shown="MB", factor=1e-6)
@@ -34,12 +35,16 @@ class SelfishReading(Selfish):
     """Detours of a pinned loop in a container that is idle otherwise, or reads its image."""
 
     name = "selfish-reading"
-    title = "Selfish beside a reader"
+    title = "Image"
     sources = (*Selfish.sources, READING)
     binaries = (*Selfish.binaries, compiled.program_path(READING))
-    factors: ClassVar = {**Selfish.factors, "beside": tuple(FOLDERS)}
+    factors: ClassVar = {"beside": tuple(FOLDERS)}
+    spelt: ClassVar = {"nothing": "idle", "reading": "being read"}
     figures = described(__file__, NOISE, *QUANTILES.values(), READ, SERVED)[1]
     metrics = (*Selfish.metrics, READ, SERVED)
+    primary = (*Selfish.primary, SERVED.metric)
+    # Natively nothing serves, so a ratio to that says nothing.
+    differences = (*Selfish.differences, SERVED.metric)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Selfish on the last CPU, and what reads on all others.
@@ -48,7 +53,8 @@ class SelfishReading(Selfish):
             UserError: there is no other CPU.
         """
         first_cpus(node, 2, f"{self.name}: the CPUs of selfish and of the reader")
-        program, others = super().program(parameters, node), ",".join(map(str, node.cpus[:-1]))
+        program = super().program({**parameters, **_MODE}, node)
+        others = ",".join(map(str, node.cpus[:-1]))
         words = (self.binaries[-1], others, FOLDERS[parameters["beside"]], TALLY)
         collect = (*program.collect, TALLY)
         return replace(program, argv=(*words, *program.argv), collect=collect)
@@ -60,7 +66,7 @@ class SelfishReading(Selfish):
         Those are the runtime's own processes and what serves the files, as far as the run waits
         for them: a daemon that goes on after it is not among them.
         """
-        parsed = super().parse(outputs)
+        parsed = super().parse(replace(outputs, parameters={**outputs.parameters, **_MODE}))
         if not parsed.valid:
             return parsed
         line = _LINE.fullmatch(outputs.files.get(TALLY, ""))

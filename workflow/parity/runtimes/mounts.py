@@ -91,10 +91,10 @@ class Mount(Arm):
 
 
 ARMS = (
-    Mount("mount-directory", "Directory", "directory", "directory"),
-    Mount("mount-squashfs", "SquashFS", "squashfs", "squashfs", "squashfs"),
+    Mount("mount-directory", "Directory (bind)", "directory", "directory"),
+    Mount("mount-squashfs", "SquashFS (kernel)", "squashfs", "squashfs", "squashfs"),
     Mount("mount-squashfuse", "squashfuse", "squashfuse", "squashfs", "fuse"),
     Mount("mount-squashfuse-ll", "squashfuse_ll", "squashfuse_ll", "squashfs", "fuse"),
-    Mount("mount-overlay", "OverlayFS", "overlay", "directory", "overlay"),
+    Mount("mount-overlay", "OverlayFS (kernel)", "overlay", "directory", "overlay"),
     Mount("mount-fuse-overlayfs", "fuse-overlayfs", "fuse-overlayfs", "directory", "fuse"),
 )
