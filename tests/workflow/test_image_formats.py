@@ -18,6 +18,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 STUDIES = Path(__file__).parents[2] / "config/studies"
 ALL = ["base", "directory", "docker", "oci", "podman", "sif", "squashfs"]
 FEW = ["base", "directory", "oci", "sif"]
+DIRECTORIES = ["base", "directory", "oci", "squashfs"]
 NO_SQUASHFS = ["base", "directory", "docker", "oci", "podman", "sif"]
 SHIPPED = {
     ("torrez2019", "smoke"): ALL,
@@ -35,6 +36,7 @@ SHIPPED = {
     ("levy2021", "quick"): NO_SQUASHFS,
     ("levy2021", "machine"): NO_SQUASHFS,
     ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
+    ("levy2021", "check"): NO_SQUASHFS,
     ("limits", "smoke"): ["base", "docker", "oci", "podman"],
     **{
         ("limits", scale): ["base", "oci", "podman"]
@@ -46,9 +48,14 @@ SHIPPED = {
     ("ladder", "smoke"): ALL,
     ("ladder", "machine"): ALL,
     ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
+    ("mounts", "smoke"): DIRECTORIES,
+    ("mounts", "quick"): DIRECTORIES,
+    ("mounts", "machine"): DIRECTORIES,
 }
 PACKAGES = {
+    "mounts": "reading.c_selfish.c",
     "levy2021": "selfish.c",
+    "levy2021-check": "rt-tests_selfish.c",
     "limits": "selfish.c",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",

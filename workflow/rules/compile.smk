@@ -1,7 +1,7 @@
 """Compile: programs whose C source lies beside their benchmark, natively.
 
-Needs: gcc, and a study that has such programs. Makes: the programs in /opt/parity/compiled,
-where the image has them as well, and their digests in results/compiled.
+Needs: gcc, with MPI where a source does, and a study that has such programs. Makes: the programs
+in /opt/parity/compiled, where the image has them as well, and their digests in results/compiled.
 """
 
 if COMPILED:

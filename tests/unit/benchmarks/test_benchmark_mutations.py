@@ -111,6 +111,16 @@ PRINTOUTS = [
         ONE_NODE | {"block_mib": 8, "file": "own", "access": "direct"},
         "openmpi/one-node.txt",
     ),
+    # The average is printed with three digits, and tells the length of what is longer than 1 ms.
+    Printout(
+        "oslat",
+        "oslat/real.json",
+        "oslat.json",
+        {"seconds": 1},
+        stdout="oslat/real.txt",
+        tolerance=1e-2,
+        step=3,
+    ),
     # Times are stated to 10 ns beside the rates.
     Printout(
         "netpipe",

@@ -80,6 +80,12 @@ def test_sysbench(tmp_path):
     assert values(parsed)["time"] < 10
 
 
+def test_oslat(tmp_path):
+    parsed = run("oslat", tmp_path, seconds=1)
+    assert parsed.valid, parsed.detail
+    assert 0 <= values(parsed)["noise_share"] < 1
+
+
 @pytest.mark.parametrize("kernel", ["copy", "triad", "stream"])
 def test_likwid(tmp_path, kernel):
     parsed = run("likwid", tmp_path, kernel=kernel, working_set_mib=10, threads=2)

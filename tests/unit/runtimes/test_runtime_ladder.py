@@ -14,9 +14,10 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.runtimes import arms, ladder, ladder_seccomp
-from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS, MOUNTED
+from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS
 from parity.runtimes.ladder_seccomp import Rule, rules
 from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
+from parity.runtimes.mounts import MOUNTED
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
 DIGEST = f"sha256:{'1' * 64}"
@@ -99,7 +100,7 @@ def test_squashfs_command(tmp_path, monkeypatch, user, rights):
     assert command("ladder-squashfs", tmp_path, binds=shown) == [
         *GROUP,
         *("unshare", *rights, "--mount"),
-        *("/bin/sh", "-euc", MOUNTED, "mounted", "/images/one", point),
+        *("/bin/sh", "-euc", MOUNTED, "mounted", "squashfuse_ll", "/images/one", point),
         *("/bin/sh", "-euc", FILTERED, "filtered", f"{tmp_path}/seccomp.bpf"),
         *("bwrap", "--ro-bind", point, "/", "--dev-bind", "/dev", "/dev"),
         *("--ro-bind", "/sys", "/sys", "--bind", "/tmp/parity", "/tmp/parity"),

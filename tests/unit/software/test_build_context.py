@@ -126,7 +126,8 @@ def test_an_image_with_own_sources_adds_them_to_debian_s(tmp_path: Path) -> None
         "SOURCES": "selfish.c",
         "FOLDER": "/opt/parity/compiled",
     }
-    assert {path.name for path in (tmp_path / "sources").iterdir()} == {"compile.sh", "selfish.c"}
+    sent = {path.name for path in (tmp_path / "sources").iterdir()}
+    assert sent == {"compile.sh", "selfish.c", "trace.h"}
     stages = re.findall(r"^FROM (\S+) AS (\S+)$", (tmp_path / "Dockerfile").read_text(), re.M)
     # Docker without BuildKit goes through every stage before its own.
     on = ["${BASE}", "system", "system"]

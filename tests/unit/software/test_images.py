@@ -270,7 +270,8 @@ def test_what_is_wanted_includes_every_arm_and_benchmark():
 
 def test_compilers_are_wanted_only_with_a_toolchain():
     assert "toolchain debian12" not in install.wanted_packages()
-    assert {"gcc", "libc6-dev"} <= set(install.wanted_packages()["benchmark selfish"])
+    assert set(install.wanted_packages()["benchmark selfish"]) == {"gcc", "libc6-dev"}
+    assert {"gcc", "libopenmpi-dev"} <= set(install.wanted_packages()["benchmark steps"])
     assert "gcc" not in install.wanted_packages()["benchmark sysbench"]
     assert {"gcc-12", "openmpi-bin"} <= set(
         install.wanted_packages("debian12")["toolchain debian12"]

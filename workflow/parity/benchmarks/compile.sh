@@ -6,6 +6,8 @@ folder=$1
 shift
 mkdir -p "$folder"
 for source in "$@"; do
-  gcc -std=gnu11 -O2 -Wall -Wextra -o "$folder/.part" "$source"
+  compiler=gcc
+  if grep -q '^#include <mpi.h>' "$source"; then compiler=mpicc; fi
+  $compiler -std=gnu11 -O2 -Wall -Wextra -o "$folder/.part" "$source"
   mv "$folder/.part" "$folder/${source%.c}"
 done

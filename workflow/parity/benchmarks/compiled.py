@@ -14,6 +14,8 @@ from parity.core.spack_paths import PREFIX
 
 COMPILED = PREFIX / "compiled"
 SCRIPT = Path(__file__).with_name("compile.sh")
+# What our sources include.
+HEADER = SCRIPT.with_name("trace.h")
 
 
 def program_path(source: str) -> str:
@@ -22,13 +24,18 @@ def program_path(source: str) -> str:
 
 
 def packages(sources: Sequence[str]) -> tuple[str, ...]:
-    """Debian packages that compile sources, natively and in a stage that no image keeps."""
-    return ("gcc", "libc6-dev") if sources else ()
+    """Debian packages that compile sources, natively and in a stage that no image keeps.
+
+    A source says by what it includes whether it needs MPI; the script goes by the same line.
+    """
+    texts = [SCRIPT.with_name(name).read_text(encoding="utf-8") for name in sources]
+    mpi = any("\n#include <mpi.h>\n" in text for text in texts)
+    return (*(("gcc", "libc6-dev") if sources else ()), *(("libopenmpi-dev",) if mpi else ()))
 
 
 def source_paths(sources: Sequence[str]) -> list[Path]:
-    """The sources of that name, if there are any, with the script that compiles them."""
-    return [SCRIPT, *(SCRIPT.with_name(name) for name in sources)] if sources else []
+    """The sources of that name, if there are any, with what all of them include and the script."""
+    return [SCRIPT, HEADER, *(SCRIPT.with_name(name) for name in sources)] if sources else []
 
 
 def built(binaries: Sequence[str]) -> Availability:

@@ -81,6 +81,8 @@ class Outputs:
         stdout, stderr: verbatim text.
         files: the collected files by name; one that is no text as `core.files.as_text` has it.
         wall_seconds: outer monotonic clock of each start, in order of time.
+        cpu_seconds: CPU time of all starts, with the processes that they waited for; 0 where it
+            is not known.
         samples: memory samples (the table in records/tables.yaml), bytes and seconds.
         parameters: the case's parameters and factor levels from the plan.
         command: the exact command line of the (last) start, from the record: what
@@ -93,6 +95,7 @@ class Outputs:
     stderr: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     wall_seconds: tuple[float, ...] = ()
+    cpu_seconds: float = 0.0
     samples: tuple[Mapping[str, Any], ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: tuple[str, ...] = ()

@@ -58,17 +58,21 @@ class Selfish(Benchmark):
 
     name = "selfish"
     title = "Selfish"
-    sources = (SOURCE,)
-    binaries = (compiled.program_path(SOURCE),)
+    sources: ClassVar[tuple[str, ...]] = (SOURCE,)
+    binaries: tuple[str, ...] = (compiled.program_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
-    metrics = (
+    metrics: ClassVar[tuple[Quantity, ...]] = (
         *(NOISE, RATE, *QUANTILES.values(), LOOP, LOOKED, CPU_QUOTA, CPU_PERIOD, THROTTLED),
         *(CPU_SHARE, IN_FORCE, ABOVE, PERIODIC),
     )
-    primary = (NOISE.metric, QUANTILES[0.5].metric, QUANTILES[0.99].metric)
+    primary: ClassVar[tuple[str, ...]] = (
+        NOISE.metric,
+        QUANTILES[0.5].metric,
+        QUANTILES[0.99].metric,
+    )
     # Percentage points: next to nothing, a ratio of shares says nothing.
-    differences = (NOISE.metric,)
+    differences: ClassVar[tuple[str, ...]] = (NOISE.metric,)
     spelt: ClassVar = {"fwq": "FWQ"}
 
     def probe(self) -> Availability:
@@ -79,16 +83,11 @@ class Selfish(Benchmark):
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
         names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
         words = [str(parameters[name]) for name in names]
-        return Program((*self.binaries, *words, TRACE), node.cpus[-1:], collect=(TRACE,))
+        return Program((self.binaries[0], *words, TRACE), node.cpus[-1:], collect=(TRACE,))
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
-        """Shares, rate and quantiles; valid if the trace is whole and that of this run.
-
-        A loop that is never idle comes to any limit of less than a CPU. Where it never did, it
-        shows nothing of it: the limit was not in force, or, by the loop's CPU time, others took
-        the CPU first.
-        """
+        """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
         # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
         from parity.benchmarks.selfish_trace import read_trace
 
@@ -96,37 +95,12 @@ class Selfish(Benchmark):
             content = as_bytes(outputs.files.get(TRACE, ""))
         except ValueError:
             raise Refused("unparsable", "the run left no trace") from None
-        trace, asked = read_trace(content), outputs.parameters
-        require_equal(trace.mode, asked["mode"], "mode of the trace")
-        require_equal(str(trace.quantum), asked["quantum"], "multiplications of a quantum")
-        multiple = asked["multiple"] if trace.mode == "detours" else 0
-        threshold = asked["threshold_ns"] + multiple * trace.minimum_ns
-        # The counter has whole ticks, and its pace is known better in the end than at first.
-        if abs(trace.threshold_ns - threshold) > 1e9 / trace.hz + 1e-3 * threshold:
-            require_equal(f"{trace.threshold_ns:.0f} ns", f"{threshold:.0f} ns", "threshold")
-        if trace.duration_ns < 0.999 * 1e9 * asked["seconds"]:
-            seconds = f"{trace.duration_ns / 1e9:.3f}"
-            raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
-        for name, wanted in outputs.limit.items():
-            seen = getattr(trace, name)
-            # Of shares and weight there is one.
-            if seen != wanted and (seen or name not in ("shares", "weight")):
-                said = f"{name} is to be {wanted}, and is {seen} inside"
-                raise Refused("limit-not-in-force", said)
+        trace = read_trace(content)
+        _require_asked(trace, outputs)
         metrics = _metrics(trace.detours["length"], trace.duration_ns)
         metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
         metrics.append(LOOKED.measured(trace.duration_ns / 1e9))
-        if trace.quota_us > 0 and trace.period_us:
-            if trace.quota_us < trace.period_us and not trace.throttled:
-                said = f"{trace.quota_us} of {trace.period_us} µs"
-                allowed = trace.duration_ns * trace.quota_us / trace.period_us
-                if 0 < trace.cpu_ns < allowed:
-                    raise Refused("limit-not-reached", f"others left it less than {said}")
-                raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
-            metrics.append(CPU_QUOTA.measured(trace.quota_us / trace.period_us))
-            metrics.append(CPU_PERIOD.measured(trace.period_us / 1e6))
-            metrics.append(THROTTLED.measured(trace.throttled / max(1, trace.periods)))
-        metrics += _of_sharing(trace)
+        metrics += _of_limit(trace) + _of_sharing(trace)
         return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
 
     def events(self, outputs: Outputs) -> Any:
@@ -134,6 +108,47 @@ class Selfish(Benchmark):
         from parity.benchmarks.selfish_trace import read_trace  # late, as above
 
         return read_trace(as_bytes(outputs.files[TRACE])).detours
+
+
+def _require_asked(trace: Any, outputs: Outputs) -> None:
+    """Refuse a trace of other parameters, or of another limit than that of the arm."""
+    asked = outputs.parameters
+    require_equal(trace.mode, asked["mode"], "mode of the trace")
+    require_equal(str(trace.quantum), asked["quantum"], "multiplications of a quantum")
+    multiple = asked["multiple"] if trace.mode == "detours" else 0
+    threshold = asked["threshold_ns"] + multiple * trace.minimum_ns
+    # The counter has whole ticks, and its pace is known better in the end than at first.
+    if abs(trace.threshold_ns - threshold) > 1e9 / trace.hz + 1e-3 * threshold:
+        require_equal(f"{trace.threshold_ns:.0f} ns", f"{threshold:.0f} ns", "threshold")
+    if trace.duration_ns < 0.999 * 1e9 * asked["seconds"]:
+        seconds = f"{trace.duration_ns / 1e9:.3f}"
+        raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
+    for name, wanted in outputs.limit.items():
+        seen = getattr(trace, name)
+        # Of shares and weight there is one.
+        if seen != wanted and (seen or name not in ("shares", "weight")):
+            said = f"{name} is to be {wanted}, and is {seen} inside"
+            raise Refused("limit-not-in-force", said)
+
+
+def _of_limit(trace: Any) -> list[Metric]:
+    """The CPU quota that was there inside, if there was one.
+
+    A loop that is never idle comes to any of less than a CPU. Where it never did, it shows nothing
+    of it: the limit was not in force, or, by the loop's CPU time, others took the CPU first.
+    """
+    if trace.quota_us <= 0 or not trace.period_us:
+        return []
+    if trace.quota_us < trace.period_us and not trace.throttled:
+        said = f"{trace.quota_us} of {trace.period_us} µs"
+        if 0 < trace.cpu_ns < trace.duration_ns * trace.quota_us / trace.period_us:
+            raise Refused("limit-not-reached", f"others left it less than {said}")
+        raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
+    return [
+        CPU_QUOTA.measured(trace.quota_us / trace.period_us),
+        CPU_PERIOD.measured(trace.period_us / 1e6),
+        THROTTLED.measured(trace.throttled / max(1, trace.periods)),
+    ]
 
 
 def _of_sharing(trace: Any) -> list[Metric]:

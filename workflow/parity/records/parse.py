@@ -232,6 +232,7 @@ def outputs_of(
         stderr=raw["stderr"].decode("utf-8", "replace"),
         files=json.loads(raw["files"]),
         wall_seconds=record.starts_wall_seconds,
+        cpu_seconds=(record.user_seconds or 0.0) + (record.system_seconds or 0.0),
         command=record.last_command,
         samples=tuple(map(msgspec.json.decode, raw["samples"].splitlines())),
         parameters=plan.case_in(plan.case(run.case), run.arm).parameters,

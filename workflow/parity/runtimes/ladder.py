@@ -34,6 +34,7 @@ from parity.runtimes.limits import (
     control_group_words,
 )
 from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
+from parity.runtimes.mounts import mounted
 from parity.runtimes.namespaces import no_user_namespaces
 
 _LONGEST_END_SECONDS = 5
@@ -45,10 +46,6 @@ _TRIES = 3
 # down. Words such as cpu.shares=512 in front of the others are what to write into the files of
 # these groups. The outer shell ($$) stays where it is, and removes the groups after the program.
 CONTROL_GROUP = Path(__file__).with_name("ladder_control_group.sh").read_text(encoding="utf-8")
-
-# Mounts an image for the words alone. The server of its files ends when it is unmounted; if
-# the run is killed, it is found in the run's control group.
-MOUNTED = Path(__file__).with_name("ladder_mounted.sh").read_text(encoding="utf-8")
 
 # Bubblewrap reads the filter from an open file.
 FILTERED = """
@@ -174,8 +171,8 @@ def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
     words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name, *launch.limits]
     root = ["--dev-bind", "/", "/"]
     if "squashfs" in mechanisms:
-        mounted, root = _mounted(launch)
-        words += mounted
+        mount, root = _mounted(launch)
+        words += mount
     if "seccomp" in mechanisms:
         file = launch.state / "seccomp.bpf"
         write_filter(file)
@@ -189,15 +186,14 @@ def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
     """The words that mount the image, and bubblewrap's that make it the root."""
     assert launch.image is not None
     point = launch.state / "mount"
-    point.mkdir(exist_ok=True)
     # Only root may mount without a user namespace to do it in.
     rights = ["--map-root-user"] if os.getuid() else []
-    enter = ["/bin/sh", "-euc", MOUNTED, "mounted", launch.image.location, str(point)]
     root = ["--ro-bind", str(point), "/", "--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"]
     root += ["--bind", str(launch.scratch), str(launch.scratch)]
     for path in (HOSTS, *launch.binds):
         root += ["--ro-bind", str(path), str(path)]
-    return ["unshare", *rights, "--mount", *enter], root
+    words = mounted("squashfuse_ll", launch.image.location, point)
+    return ["unshare", *rights, "--mount", *words], root
 
 
 def _remove(group: Path) -> None:

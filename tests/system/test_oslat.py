@@ -1,0 +1,88 @@
+"""Selfish and oslat of rt-tests, one after the other on the same CPU: both see the same noise.
+
+Needs: gcc and rt-tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmark_help import values
+
+from parity.benchmarks import compiled
+from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.oslat import BENCHMARK, RESULTS
+from parity.benchmarks.selfish import SOURCE, TRACE
+from parity.benchmarks.selfish_trace import read_trace
+
+pytestmark = [pytest.mark.system, pytest.mark.beside]
+CPU = max(os.sched_getaffinity(0))
+SECONDS = 2
+
+
+@pytest.fixture(scope="module")
+def selfish(tmp_path_factory) -> Path:
+    if not (shutil.which("gcc") and BENCHMARK.probe().available):
+        pytest.skip("gcc or rt-tests is not installed")
+    folder = tmp_path_factory.mktemp("selfish")
+    words = ["sh", compiled.SCRIPT, folder, SOURCE]
+    subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+    return folder / "selfish"
+
+
+def by_selfish(selfish, folder) -> tuple[float, float]:
+    """Share of time and longest detour in seconds; what is shorter than 1 µs is not counted."""
+    words = [selfish, "detours", str(SECONDS), "1000", "0", "1", "1000000", TRACE]
+    subprocess.run(["taskset", "-c", str(CPU), *words], cwd=folder, check=True)
+    found = read_trace((folder / TRACE).read_bytes())
+    lengths = found.detours["length"]
+    return float(lengths.sum()) / found.duration_ns, float(lengths.max()) / 1e9
+
+
+def by_oslat(folder) -> tuple[float, float]:
+    parameters = {"seconds": SECONDS}
+    program = BENCHMARK.program(parameters, NodeFacts((CPU,), 0, 0))
+    words = ["taskset", "-c", str(CPU), *program.argv]
+    done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
+    files = {RESULTS: (folder / RESULTS).read_text()}
+    parsed = BENCHMARK.parse(Outputs(done.stdout, files=files, parameters=parameters))
+    assert parsed.valid, parsed.detail
+    return values(parsed)["noise_share"], values(parsed)["duration_longest"]
+
+
+def ratios(selfish, folder) -> tuple[float, float]:
+    """Selfish's numbers, of before and after, over oslat's in between; printed as well."""
+    before, between, after = (
+        by_selfish(selfish, folder),
+        by_oslat(folder),
+        by_selfish(selfish, folder),
+    )
+    share = (before[0] * after[0]) ** 0.5 / between[0]
+    longest = (before[1] * after[1]) ** 0.5 / between[1]
+    print(
+        f"selfish over oslat: share {share:.2f}, longest {longest:.2f}; {before} {between} {after}"
+    )
+    return share, longest
+
+
+def test_both_see_what_another_program_takes(selfish, tmp_path):
+    busy = [sys.executable, "-c", "while True: pass"]
+    beside = subprocess.Popen(["taskset", "-c", str(CPU), *busy])
+    try:
+        share, longest = ratios(selfish, tmp_path)
+    finally:
+        beside.kill()
+        beside.wait()
+    # Half of the time each, on a machine where others may take more of it now than then.
+    assert 0.6 < share < 1.7
+    assert 0.1 < longest < 10
+
+
+def test_both_see_the_noise_that_there_is(selfish, tmp_path):
+    """Noise of two seconds is not that of the next two; an error of unit or scale is larger."""
+    share, longest = ratios(selfish, tmp_path)
+    assert 0.02 < share < 50
+    assert 0.01 < longest < 100

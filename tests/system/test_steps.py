@@ -1,0 +1,170 @@
+"""Steps tell what is planted: stops of any rank, another program on its CPU, a CPU limit.
+
+No bound here needs a quiet machine: each is of what was measured beside the program.
+
+Needs: gcc and Open MPI's libopenmpi-dev; for a CPU limit root and a hierarchy of version 1.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from parity.benchmarks import compiled, openmpi
+from parity.benchmarks.steps import FILE, SOURCE
+from parity.benchmarks.steps_file import Steps, read_steps
+
+pytestmark = [pytest.mark.system, pytest.mark.beside]
+CPUS = sorted(os.sched_getaffinity(0))
+STOPS = (0.020, 0.080)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    if not (shutil.which("gcc") and shutil.which("mpicc")):
+        pytest.skip("gcc or Open MPI's compiler is not installed")
+    folder = tmp_path_factory.mktemp("steps")
+    words = ["sh", compiled.SCRIPT, folder, SOURCE]
+    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    assert not done.returncode and not done.stderr, done.stderr
+    return folder / "steps"
+
+
+def alone(program, *, steps=1000, work_us=1000, idle_us=0) -> list[str]:
+    """One rank on the last CPU."""
+    words = (program, 1, steps, work_us, idle_us, FILE)
+    return ["taskset", "-c", str(CPUS[-1]), *map(str, words)]
+
+
+def read(folder) -> Steps:
+    return read_steps((folder / FILE).read_bytes())
+
+
+def waited(pids: Sequence[int]) -> int:
+    """Nanoseconds that processes were ready to run and did not."""
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in pids)
+
+
+def stopped(pids: Sequence[int], seconds: float) -> tuple[int, int]:
+    """Stop the last of a program's ranks so long; what a step lost at least and at most, in ns."""
+    before, waited_before = time.monotonic_ns(), waited(pids)
+    os.kill(pids[-1], signal.SIGSTOP)
+    while Path(f"/proc/{pids[-1]}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+    surely = time.monotonic_ns()
+    time.sleep(seconds)
+    until = time.monotonic_ns()
+    os.kill(pids[-1], signal.SIGCONT)
+    time.sleep(0.05)
+    lost = time.monotonic_ns() - before - 50_000_000 + waited(pids) - waited_before
+    # What the kernel does by itself in a step takes less than this, however slow the machine.
+    return until - surely, lost + 1_000_000
+
+
+def require_planted(found: Steps, planted: Sequence[tuple[int, int]]) -> None:
+    lost = found.lengths - found.work_ns
+    for least, most in planted:
+        assert ((lost > 0.99 * least) & (lost < 1.01 * most)).any(), (planted, sorted(lost)[-10:])
+
+
+def test_a_stop_of_the_rank_makes_a_step_longer_by_itself(program, tmp_path):
+    process = subprocess.Popen(alone(program), cwd=tmp_path)
+    time.sleep(0.4)  # finding the time of the work takes 0.1 s
+    planted = [stopped([process.pid], seconds) for seconds in STOPS]
+    assert process.wait() == 0
+    found = read(tmp_path)
+    assert (len(found.lengths), found.ranks) == (1000, 1)
+    require_planted(found, planted)
+
+
+def test_a_stop_of_another_rank_makes_the_step_of_all_longer(program, tmp_path):
+    if len(CPUS) < 2:
+        pytest.skip("fewer than 2 CPUs")
+    words = openmpi.launch_words([*map(str, (program, 2, 1500, 1000, 0, FILE))], CPUS[:2])
+    own = os.environ | openmpi.environment(2) | openmpi.INSIDE
+    with (tmp_path / "stderr").open("w") as stderr:
+        process = subprocess.Popen(words, cwd=tmp_path, env=own, stderr=stderr)
+        time.sleep(1)
+        last = f"{os.fsencode(program).decode()}\0002\0"
+        # Ranks are started in their order.
+        ranks = sorted(
+            int(path.parent.name)
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+            if path.read_text(errors="replace").startswith(last)
+        )
+        planted = [stopped(ranks, seconds) for seconds in STOPS]
+        assert process.wait() == 0
+    openmpi.require_world((tmp_path / "stderr").read_text(), 1, 2)
+    found = read(tmp_path)
+    assert (len(ranks), found.ranks) == (2, 2)
+    require_planted(found, planted)
+
+
+def test_a_program_on_the_same_cpu_takes_what_the_steps_did_not_get(program, tmp_path):
+    busy = [sys.executable, "-c", "while True: pass"]
+    beside = subprocess.Popen(["taskset", "-c", str(CPUS[-1]), *busy])
+    try:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(alone(program, steps=500), cwd=tmp_path, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    finally:
+        beside.kill()
+        beside.wait()
+    # Half a second is work, and a tenth of a second went before it.
+    assert after.ru_utime - before.ru_utime == pytest.approx(0.6, abs=0.3)
+    assert read(tmp_path).lengths.mean() > 1.4e6
+
+
+@pytest.fixture
+def control_group():
+    """A control group with a fifth of a CPU in each 50 ms, where we may make one."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            break
+    else:
+        pytest.skip("no control groups of version 1 for the CPU")
+    folder = Path("/sys/fs/cgroup", controllers, path.lstrip("/"), f"steps-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group: {error.strerror}")
+    (folder / "cpu.cfs_period_us").write_text("50000")
+    (folder / "cpu.cfs_quota_us").write_text("10000")
+    yield folder
+    folder.rmdir()
+
+
+def test_whoever_sleeps_between_steps_keeps_within_a_limit_that_holds_others_up(
+    program, tmp_path, control_group
+):
+    enter = ["sh", "-ec", 'echo 0 > "$0"; exec "$@"', control_group / "cgroup.procs"]
+    seen = []
+    for idle_us in (0, 60_000):
+        line = alone(program, steps=30, work_us=5000, idle_us=idle_us)
+        subprocess.run([*enter, *line], cwd=tmp_path, check=True)
+        seen.append(read(tmp_path))
+        assert (seen[-1].quota_us, seen[-1].period_us) == (10_000, 50_000)
+    always, sleeping = seen
+    # A fifth of the CPU makes all work take five times as long; less of it does not reach that.
+    assert always.lengths.mean() > 2 * always.work_ns
+    assert always.throttled > 5 and sleeping.throttled < always.throttled / 2
+
+
+def test_a_rank_without_its_launcher_is_an_error_and_no_file(program, tmp_path):
+    done = subprocess.run([program, "2", "10", "100", "0", FILE], cwd=tmp_path, capture_output=True)
+    assert (done.returncode, list(tmp_path.iterdir())) == (7, [])
+    assert done.stderr == b"steps: there are other ranks than was said\n"
+
+
+@pytest.mark.parametrize("words", [["1", "10", "100", "0"], ["0", "1", "1", "0", FILE]])
+def test_other_words_are_refused(program, tmp_path, words):
+    done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("steps: ")

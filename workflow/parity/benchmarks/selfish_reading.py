@@ -1,0 +1,84 @@
+"""Selfish beside a program that reads the image: what serving its files costs who computes.
+
+A mounted image has its files served by the kernel, or by a program in user space that takes
+CPU time of its own whenever something is read. Here selfish (selfish.py) runs while, in the
+same container and on all other CPUs, another program does nothing or reads /usr again and
+again past the page cache (reading.c). The latter is selfish's parent, so it ends with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from parity.benchmarks import compiled
+from parity.benchmarks.description import described
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises
+from parity.benchmarks.selfish import NOISE, QUANTILES, Selfish
+from parity.benchmarks.sizing import first_cpus
+
+READING = "reading.c"
+TALLY = "reading.txt"
+FOLDERS = {"nothing": "", "reading": "/usr"}
+_MODE = {"mode": "detours"}
+_LINE = re.compile(r"(\d+) files, (\d+) bytes, CPU (\d+\.\d{6}) s, program's CPU (\d+\.\d{6}) s\n")
+
+READ = Quantity("read", "bytes read", "B", "neither", shown="MB", factor=1e-6)
+SERVED = Quantity("serving_cpu", "CPU time of serving", "s", "lower")
+
+
+class SelfishReading(Selfish):
+    """Detours of a pinned loop in a container that is idle otherwise, or reads its image."""
+
+    name = "selfish-reading"
+    title = "Image"
+    sources = (*Selfish.sources, READING)
+    binaries = (*Selfish.binaries, compiled.program_path(READING))
+    factors: ClassVar = {"beside": tuple(FOLDERS)}
+    spelt: ClassVar = {"nothing": "idle", "reading": "being read"}
+    figures = described(__file__, NOISE, *QUANTILES.values(), READ, SERVED)[1]
+    metrics = (*Selfish.metrics, READ, SERVED)
+    primary = (*Selfish.primary, SERVED.metric)
+    # Natively nothing serves, so a ratio to that says nothing.
+    differences = (*Selfish.differences, SERVED.metric)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """Selfish on the last CPU, and what reads on all others.
+
+        Raises:
+            UserError: there is no other CPU.
+        """
+        first_cpus(node, 2, f"{self.name}: the CPUs of selfish and of the reader")
+        program = super().program({**parameters, **_MODE}, node)
+        others = ",".join(map(str, node.cpus[:-1]))
+        words = (self.binaries[-1], others, FOLDERS[parameters["beside"]], TALLY)
+        collect = (*program.collect, TALLY)
+        return replace(program, argv=(*words, *program.argv), collect=collect)
+
+    @never_raises
+    def parse(self, outputs: Outputs) -> Parsed:
+        """What selfish saw, how much was read, and the CPU time of all others of the run.
+
+        Those are the runtime's own processes and what serves the files, as far as the run waits
+        for them: a daemon that goes on after it is not among them.
+        """
+        parsed = super().parse(replace(outputs, parameters={**outputs.parameters, **_MODE}))
+        if not parsed.valid:
+            return parsed
+        line = _LINE.fullmatch(outputs.files.get(TALLY, ""))
+        if not line:
+            raise Refused("unparsable", "the reader left no line of what it read")
+        _, read, own, program = map(float, line.groups())
+        if bool(read) != bool(FOLDERS[outputs.parameters["beside"]]):
+            raise Refused("wrong-size", f"{read:.0f} bytes were read beside the program")
+        metrics = [READ.measured(read)]
+        if outputs.cpu_seconds:
+            metrics.append(SERVED.measured(max(0.0, outputs.cpu_seconds - own - program)))
+        return replace(parsed, metrics=(*parsed.metrics, *metrics))
+
+
+BENCHMARK = SelfishReading()
