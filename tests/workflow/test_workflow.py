@@ -126,7 +126,7 @@ def test_a_hosting_service_s_tag_is_deployed_with_all_its_files(
     assert _snakemake(folder, "--cores", "1", "write_plan").returncode == 0
 
 
-DATA_LIBRARIES = {"pandas", "pyarrow", "scipy", "matplotlib", "statsmodels", "plotly"}
+DATA_LIBRARIES = {"pandas", "pyarrow", "scipy", "matplotlib", "statsmodels"}
 # The executor plugin for Slurm loads pandas by itself, so only what comes later counts.
 DRY_RUN = """
 from snakemake.cli import main

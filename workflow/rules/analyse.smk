@@ -1,8 +1,9 @@
 """Analyse and draw: from records to conclusions, figures, tables and the summary.
 
 Needs: plan.json and records of a dataset, measured here or archived. Makes: its
-analysis/, figures/, tables/, numbers.tex and summary.txt. It measures nothing, and
-needs no network, no root and no runtime.
+analysis/, events/ (every detour, say, which follows from the raw outputs and is no part of a
+dataset), figures/, tables/, numbers.tex and summary.txt. It measures nothing, and needs no
+network, no root and no runtime.
 """
 
 from parity.report.figures.specs import FIGURE_NAMES, TABLE_NAMES
@@ -18,14 +19,18 @@ ANALYSED = [
     "losses",
     "exclusions",
     "sensitivity",
+    "quantiles",
+    "return_levels",
+    "quota_law",
+    "replay",
+    "event_values",
 ]
-# With what the events of runs say.
-CONCLUDED = ANALYSED + NOISE
+EVENTS = "results/{source}/{dataset}/events"
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
 
 
 rule analyse:
-    """Compare the arms within blocks, test equivalence, and count every run."""
+    """Compare the arms within blocks, count every run, and tell of noise where events are written down."""
     input:
         plan="results/{source}/{dataset}/plan.json",
         records=expand(
@@ -36,6 +41,7 @@ rule analyse:
         tables=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
+        events=directory(EVENTS),
     log:
         "results/{source}/{dataset}/logs/analyse.log",
     localrule: True
@@ -55,9 +61,9 @@ rule draw:
             "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
         ),
         analysis=expand(
-            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=CONCLUDED
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
-        events="results/{source}/{dataset}/events",
+        events=EVENTS,
         published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:

@@ -24,12 +24,12 @@ GIVEN = {
         "results/{{source}}/{{dataset}}/records/{table}.parquet", table=RECORDS
     ),
     "analysis": expand(
-        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=CONCLUDED
+        "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
     ),
     "plans_beside": of_other_datasets("plan.json"),
     "beside": of_other_datasets(
         *expand("records/{table}.parquet", table=RECORDS),
-        *expand("analysis/{table}.parquet", table=CONCLUDED),
+        *expand("analysis/{table}.parquet", table=ANALYSED),
     ),
     "registration": configured(REGISTRATION),
 }

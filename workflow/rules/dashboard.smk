@@ -1,14 +1,14 @@
-"""The dashboard. Needs: the verdicts of a dataset and what they rest on. Makes: one HTML file."""
+"""The dashboard. Needs: analysed datasets, and the verdicts of one. Makes: one HTML file."""
 
 
 rule dashboard:
-    """Write the claims with all that they rest on, down to single runs, as one HTML file that needs no network."""
+    """Write every comparison of all archives (or of the live one), and the claims, down to single runs, as one HTML file that needs no network."""
     input:
         verdicts=f"{CHOSEN}/claims/verdicts.parquet",
         evidence=f"{CHOSEN}/claims/evidence.parquet",
-        plan=f"{CHOSEN}/plan.json",
-        records=expand(f"{CHOSEN}/records/{{table}}.parquet", table=RECORDS),
-        analysis=expand(f"{CHOSEN}/analysis/{{table}}.parquet", table=CONCLUDED),
+        plans=expand("{data}/plan.json", data=DRAWN),
+        records=expand("{data}/records/{table}.parquet", data=DRAWN, table=RECORDS),
+        analysis=expand("{data}/analysis/{table}.parquet", data=DRAWN, table=ANALYSED),
         claims=configured("config/claims.yaml"),
         published=configured("config/published/claims.csv"),
     output:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from parity.analysis import analysis, dataset, exclusions
+from parity.analysis.noise import study
 from parity.core.errors import shown_to_the_user
+from parity.records.events import write_events
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -11,3 +13,6 @@ if __name__ == "__main__":
         excluded = exclusions.load(Path(snakemake.input.exclusions))
         analysed = analysis.analyse(dataset.load(folder, whole=False), excluded, beside=True)
         analysis.write(analysed, folder / "analysis")
+        recorded = Path(snakemake.output.events)
+        write_events(folder / "records", recorded)
+        study.write(study.study(folder, recorded), folder / "analysis")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks import events as known
-from parity.benchmarks.model import Outputs
+from parity.benchmarks.model import Benchmark, Outputs
 from parity.records import schema
 
 # Which run a file is of stands in the names of its folders (case=…/arm=…/block=…), after Hive.
@@ -38,19 +38,25 @@ def write_events(records: Path, destination: Path) -> int:
 
     Args:
         records: the folder of a dataset's tables, parsed.
-        destination: a folder that is not there yet.
+        destination: a folder that is not there yet, or empty.
 
     Returns:
         How many there are.
     """
+    destination.mkdir(parents=True, exist_ok=True)
+    writing = [
+        name for name, each in benchmarks().items() if type(each).events is not Benchmark.events
+    ]
+    is_wanted = (ds.field("stage") == "valid") & ds.field("final")
     valid = pq.read_table(
         records / "runs.parquet",
         columns=[*RUN, "run", "attempt", "benchmark", "parameters"],
-        filters=[("stage", "==", "valid"), ("final", "==", True)],
+        filters=is_wanted & ds.field("benchmark").isin(writing),
     ).to_pylist()
+    if not valid:
+        return 0
     runs = {(row["block"], row["run"], row["attempt"]): row for row in valid}
     written = 0
-    destination.mkdir(parents=True)
     columns = ["block", "run", "attempt", "files"]
     # One by one: what a run left may be as large as a part of the table.
     for batch in pq.ParquetFile(records / "raw.parquet").iter_batches(1, columns=columns):

@@ -51,14 +51,16 @@ class NodeFacts(Document, frozen=True):
     changing: dict[str, dict[str, dict[str, str]]]
 
 
-def runs(dataset: Dataset, analysis: Analysis) -> tuple[list[Run], list[str]]:
-    """Every attempt as a row of `FIELDS`, and every planned run that has no record; the texts.
+def runs(dataset: Dataset, analysis: Analysis, texts: Texts) -> list[Run]:
+    """Every attempt as a row of `FIELDS`, and every planned run that has no record.
 
     Rows hold numbers of texts in their place, because two thousand command lines repeat the
     same few words: a command is the numbers of its words, and the metrics are the number of
     each name and its value in turn.
+
+    Args:
+        texts: the number of each text so far; what is new is added.
     """
-    texts: Texts = {}
     counted = set(analysis.values[["block", "run"]].itertuples(index=False, name=None))
     excluded = {
         (row.block, row.run): f"excluded: {row.reason}"
@@ -82,7 +84,7 @@ def runs(dataset: Dataset, analysis: Analysis) -> tuple[list[Run], list[str]]:
             ]
         )
     rows += _without_record(dataset, texts)
-    return rows, list(texts)
+    return rows
 
 
 def _number(texts: Texts, text: str) -> int:

@@ -1,7 +1,6 @@
 // From the address to a view. The address is the whole state, so every view can be linked to.
 
 let lastCell = null;
-let redraw = [];
 
 function decoded(part) {
   try {
@@ -14,33 +13,27 @@ function decoded(part) {
 function viewOf(hash) {
   const [place, query] = hash.replace(/^#\/?/, "").split("?");
   const [kind, ...rest] = place.split("/").map(decoded);
-  if (kind === "claim" && rest.length > 1) return cellView(rest);
-  if (kind === "claim") return claimView(rest[0]);
+  if (kind === "compared") return comparedView(rest);
+  if (kind === "comparison") return comparisonView(rest);
+  if (kind === "claim") return rest.length > 1 ? claimCellView(rest) : claimView(rest[0]);
   if (kind === "run") return runView(rest);
-  return listView(new URLSearchParams(query));
+  return startView(new URLSearchParams(query));
 }
 
 const nothing = (text) => ({
   title: "Not found",
-  parts: [path(["Claims", listAddress], ["not found"]), element("h2", { tabindex: "-1" }, text)],
+  parts: [path(["Start", startAddress], ["not found"]), element("h1", { tabindex: "-1" }, text)],
 });
 
 function show(move = true) {
-  redraw = [];
   const main = document.getElementById("main");
-  const { title, parts } = viewOf(location.hash);
+  const { title, parts, shown } = viewOf(location.hash);
   main.replaceChildren(...parts);
+  shown?.();
   document.title = `${title} · Parity`;
-  document.body.classList.toggle("deep", title !== "Claims");
-  drawAll();
   if (!move) return;
-  main.querySelector("h2").focus({ preventScroll: true });
-  if (title === "Claims") window.scrollTo(0, 0);
-  else main.scrollIntoView();
-}
-
-function drawAll() {
-  if (window.Plotly) redraw.forEach((draw) => draw());
+  main.querySelector("h1").focus({ preventScroll: true });
+  window.scrollTo(0, 0);
 }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -50,7 +43,4 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.scrollIntoView();
 });
 window.addEventListener("hashchange", () => show());
-window.addEventListener("resize", drawAll);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-document.addEventListener("plotting-ready", drawAll);
 show(location.hash.length > 2);

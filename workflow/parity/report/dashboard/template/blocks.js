@@ -1,68 +1,79 @@
 // The blocks of a cell: what its arms gave in each, and below how they compare.
 
 // Of the arm, and of the natives that it is compared with.
-const END_SYMBOLS = ["circle", "diamond-open", "square-open"];
+const END_MARKS = ["●", "◇", "□"];
+const HEIGHT = 190;
 
 // The effect within each block, and what the cell's own estimate and margin are on that axis;
 // these are drawn only if the estimate is really the mean of these effects.
-function effectOf(cell, quantity, pairs) {
-  const ratio = isByRatio(cell);
-  const effects = pairs.map((pair) => (ratio ? pair.ratio : pair.difference));
-  const used = effects.filter((value) => value != null).map((value) => (ratio ? Math.log(value) : value));
-  const mean = used.reduce((sum, value) => sum + value, 0) / used.length;
-  const [center, factor] = ratio ? [Math.exp(mean), 1] : [mean, quantity.factor];
-  const scaled = (value) => (value == null ? null : value * factor);
-  const isMean = cell.estimate != null && Math.abs(center - scaled(cell.estimate)) <= 1e-6 * Math.abs(center);
-  return {
-    ratio, effects,
-    limits: isMean ? bandOf({ unit: cell.unit, margin: scaled(cell.margin) }) : null,
-    interval: isMean && cell.low95 != null ? [scaled(cell.low95), scaled(cell.high95)] : null,
-    estimate: isMean ? scaled(cell.estimate) : null,
-  };
+function effectOf(cell, pairs) {
+  const [to, from] = cell.isByRatio ? [Math.log, Math.exp] : [Number, Number];
+  const effects = pairs.map((pair) => (cell.isByRatio ? pair.ratio : pair.difference));
+  const used = effects.filter((value) => value != null).map(to);
+  const mean = from(used.reduce((sum, value) => sum + value, 0) / used.length);
+  const isMean = cell.estimate != null && Math.abs(mean - cell.estimate) <= 1e-6 * Math.abs(mean);
+  return { effects, own: isMean ? cell : {} };
 }
 
-function drawBlocks(place, cell, quantity, pairs) {
-  const at = pairs.map((_, number) => number + 1);
-  const compared = pairs.some((pair) => pair.difference != null);
-  const points = (name, values, end, symbol, ink, more = {}) => ({
-    type: "scatter", mode: "markers", name, x: at, y: values,
-    customdata: pairs.map(({ ends }) => (ends[end].run ? addressOfRun(ends[end].run) : "")),
-    text: pairs.map((pair) => pair.block.number),
-    hovertemplate: `<b>${name}</b>, block %{text}<br>%{y:.5~g}<extra></extra>`,
-    marker: { size: 8.5, opacity: 1, symbol, color: ink, line: { width: 1.5, color: ink } },
-    ...more,
-  });
-  const joined = {
-    type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, line: { width: 1, color: colour("line") },
-    x: pairs.flatMap((pair, place) => [...pair.ends.map(() => at[place]), null]),
-    y: pairs.flatMap((pair) => [...pair.ends.map((end) => end.value), null]),
-  };
-  const ofArms = pairs[0].ends.map(({ arm }, end) => points(
-    armTitle(arm), pairs.map((pair) => pair.ends[end].value), end,
-    END_SYMBOLS[end], colour(end ? "soft" : "arm")));
-  const traces = [joined, ...ofArms.slice(1), ofArms[0]];
-  const axes = {
-    xaxis: {
-      title: { text: "block, in the order of the plan", standoff: 8 }, range: [0.2, at.length + 0.8],
-      anchor: compared ? "y2" : "y", showgrid: false, nticks: 10, tickformat: "d",
-    },
-    yaxis: { domain: compared ? [0.52, 1] : [0, 1], title: { text: quantity.unit || quantity.label }, nticks: 5 },
-    shapes: [],
-  };
-  if (compared) {
-    const effect = effectOf(cell, quantity, pairs);
-    const name = effect.ratio ? "cost ratio" : `difference (${quantity.unit})`;
-    traces.push(points(name, effect.effects, 0, "circle", colour("arm"), { yaxis: "y2", showlegend: false }));
-    axes.yaxis2 = { domain: [0, 0.42], title: { text: name }, nticks: 5 };
-    axes.shapes = [
-      ...(effect.limits ? [band("y2", effect.limits, colour("band"))] : []),
-      ...(effect.interval ? [band("y2", effect.interval, colour("interval"))] : []),
-      ...(effect.estimate == null ? [] : [rule("y2", effect.estimate, colour("arm"))]),
-      rule("y2", effect.ratio ? 1 : 0, colour("soft"), "dot"),
-    ];
-  }
-  paint(place, traces, layoutOf(compared ? 460 : 300, {
-    ...axes, margin: { l: 8, r: 12, t: 30, b: 44 }, showlegend: true,
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
+const spanText = (values, unit) => {
+  const known = values.filter((value) => value != null);
+  return known.length ? `${significant(Math.min(...known))} to ${significant(Math.max(...known))}${unitSuffix(unit)}` : NONE;
+};
+
+// One panel: blocks from left to right. A series has a mark, and for each block a value, what it
+// is called and where it leads; a band and a rule lie behind it.
+function panel(title, series, unit, { bands = [], rules = [] } = {}) {
+  const count = series[0].points.length;
+  const scale = scaleOf([...series.flatMap(({ points }) => points.map(({ value }) => value)), ...bands.flatMap(({ ends }) => ends), ...rules], unit);
+  const down = (value) => HEIGHT * (1 - scale.place(value));
+  const line = (name, value) => svg("line", { x1: "0%", x2: "100%", y1: down(value), y2: down(value), class: name });
+  const marks = series.flatMap(({ points, mark, name }) => points.map(({ value, said, href }, at) => (value == null ? null
+    : svg("text", { x: `${8 + (91 * (at + 0.5)) / count}%`, y: down(value), class: `mark ${name}`, "data-href": href },
+      svg("title", {}, said), mark)))).filter(Boolean);
+  return element("div", { class: "panel" }, element("p", { class: "small" }, title),
+    svg("svg", { height: HEIGHT, "aria-hidden": "true" },
+      ...bands.map(({ name, ends: [low, high] }) => svg("rect", { width: "100%", y: down(high), height: down(low) - down(high), class: name })),
+      ...scale.ticks.flatMap(([value, text]) => [line("grid", value), svg("text", { y: down(value) - 3, class: "tick" }, text)]),
+      ...rules.map((value) => line("none", value)),
+      ...marks));
+}
+
+// What both panels show is the figure's label; the table beside it says the same in numbers.
+function blocksFigure(cell, quantity, pairs, caption) {
+  const { arm } = pairs[0].ends[0];
+  const href = ({ run }) => (run ? addressOfRun(run) : "");
+  const ends = pairs[0].ends.map((each, end) => ({
+    mark: END_MARKS[end], name: end ? "base" : "arm", title: armTitle(cell, each.arm),
+    points: pairs.map((pair) => ({
+      value: pair.ends[end].value, href: href(pair.ends[end]),
+      said: `${armTitle(cell, each.arm)}, block ${pair.block.number}: ${significant(pair.ends[end].value, 5)}${unitSuffix(quantity.unit)}`,
+    })),
   }));
+  const spans = ends.map(({ title, points }) => `${title} ${spanText(points.map(({ value }) => value), quantity.unit)}`);
+  const legend = `${quantity.label}${quantity.unit ? ` (${quantity.unit})` : ""}: ${ends.map(({ mark, title }) => `${mark} ${title}`).join(", ")}`;
+  const panels = [panel(legend, [...ends].reverse(), "")];
+  const said = [`${counted(pairs.length, "block")}: ${spans.join(", ")}`];
+  if (pairs.some((pair) => pair.difference != null)) {
+    const { effects, own } = effectOf(cell, pairs);
+    const unit = cell.isByRatio ? "ratio" : quantity.unit;
+    const name = cell.isByRatio ? "cost ratio" : `difference (${quantity.unit})`;
+    const margin = bandOf(own);
+    const points = effects.map((value, at) => ({
+      value, href: href(pairs[at].ends[0]), said: `${name}, block ${pairs[at].block.number}: ${significant(value)}`,
+    }));
+    panels.push(panel(capital(name), [{ mark: "●", name: "arm", points }], unit, {
+      bands: [
+        ...(margin && !margin.includes(null) ? [{ name: "band", ends: margin }] : []),
+        ...(own.low95 == null ? [] : [{ name: "within", ends: [own.low95, own.high95] }]),
+      ],
+      rules: [cell.isByRatio ? 1 : 0, ...(own.estimate == null ? [] : [own.estimate])],
+    }));
+    said.push(`${name} of ${armTitle(cell, arm)} ${spanText(effects, "")}`);
+    if (own.estimate != null) said.push(`in all ${estimateText(own)}: ${words(cell.verdict)}`);
+  }
+  const follow = (event) => { if (event.target.dataset.href) location.hash = event.target.dataset.href; };
+  const numbers = [pairs[0], pairs.at(-1)].map((pair) => element("span", {}, `block ${pair.block.number}`));
+  return element("figure", { onclick: follow },
+    element("div", { class: "plot", role: "img", "aria-label": said.join("; ") }, panels, element("p", { class: "ends small" }, numbers)),
+    element("figcaption", {}, caption));
 }

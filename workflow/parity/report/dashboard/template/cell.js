@@ -25,41 +25,39 @@ function pairRow(pair, cell) {
 
 function blocksPart(cell, name) {
   const pairs = pairsOf(cell, name);
-  if (!pairs.length) return [element("p", {}, `No run of ${caseTitle(name)} belongs to this cell alone.`)];
-  const quantity = quantityOf(name, cell.metric);
+  if (!pairs.length) return [element("p", {}, `No run of ${caseTitle(cell, name)} belongs to this cell alone.`)];
+  const quantity = quantityOf(cell);
   const unit = quantity.unit ? ` (${quantity.unit})` : "";
-  const bases = basesOf(cell, name).map(armTitle);
+  const bases = basesOf(cell, name).map((arm) => armTitle(cell, arm));
   const isToAll = bases.length > 1;
   const below = isToAll
     ? `the cost ratio to the geometric mean of ${bases.join(" and ")}, whose A/A pair passed,`
     : "how the two compare";
-  const caption = "Block by block, in the order of the plan: " + (cell.against
-    ? `above, ${quantity.label}${unit}; below, ${below} within each block. `
-    : `${quantity.label}${unit}. `) + `Select a point to open its run. ${BETTER[quantity.better] ?? ""}`;
+  const caption = "Block by block, in the order of the plan" + (cell.against
+    ? `; below, ${below} within each block, with the margin and the 95 % interval. ` : ". ")
+    + `Select a point to open its run. ${BETTER[quantity.better] ?? ""}`;
   const effects = isToAll ? ["Cost ratio to their mean", `Difference from ${bases[0]}${unit}`]
     : ["Cost ratio", `Difference${unit}`];
   return [
-    casesOf(cell).length > 1 ? element("h3", {}, caseTitle(name)) : null,
-    figure(caption, (place) => drawBlocks(place, cell, quantity, pairs)),
-    table(`Blocks of ${armTitle(cell.arm)}; each value leads to its run`,
-      ["Block", ...[armTitle(cell.arm), ...bases].map((arm) => arm + unit), ...(cell.against ? effects : []), "Counts"],
+    casesOf(cell).length > 1 ? element("h2", {}, caseTitle(cell, name)) : null,
+    blocksFigure(cell, quantity, pairs, caption),
+    table(`Blocks of ${armTitle(cell)}; each value leads to its run`,
+      ["Block", ...[armTitle(cell), ...bases].map((arm) => arm + unit), ...(cell.against ? effects : []), "Counts"],
       pairs.map((pair) => pairRow(pair, cell))),
   ];
 }
 
-function cellView([claim, ...key]) {
-  const cell = (cellsOf.get(claim) ?? []).find((each) => keyOf(each) === key.join("\n"));
-  if (!cell) return nothing(`There is no such cell of ${claim} in this dataset.`);
+// Of a claim's cell and of a comparison, from which both ways lead to the same runs.
+function cellView(cell, above, head) {
   lastCell = cell;
-  const name = `${armTitle(cell.arm)}${cell.against ? ` against ${armTitle(cell.against)}` : ""}`;
   return {
-    title: `${armTitle(cell.arm)}, ${caseTitle(cell.case)}`,
+    title: `${armTitle(cell)}, ${caseTitle(cell)}`,
     parts: [
-      path(["Claims", listAddress], [claim, addressOfClaim(claim)], [armTitle(cell.arm)]),
-      element("div", { class: "claim-head" }, badge(cell.verdict),
-        element("span", { class: "small" }, `test ${cell.test}: ${words(cell.rule)}`)),
-      element("h2", { tabindex: "-1" }, `${name}: ${cellName(cell)}`),
-      element("p", { class: `callout verdict-${cell.verdict}` }, cell.reason),
+      path(["Start", startAddress], above, [armTitle(cell)]),
+      element("div", { class: "claim-head" }, badge(cell.verdict), element("span", { class: "small" }, head)),
+      element("h1", { tabindex: "-1" }, `${armTitle(cell)}${cell.against ? ` against ${armTitle(cell, cell.against)}` : ""}: ${cellName(cell)}`),
+      element("p", { class: `callout verdict-${cell.verdict}` },
+        [doubts(cell), cell.reason || outcomes[cell.verdict][1]].filter(Boolean).join("; ")),
       facts([
         ["Estimate", estimateText(cell), "with its 95 % interval"],
         ["Margin", marginText(cell)],
@@ -67,12 +65,22 @@ function cellView([claim, ...key]) {
         ["Blocks", cell.blocks],
         ["Dataset", cell.dataset],
         ["p", pText(cell.p_value)],
-        ["A/A pair", [cell.control, estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
+        ["A/A pair", [words(cell.control), estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
         ["Binaries and libraries", cell.identity],
       ], "facts two"),
-      cell.case && !isHere(cell)
-        ? element("p", {}, `Measured in ${cell.dataset}, whose own page holds its runs.`) : null,
       ...casesOf(cell).flatMap((each) => blocksPart(cell, each)),
     ].filter(Boolean),
   };
+}
+
+function claimCellView([claim, ...key]) {
+  const cell = (cellsOf.get(claim) ?? []).find((each) => keyOf(each) === key.join("\n"));
+  if (!cell) return nothing(`There is no such cell of ${claim} in these data.`);
+  return cellView(cell, [claim, addressOfClaim(claim)], `test ${cell.test}: ${words(cell.rule)}`);
+}
+
+function comparisonView(key) {
+  const cell = comparisons.find((each) => addressOfCell(each) === address("comparison", ...key));
+  if (!cell) return nothing("There is no such comparison in these data.");
+  return cellView(cell, [`${runtimeTitle(cell.runtime)}: ${caseTitle(cell)}`, addressOfCompared(cell)], shortName(cell.dataset));
 }

@@ -1,7 +1,5 @@
 // One claim: what was published, what came out here, and the cells of its tests.
 
-const SMALLEST = "the smallest margin that these data would have passed";
-
 function ofClaim(verdict) {
   const study = studies[verdict.study];
   return facts([
@@ -25,47 +23,24 @@ function ofClaim(verdict) {
   ], "facts two");
 }
 
-const cellName = (cell) => [caseTitle(cell.case), quantityOf(cell.case, cell.metric).label].filter(Boolean).join(", ");
-
-function cellRow(cell) {
-  return row([
-    cell.case ? link(addressOfCell(cell), armLabel(cell)) : armLabel(cell),
-    cellName(cell), cell.dataset, badge(cell.verdict), estimateText(cell), marginText(cell), marginText(cell, cell.smallest_margin),
-    cell.blocks, pText(cell.p_value), cell.control,
-    (cell.blocks && cell.identity !== "same" ? `${cell.identity}; ` : "") + cell.reason,
-  ]);
-}
-
-function testPart(number, cells) {
-  const { rule } = cells[0];
-  const heading = element("h3", {}, `Test ${number}: ${words(rule)}`);
-  const drawn = cells.filter(isDrawn);
-  const units = [...new Set(drawn.map((cell) => cell.unit))];
-  const forests = units.map((unit) => figure(
-    "Each line is a cell of this claim: thick, the 90 % interval; thin, the 95 % interval. Band: the margin. "
-    + "◇: the reference against itself (the A/A pair). Select a cell to see its runs.",
-    (place) => drawForest(place, drawn.filter((cell) => cell.unit === unit))));
-  return [heading, ...forests,
-    table(`Cells of test ${number}`,
-      ["Arm", "Case", "Dataset", "Verdict", "Estimate [95 %]", "Margin", "Smallest margin", "n", "p", "A/A pair", "Reason"],
-      cells.map(cellRow), "cells")];
-}
-
 function claimView(id) {
   const verdict = claimOf.get(id);
   if (!verdict) return nothing(`There is no claim ${id} in this dataset.`);
-  const tests = [...new Set((cellsOf.get(id) ?? []).map((cell) => cell.test))];
+  const tests = [...grouped(cellsOf.get(id) ?? [], (cell) => cell.test)];
   return {
     title: verdict.claim,
     parts: [
-      path(["Claims", listAddress], [verdict.claim]),
+      path(["Start", startAddress], [verdict.claim]),
       element("div", { class: "claim-head" }, badge(verdict.verdict),
         element("span", { class: "small" }, code(verdict.claim))),
-      element("h2", { tabindex: "-1" }, verdict.statement),
+      element("h1", { tabindex: "-1" }, verdict.statement),
       element("p", { class: `callout verdict-${verdict.verdict}` }, verdict.reason),
       ofClaim(verdict),
-      tests.length ? tests.map((test) => testPart(test, cellsOf.get(id).filter((cell) => cell.test === test)))
-        : element("p", {}, "No cell of this dataset bears on this claim."),
-    ].flat(2),
+      ...tests.flatMap(([test, cells]) => [
+        element("h2", {}, `Test ${test}: ${words(cells[0].rule)}`), ...forests(`Cells of test ${test}`, cells),
+      ]),
+      tests.length ? element("p", { class: "small" }, "Band: the margin. Thick line: the 90 % interval; thin line: the 95 % interval.")
+        : element("p", {}, "No cell of these data bears on this claim."),
+    ],
   };
 }

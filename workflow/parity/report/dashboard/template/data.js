@@ -1,7 +1,10 @@
 // The page's content, unpacked: texts instead of their numbers, and what belongs together joined.
 
-const content = JSON.parse(document.getElementById("content").textContent);
-const { dataset, studies, verdicts, evidence, wording, arms, cases, quantities, nodes } = content;
+const packed = Uint8Array.from(atob(document.getElementById("content").textContent), (letter) => letter.charCodeAt(0));
+const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+const content = await new Response(unpacked).json();
+const { studies, verdicts, wording } = content;
+const outcomes = { ...wording.outcomes, ...wording.verdicts };
 
 const textFields = new Set(content.fields.texts);
 
@@ -29,41 +32,57 @@ function grouped(rows, keyOfRow) {
   return found;
 }
 
-const runs = content.runs.map(unpackRun);
-const blockOf = new Map(content.blocks.map((block, place) => [block.block, { ...block, place }]));
+function opened(archive) {
+  const blockOf = new Map(archive.blocks.map((block, place) => [block.block, { ...block, place }]));
+  const runs = archive.runs.map((row) => ({ ...unpackRun(row), dataset: archive.name }));
+  const runsOf = grouped(runs, (run) => `${run.case}\n${run.arm}`);
+  for (const found of runsOf.values()) {
+    found.sort((a, b) => blockOf.get(a.block).place - blockOf.get(b.block).place || a.attempt - b.attempt);
+  }
+  return { ...archive, blockOf, runs, runsOf };
+}
+
+const archives = new Map(content.archives.map((archive) => [archive.name, opened(archive)]));
+// A live page holds no archive, and a claim that is not tested has no dataset at all.
+const NOWHERE = opened({ arms: {}, cases: {}, quantities: {}, natives: {}, blocks: [], runs: [] });
+
+// Of a run, a comparison or a cell of a claim: each says of which dataset it is.
+const archiveOf = (row) => archives.get(row.dataset) ?? NOWHERE;
+const armTitle = (row, arm = row.arm) => archiveOf(row).arms[arm] ?? capital(arm);
+// A cell may rest on several cases.
+const casesOf = (row) => row.case.split(" + ").filter((name) => archiveOf(row).cases[name]);
+const caseTitle = (row, name = row.case) => name.split(" + ").map((each) => archiveOf(row).cases[each]?.title ?? each).join(" + ");
+const quantityOf = (row, metric = row.metric) =>
+  archiveOf(row).quantities[`${archiveOf(row).cases[row.case.split(" + ")[0]]?.benchmark}/${metric}`]
+  ?? { label: metric, unit: "", recorded: "", factor: 1, better: "" };
+
+// Whether a cell compares by ratios; else by differences, which are shown in the page's unit.
+function cellOf(row) {
+  const { recorded, unit, factor } = quantityOf(row);
+  const isByRatio = ![recorded, "% of node"].includes(row.unit);
+  if (row.unit !== recorded) return { ...row, isByRatio };
+  const numbers = Object.keys(row).filter((name) => /estimate|low9|high9|margin/.test(name) && row[name] != null);
+  return { ...row, isByRatio, unit, ...Object.fromEntries(numbers.map((name) => [name, row[name] * factor])) };
+}
+
+const evidence = content.evidence.map(cellOf);
+const comparisons = content.archives.flatMap((archive) =>
+  archive.comparisons.map((row) => cellOf({ ...row, dataset: archive.name })));
 const claimOf = new Map(verdicts.map((verdict) => [verdict.claim, verdict]));
 const cellsOf = grouped(evidence, (cell) => cell.claim);
-const runsOf = grouped(runs, (run) => `${run.case}\n${run.arm}`);
-for (const found of runsOf.values()) {
-  found.sort((a, b) => blockOf.get(a.block).place - blockOf.get(b.block).place || a.attempt - b.attempt);
-}
-
-const armTitle = (arm) => arms[arm] ?? arm;
-// A cell of another dataset of this system has its runs on that one's page.
-const isHere = (cell) => cell.dataset === dataset.name;
-// A cell may rest on several cases.
-const casesOf = (cell) => (isHere(cell) ? cell.case.split(" + ").filter(Boolean) : []);
-const caseTitle = (name) => name.split(" + ").map((each) => cases[each]?.title ?? each).join(" + ");
-const quantityOf = (caseName, metric) =>
-  quantities[`${cases[caseName.split(" + ")[0]]?.benchmark}/${metric}`]
-  ?? { label: metric, unit: "", recorded: "", factor: 1, better: "" };
-const runsOfCell = (caseName, arm) => runsOf.get(`${caseName}\n${arm}`) ?? [];
-const isControl = (arm) => arm === dataset.double;
+const runsOfCell = (row, caseName, arm) => archiveOf(row).runsOf.get(`${caseName}\n${arm}`) ?? [];
 
 // A run's number of one metric, in the unit that the page shows.
-function valueOf(run, caseName, metric) {
+function valueOf(run, metric) {
   const value = run?.metrics.get(metric);
-  return value == null ? null : value * quantityOf(caseName, metric).factor;
+  return value == null ? null : value * quantityOf(run, metric).factor;
 }
-
-// Whether a cell compares by ratios; else it does by differences.
-const isByRatio = (cell) => ![quantityOf(cell.case, cell.metric).recorded, "% of node"].includes(cell.unit);
 
 // The arms that a cell's arm is compared with: a ratio to the reference is one to all its natives.
 function basesOf(cell, caseName) {
   if (!cell.against) return [];
-  const natives = content.natives[`${caseName}/${cell.metric}`] ?? [];
-  const isToAll = isByRatio(cell) && cell.against === natives[0] && !natives.includes(cell.arm);
+  const natives = archiveOf(cell).natives[`${caseName}/${cell.metric}`] ?? [];
+  const isToAll = cell.isByRatio && cell.against === natives[0] && !natives.includes(cell.arm);
   return isToAll ? natives : [cell.against];
 }
 
@@ -75,15 +94,16 @@ function geometricMean(values) {
 // its bases. A block counts if the first two of them do; a further native that does not count
 // there is left out of the mean, as in the analysis.
 function pairsOf(cell, caseName) {
+  const { blockOf } = archiveOf(cell);
   const sides = [cell.arm, ...basesOf(cell, caseName)];
-  const last = sides.map((arm) => new Map(runsOfCell(caseName, arm).map((run) => [run.block, run])));
-  const inverse = quantityOf(cell.case, cell.metric).better === "higher";
+  const last = sides.map((arm) => new Map(runsOfCell(cell, caseName, arm).map((run) => [run.block, run])));
+  const inverse = quantityOf(cell).better === "higher";
   return [...new Set(last.flatMap((ofArm) => [...ofArm.keys()]))]
     .sort((a, b) => blockOf.get(a).place - blockOf.get(b).place)
     .map((block) => {
       const ends = sides.map((arm, place) => {
         const run = last[place].get(block);
-        const value = valueOf(run, caseName, cell.metric);
+        const value = valueOf(run, cell.metric);
         return { arm, run, value, counts: Boolean(run?.counts && value != null) };
       });
       const [own, ...bases] = ends;
@@ -98,6 +118,6 @@ function pairsOf(cell, caseName) {
     });
 }
 
-// The cells of all claims that a run is part of.
-const cellsWith = (run) => evidence.filter((cell) =>
-  casesOf(cell).includes(run.case) && [cell.arm, ...basesOf(cell, run.case)].includes(run.arm));
+// Whether a run is part of a cell.
+const isPartOf = (run, cell) => run.dataset === cell.dataset
+  && casesOf(cell).includes(run.case) && [cell.arm, ...basesOf(cell, run.case)].includes(run.arm);

@@ -41,6 +41,7 @@ function estimateText(row, unit = true) {
 
 // What of a unit has a bound on one side only: there the margin is that bound.
 const BOUNDS = { "%": "below", "% of node": "below", "ratio of deviations": "below", tau: "at least" };
+
 const isRatio = (unit) => unit.startsWith("ratio");
 
 // A margin of a cost ratio is a fraction; of anything else it is in the estimate's unit, which
@@ -64,12 +65,16 @@ const words = (name) => name.replaceAll("-", " ");
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
+const shortName = (dataset) => dataset.replace(/^archive\//, "");
+
 // A word of a command line as a shell would need it.
 const quoted = (word) =>
   /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 const address = (...parts) => `#/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
 const addressOfClaim = (claim) => address("claim", claim);
-const addressOfCell = (cell) =>
-  address("claim", cell.claim, cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset);
-const addressOfRun = (run) => address("run", run.block, run.run, run.attempt);
+const addressOfCell = (cell) => (cell.claim
+  ? address("claim", cell.claim, cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset)
+  : address("comparison", cell.dataset, cell.case, cell.metric, cell.arm));
+const addressOfCompared = (cell) => address("compared", cell.runtime, cell.case);
+const addressOfRun = (run) => address("run", run.dataset, run.block, run.run, run.attempt);

@@ -14,7 +14,7 @@ function element(name, attributes = {}, ...children) {
 const link = (href, ...children) => element("a", { href }, ...children);
 
 function badge(verdict) {
-  const [mark, meaning] = wording.verdicts[verdict] ?? ["", ""];
+  const [mark, meaning] = outcomes[verdict] ?? ["", ""];
   return element("span", { class: `badge verdict-${verdict}`, title: meaning },
     element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${words(verdict)}`);
 }
@@ -28,18 +28,22 @@ function facts(entries, className = "facts") {
       element("dd", {}, answer, remark ? element("span", { class: "remark" }, remark) : null))));
 }
 
-// A table that scrolls on its own where the screen is too narrow, also by keyboard.
+// A table that scrolls on its own where the screen is too narrow, also by keyboard, and says so.
 function table(caption, heads, rows, className) {
-  return element("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
+  const scroll = element("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
     element("table", { class: className },
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, rows)));
+  const hint = element("p", { class: "hint", hidden: true }, "This table is wider than the screen: scroll it sideways \u2192");
+  new ResizeObserver(() => { hint.hidden = scroll.scrollWidth <= scroll.clientWidth; }).observe(scroll);
+  return element("div", {}, hint, scroll);
 }
 
+// A cell that is one already stays as it is.
 function row(cells, attributes = {}) {
   return element("tr", attributes, cells.map((cell, place) =>
-    place === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)));
+    place === 0 ? element("th", { scope: "row" }, cell) : cell instanceof HTMLTableCellElement ? cell : element("td", {}, cell)));
 }
 
 // Where one is: from all claims down to here.
@@ -63,25 +67,4 @@ function copyButton(text) {
   };
   const button = element("button", { type: "button", onclick: copy }, "Copy the command");
   return element("p", { class: "copy" }, button, " ", said);
-}
-
-const svgElement = (name, attributes) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-};
-
-// The interval of a ratio against its margin, as one line: the band is the margin.
-function strip(verdict) {
-  if (verdict.unit !== "ratio" || verdict.margin == null || verdict.low95 == null) return null;
-  const bound = Math.log1p(verdict.margin);
-  const place = (value) => 60 + 60 * Math.max(-1, Math.min(1, Math.log(value) / (2.5 * bound)));
-  const drawing = svgElement("svg", { viewBox: "0 0 120 16", class: "strip", "aria-hidden": "true" });
-  const band = place(1 + verdict.margin) - 60;
-  drawing.append(
-    svgElement("rect", { x: 60 - band, y: 0, width: 2 * band, height: 16, class: "band" }),
-    svgElement("line", { x1: 60, x2: 60, y1: 0, y2: 16, class: "none" }),
-    svgElement("line", { x1: place(verdict.low95), x2: place(verdict.high95), y1: 8, y2: 8, class: "interval" }),
-    svgElement("circle", { cx: place(verdict.estimate), cy: 8, r: 3.4, class: "estimate" }));
-  return drawing;
 }

@@ -1,7 +1,7 @@
 // One run: where it ran, what was started, and what came of it.
 
-function nodePart(node, block) {
-  const { constant, changing } = nodes[node];
+function nodePart(node, { dataset, block }) {
+  const { constant, changing } = archives.get(dataset).nodes[node];
   const now = Object.entries(changing[block] ?? {}).map(([fact, phases]) =>
     [fact, Object.entries(phases).sort().reverse().map(([phase, value]) => `${phase} ${value || NONE}`).join("; ")]);
   const all = { ...constant, ...Object.fromEntries(now) };
@@ -9,7 +9,7 @@ function nodePart(node, block) {
   const others = Object.entries(all).filter(([fact]) => !(fact in wording.facts))
     .sort(([a], [b]) => a.localeCompare(b));
   return [
-    element("h4", {}, node),
+    element("h3", {}, node),
     facts(main),
     element("details", {}, element("summary", {}, `${others.length} more facts of ${node}`),
       facts(others.map(([fact, value]) => [fact.replaceAll("_", " "), value]))),
@@ -19,10 +19,11 @@ function nodePart(node, block) {
 function imagePart(run) {
   if (!run.image_digest) return facts([["Image", "none: it ran on the host itself"]]);
   const chain = [];
-  let image = content.images.find((each) => each.digest === run.image_digest);
+  const { images } = archives.get(run.dataset);
+  let image = images.find((each) => each.digest === run.image_digest);
   while (image && !chain.includes(image)) {
     chain.push(image);
-    image = content.images.find((each) => each.format === image.parent);
+    image = images.find((each) => each.format === image.parent);
   }
   return facts([
     ["Image digest", code(run.image_digest)],
@@ -31,8 +32,8 @@ function imagePart(run) {
 }
 
 const metricRows = (run) => [...run.metrics.keys()].sort().map((metric) => {
-  const quantity = quantityOf(run.case, metric);
-  const value = significant(valueOf(run, run.case, metric), 6);
+  const quantity = quantityOf(run, metric);
+  const value = significant(valueOf(run, metric), 6);
   return row([quantity.label, `${value}${unitSuffix(quantity.unit)}`, quantity.better]);
 });
 
@@ -43,19 +44,19 @@ function evidencePart(run) {
 }
 
 function usedBy(run) {
-  const claims = [...new Set(cellsWith(run).map((cell) => cell.claim))];
+  const claims = [...new Set(evidence.filter((cell) => isPartOf(run, cell)).map((cell) => cell.claim))];
   const links = claims.flatMap((claim, place) => [place ? ", " : "", link(addressOfClaim(claim), claim)]);
   return claims.length ? facts([["Part of", links]]) : null;
 }
 
 // The way back to the cell that one came from, if this run is one of its own.
-const wayBack = (run) => (lastCell && cellsWith(run).includes(lastCell)
-  ? [[lastCell.claim, addressOfClaim(lastCell.claim)], [armTitle(lastCell.arm), addressOfCell(lastCell)]] : []);
+const wayBack = (run) => (lastCell && isPartOf(run, lastCell) ? [[armTitle(lastCell), addressOfCell(lastCell)]] : []);
 
 function outcomePart(run, others) {
   const seconds = (value) => (value == null ? NONE : `${significant(value)}\u202fs`);
   const parameters = Object.entries(JSON.parse(run.parameters || "{}"));
   return facts([
+    ["Dataset", run.dataset],
     ["Block", code(run.block)],
     ["Run", code(run.run)],
     ["Attempt", run.attempt || "never started"],
@@ -78,7 +79,7 @@ function commandPart(run) {
   const shown = run.command.flatMap((word, at) =>
     [at ? " " : "", element("span", { class: word.includes("\n") ? "lines" : null }, quoted(word))]);
   return [
-    element("pre", { class: "command", tabindex: "0", "aria-label": "Exact command" }, shown),
+    element("pre", { class: "command", role: "region", tabindex: "0", "aria-label": "Exact command" }, shown),
     copyButton(run.command.map(quoted).join(" ")),
   ];
 }
@@ -99,29 +100,29 @@ function whetherItCounts(run) {
   return `This run does not count: ${reason}${run.detail ? `. ${run.detail}` : ""}`;
 }
 
-function runView([block, name, attempt]) {
-  const run = runs.find((each) => each.block === block && each.run === name && String(each.attempt) === attempt);
-  if (!run) return nothing(`There is no run ${name} of block ${block} in this dataset.`);
-  const held = blockOf.get(block);
-  const title = `${armTitle(run.arm)}, ${caseTitle(run.case)}, block ${held.number}`;
-  const others = runsOfCell(run.case, run.arm).filter((each) => each.block === block && each !== run);
+function runView([dataset, block, name, attempt]) {
+  const run = archives.get(dataset)?.runs.find((each) => each.block === block && each.run === name && String(each.attempt) === attempt);
+  if (!run) return nothing(`There is no run ${name} of block ${block} in these data.`);
+  const held = archiveOf(run).blockOf.get(block);
+  const title = `${armTitle(run)}, ${caseTitle(run)}, block ${held.number}`;
+  const others = runsOfCell(run, run.case, run.arm).filter((each) => each.block === block && each !== run);
   return {
     title,
     parts: [
-      path(["Claims", listAddress], ...wayBack(run), [`block ${held.number}`]),
-      element("h2", { tabindex: "-1" }, title),
+      path(["Start", startAddress], ...wayBack(run), [`block ${held.number}`]),
+      element("h1", { tabindex: "-1" }, title),
       element("p", { class: "callout" }, whetherItCounts(run)),
       outcomePart(run, others),
       usedBy(run),
-      element("h3", {}, "Exact command"),
+      element("h2", {}, "Exact command"),
       ...commandPart(run),
       run.metrics.size ? table("What it gave", ["Quantity", "Value", "Better"], metricRows(run)) : null,
-      element("h3", {}, "Image and binaries"),
+      element("h2", {}, "Image and binaries"),
       imagePart(run),
       hashesPart(run),
       evidencePart(run),
-      element("h3", {}, held.nodes.length > 1 ? `${held.nodes.length} nodes` : "Node"),
-      ...held.nodes.flatMap((node) => nodePart(node, block)),
+      element("h2", {}, held.nodes.length > 1 ? `${held.nodes.length} nodes` : "Node"),
+      ...held.nodes.flatMap((node) => nodePart(node, run)),
     ].filter(Boolean),
   };
 }

@@ -1,0 +1,41 @@
+// The first page: what containers cost here and where that comes from, then the claims.
+
+function archivesTable() {
+  return table("Archives on this page", ["Dataset", "Study", "System", "Measured", "Blocks", "Runs", "Program"], [...archives.values()].map((archive) => row([
+    shortName(archive.name), archive.title, archive.systems.join(", "), archive.measured, archive.blocks.length,
+    new Set(archive.runs.map((run) => `${run.block}\n${run.run}`)).size, archive.commits.map((commit) => commit.slice(0, 12)).join(", "),
+  ])));
+}
+
+function startView(query) {
+  readChoices(query);
+  const search = element("input", {
+    type: "search", id: "q", name: "q", value: chosen.q, placeholder: "hpcg apptainer",
+    oninput: (event) => choose("q", event.target.value),
+  });
+  const systems = [...new Set([...archives.values()].map((archive) => archive.systems.join(", ")))];
+  const notes = new Set([...archives.values()].map((archive) => archive.note).filter(Boolean));
+  return {
+    title: "Start",
+    parts: [
+      element("h1", { tabindex: "-1" }, "What does a container cost?"),
+      form(field("Search runtimes, benchmarks, cases and claims", "q", search),
+        choice("system", "System", systems.map((system) => [system, system])),
+        element("button", { type: "button", onclick: clear }, "Clear")),
+      element("h2", {}, "Each runtime against native"),
+      element("p", { class: "found found-comparisons", role: "status" }),
+      element("div", { id: "matrix" }),
+      element("p", { class: "small" }, "Cost ratio to native with its 95 % interval: above 1 costs more. n: blocks; ±: the margin. "
+        + "Where archives or variants share a cell, it shows the comparison with most blocks, then the narrowest interval; "
+        + "“also” says how the others ended, and a cell leads to all of them. A/A: the reference measured twice."),
+      element("details", {},
+        element("summary", {}, `From ${counted(archives.size, "archive")} of ${counted(systems.length, "system")}`), archivesTable()),
+      element("h2", {}, "Published claims"),
+      element("p", { class: "small" }, `Judged on ${verdicts[0]?.judged ?? "nothing"}. ${[...notes].join(" ")}`),
+      tallies(), claimFilters(),
+      element("p", { class: "found found-claims", role: "status" }),
+      element("ul", { class: "claims" }),
+    ],
+    shown: () => { fillMatrix(); fillClaims(); },
+  };
+}
