@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.benchmarks.selfish_trace import ENTRY, HEAD, MODES
+from parity.benchmarks.selfish_trace import ENTRY, HEADS, MODES, VERSION
 
 
 def trace(
@@ -24,13 +24,16 @@ def trace(
     """A trace as the program writes it; of entries (start, length) in ns."""
     start: dict[str, Any] = {
         "magic": b"\x89selfish",
-        "version": 1,
+        "version": VERSION,
         "mode": MODES.index(mode) + 1,
         "hz": 2.6e9,
     }
     start |= {"minimum_ns": minimum, "threshold_ns": threshold, "quantum": 1_000_000}
     start |= {"quota_us": -1, "period_us": 100_000, "periods": 0, "throttled": 0}
+    start |= {"burst_us": 0, "shares": 1024, "weight": 0, "cpus": 1}
+    start |= {"cpu_ns": int(0.75e9 * seconds)}
     start |= {"duration_ns": int(1e9 * seconds), "locked": locked, "count": len(entries)} | head
-    words = tuple(start[name] for name in HEAD.names)
-    content = np.array([words], HEAD).tobytes() + np.array(entries, ENTRY).tobytes()
+    layout = HEADS.get(start["version"], HEADS[VERSION])
+    words = tuple(start[name] for name in layout.names)
+    content = np.array([words], layout).tobytes() + np.array(entries, ENTRY).tobytes()
     return content + zlib.crc32(content).to_bytes(4, "little")

@@ -37,6 +37,11 @@ SHIPPED = {
     ("levy2021", "machine"): NO_SQUASHFS,
     ("levy2021", "cluster"): ["base", "directory", "oci", "podman", "sif"],
     ("levy2021", "check"): NO_SQUASHFS,
+    ("limits", "smoke"): ["base", "docker", "oci", "podman"],
+    **{
+        ("limits", scale): ["base", "oci", "podman"]
+        for scale in ("quota", "sharing", "clusterquota", "clustersharing")
+    },
     ("libaio", "smoke"): FEW,
     ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
@@ -51,6 +56,7 @@ PACKAGES = {
     "mounts": "reading.c_selfish.c",
     "levy2021": "selfish.c",
     "levy2021-check": "rt-tests_selfish.c",
+    "limits": "selfish.c",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",

@@ -40,6 +40,11 @@ def test_numbers_of_a_trace():
             "duration_p999": 999e-6,
             "duration_longest": 1e-3,
             "loop_minimum": 10e-9,
+            "cpu_share": 0.75,
+            "quota_in_force": 0,
+            "quota_above_one_percent": 0,
+            # Those of 0.5 to 1 ms come every 0.5 ms.
+            "periodic_millisecond_events": 501,
         }
     )
     of_a_limit = {"cpu_quota", "throttled"}
@@ -49,11 +54,10 @@ def test_numbers_of_a_trace():
 
 
 def test_a_quiet_run_has_no_lengths():
-    assert values(parse(trace([]))) == {
-        "noise_share": 0,
-        "events_per_second": 0,
-        "loop_minimum": 1e-8,
-    }
+    nothing = ("noise_share", "events_per_second", "quota_in_force")
+    nothing += ("quota_above_one_percent", "periodic_millisecond_events")
+    expected = dict.fromkeys(nothing, 0) | {"loop_minimum": 1e-8, "cpu_share": 0.75}
+    assert values(parse(trace([]))) == expected
 
 
 def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
@@ -67,7 +71,69 @@ def test_quanta_lose_what_they_take_beyond_the_shortest_and_the_threshold():
 def test_a_limit_is_told_with_how_often_it_was_reached():
     limited = trace([(0, 400)], quota_us=75_000, periods=10, throttled=9)
     found = values(parse(limited))
-    assert (found["cpu_quota"], found["throttled"]) == (0.75, 0.9)
+    assert (found["cpu_quota"], found["throttled"], found["quota_in_force"]) == (0.75, 0.9, 1)
+
+
+@pytest.mark.parametrize(("throttled", "above"), [(0, 0), (5, 0), (20, 0.01), (2000, 0.99)])
+def test_detours_of_the_quota_are_as_many_as_the_kernel_counted(throttled, above):
+    entries = [(1000 * number, 400) for number in range(1000)]
+    content = trace(entries, quota_us=75_000, periods=3000, throttled=max(1, throttled))
+    assert values(parse(content))["quota_above_one_percent"] == pytest.approx(above)
+
+
+def millisecond(starts, length=1_000_000):
+    parsed = parse(trace([(int(1e6 * start), length) for start in starts]))
+    return values(parsed)["periodic_millisecond_events"]
+
+
+def test_detours_of_a_millisecond_are_regular_or_not():
+    regular = range(0, 1000, 20)
+    assert millisecond(regular) == 50
+    assert millisecond(regular, 400_000) == millisecond(regular, 2_100_000) == 0
+    # In bursts they vary by more than half their mean, and few may be so by chance.
+    assert millisecond([second + at for second in range(0, 1000, 100) for at in (0, 2)]) == 0
+    assert millisecond(range(0, 200, 20)) == 0
+    assert millisecond(range(0, 220, 20)) == 11
+
+
+def inside(limit, **head):
+    outputs = Outputs(
+        files={TRACE: as_text(trace([(0, 400)], **head))},
+        parameters=defaults(BENCHMARK, mode="detours", seconds=1.0),
+        limit=limit,
+    )
+    return BENCHMARK.parse(outputs)
+
+
+@pytest.mark.parametrize(
+    ("limit", "head", "name"),
+    [
+        ({"quota_us": 50_000, "period_us": 100_000}, {}, "quota_us"),
+        ({"quota_us": 50_000, "period_us": 50_000}, {"quota_us": 50_000}, "period_us"),
+        ({"burst_us": 5}, {}, "burst_us"),
+        ({"shares": 128, "weight": 5}, {}, "shares"),
+        ({"shares": 128, "weight": 5}, {"shares": 0, "weight": 100}, "weight"),
+    ],
+)
+def test_a_limit_that_is_not_there_inside_is_not_in_force(limit, head, name):
+    parsed = inside(limit, throttled=1, **head)
+    assert (parsed.valid, parsed.reason) == (False, "limit-not-in-force")
+    assert parsed.detail.startswith(f"{name} is to be {limit[name]}, and is ")
+
+
+def test_a_limit_is_in_force_by_the_numbers_of_either_version():
+    limit = {"quota_us": 50_000, "period_us": 100_000, "burst_us": 0, "shares": 128, "weight": 5}
+    for shares in ({"shares": 128}, {"shares": 0, "weight": 5}):
+        parsed = inside(limit, quota_us=50_000, periods=9, throttled=9, **shares)
+        assert parsed.valid, parsed.detail
+
+
+def test_a_trace_of_version_1_is_read_and_tells_less():
+    content = trace([(5, 400)], version=1, quota_us=75_000, periods=10, throttled=9)
+    found = read_trace(content)
+    assert (found.quota_us, found.throttled, found.entries.tolist()) == (75_000, 9, [(5, 400)])
+    assert (found.burst_us, found.shares, found.cpus, found.cpu_ns) == (0, 0, 0, 0)
+    assert "cpu_share" not in values(parse(content))
 
 
 def test_a_limit_that_was_never_reached_shows_nothing():
@@ -115,7 +181,7 @@ def test_a_killed_run():
     ("content", "asked", "reason"),
     [
         (trace([(0, 400)]) + b"more", {}, "several-runs"),
-        (trace([(0, 400)], version=2), {}, "unparsable"),
+        (trace([(0, 400)], version=3), {}, "unparsable"),
         (trace([(0, 400)]), {"mode": "fwq"}, "wrong-size"),
         (trace([(0, 400)]), {"quantum": 3}, "wrong-size"),
         (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),

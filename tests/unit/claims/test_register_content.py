@@ -89,7 +89,7 @@ def test_equivalence_within_the_margins_of_its_kind_of_measurement(claim: dict[s
     margins = {
         "sysbench": {1}, "sysbench-libaio": {1}, "likwid": {2}, "stream": {2}, "hpcc": {5},
         "memory": {1}, "hpcg": {3}, "netpipe": {5}, "hpl-copies": {5}, "orangefs": {10},
-        "noise": {1, 10},
+        "selfish": {10},
     }  # fmt: skip
     other = {
         "torrez19-hyp-nil": {1},  # nil means the narrowest margin everywhere

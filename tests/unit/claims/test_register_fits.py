@@ -18,6 +18,7 @@ from parity.claims.register import load_register, load_users_claims
 from parity.claims.selection import CONTAINERS, Selection
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
+from parity.runtimes.limited import WithLimited
 
 CONFIG = Path(__file__).parents[3] / "config"
 KNOWN = declared()
@@ -43,11 +44,8 @@ AWAITED = {
     "images in memory": {"charliecloud-tmpfs", "memory.image_mib"},
     "one HPL for each core": {"hpl-copies"},
     "a file server in a container": {"orangefs", "docker-bridge"},
-    "interruptions": {"noise", "noise-replay", "injected-noise", "native-cpu0", "native-cpu1"},
-    "parts of a CPU": {
-        "podman-quota-10", "podman-quota-50", "podman-quota-90", "podman-same-cpu",
-        "podman-own-cpu", "podman-rootless-quota",
-    },
+    "interruptions": {"noise-replay", "injected-noise", "selfish.duration_return_level"},
+    "parts of a CPU": {"podman-quota-90", "podman-rootless-quota"},
 }  # fmt: skip
 
 # Levels of published statements that no shipped study plans at any scale, though it could.
@@ -170,7 +168,8 @@ def with_name(name: str) -> Declared:
         benchmarks[of] = type("Changed", (type(old),), more)()
         return Declared(benchmarks, KNOWN.arms)
     benchmarks[name] = type("New", (StartUp,), {"name": name})()
-    return Declared(benchmarks, [*KNOWN.arms, name])
+    arms = dict(KNOWN.arms)
+    return Declared(benchmarks, WithLimited(arms | {name: arms["podman"]}))
 
 
 @pytest.mark.parametrize("name", sorted(set().union(*AWAITED.values())))

@@ -66,6 +66,7 @@ CASES = {
     "good in two sessions": ([[("", 1)], [("", 2)]], False),
     "one failed as often as it may": ([[("", 1)], [("timeout", 1), ("timeout", 1)]], True),
     "one may be tried again": ([[("", 1)], [("timeout", 1)]], False),
+    "one was refused": ([[("", 1)], [("limit-refused", 1)]], True),
     "failed before, good at last": ([[("", 2)], [("timeout", 1), ("", 2)]], True),
     "made anew as a whole": ([[("", 1), ("", 2)], [(None, 1), ("", 2)]], True),
     "interrupted while it was made anew": ([[("", 1), (None, 2)], [("", 1)]], False),

@@ -88,6 +88,7 @@ class Outputs:
         command: the exact command line of the (last) start, from the record: what
             was asked for is checked against what the program says it did.
         last_level_cache, memory: of the first node, in bytes; 0 where it is not known.
+        limit: what its control group has to say of its CPU limit, where its arm has one.
     """
 
     stdout: str = ""
@@ -100,6 +101,7 @@ class Outputs:
     command: tuple[str, ...] = ()
     last_level_cache: int = 0
     memory: int = 0
+    limit: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,15 @@
  * look quieter than it was. Nothing is written before the end: entries go to memory that is
  * there from the beginning, locked if that is allowed.
  *
- * The CPU limit of its own control group, of version 1 or 2, is read from inside, and how often
- * it was enforced while entries were written down.
+ * What its own control group, of version 1 or 2, lets it have of the CPUs is read from inside, and
+ * how often a limit was enforced, and what CPU time it got, while entries were written down.
  *
  * FILE is little-endian: struct head, CAPACITY or fewer entries, CRC-32 (as zlib's) of both.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +47,8 @@ struct head {
     uint64_t duration_ns, quantum, locked, count;
     int64_t quota_us; /* -1 without a limit, 0 where it is not to be seen */
     uint64_t period_us, periods, throttled;
+    uint64_t burst_us, shares, weight, cpus, cpu_ns; /* shares of version 1, weight of version 2 */
 };
-
 struct moment { uint64_t ticks, ns; };
 
 /* The counter, when all before it is done: unordered, two looks may overtake each other. */
@@ -96,34 +97,39 @@ static void read_group(const char *name, char *text, size_t size)
         fclose(groups);
 }
 
-static uint64_t told(const char *text, const char *key)
+/* The number that follows a key in a file of our control group; 0 where it is not to be seen. */
+static uint64_t told(const char *name, const char *key)
 {
+    char text[4096];
+    read_group(name, text, sizeof text);
     const char *at = strstr(text, key);
-    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0; /* -1 becomes itself */
 }
 
 /* Adds how often the limit was looked at, and how often enforced, `times` 1 or -1. */
 static void count_throttling(struct head *head, uint64_t times)
 {
-    char text[4096];
-    read_group("cpu.stat", text, sizeof text);
-    head->periods += times * told(text, "nr_periods ");
-    head->throttled += times * told(text, "nr_throttled ");
+    head->periods += times * told("cpu.stat", "nr_periods ");
+    head->throttled += times * told("cpu.stat", "nr_throttled ");
 }
 
 static void read_limit(struct head *head)
 {
-    char text[4096];
-    read_group("cpu.max", text, sizeof text);
-    if (*text) {
-        head->quota_us = strncmp(text, "max", 3) ? strtoll(text, NULL, 10) : -1;
-        head->period_us = strtoull(strchr(text, ' ') ? strchr(text, ' ') : "", NULL, 10);
-        return;
-    }
-    read_group("cpu.cfs_quota_us", text, sizeof text);
-    head->quota_us = strtoll(text, NULL, 10);
-    read_group("cpu.cfs_period_us", text, sizeof text);
-    head->period_us = strtoull(text, NULL, 10);
+    cpu_set_t allowed;
+    uint64_t quota = told("cpu.max", ""), period = told("cpu.max", " "); /* or "max", for none */
+    head->quota_us = (int64_t)(!period ? told("cpu.cfs_quota_us", "") : quota ? quota : UINT64_MAX);
+    head->period_us = period ? period : told("cpu.cfs_period_us", "");
+    head->burst_us = told(period ? "cpu.max.burst" : "cpu.cfs_burst_us", "");
+    head->shares = told("cpu.shares", "");
+    head->weight = told("cpu.weight", "");
+    head->cpus = sched_getaffinity(0, sizeof allowed, &allowed) ? 0 : (uint64_t)CPU_COUNT(&allowed);
+}
+
+static uint64_t ns_of(clockid_t clock)
+{
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
 }
 
 /* Counter and clock at the same moment: of several looks the one with the least in between. */
@@ -132,14 +138,10 @@ static struct moment now(void)
     struct moment best = {0, 0};
     uint64_t least = UINT64_MAX;
     for (int look = 0; look < 100; look++) {
-        struct timespec at;
-        uint64_t before = tick();
-        clock_gettime(CLOCK_MONOTONIC_RAW, &at);
-        uint64_t between = tick() - before;
+        uint64_t before = tick(), ns = ns_of(CLOCK_MONOTONIC_RAW), between = tick() - before;
         if (between < least) {
             least = between;
-            best = (struct moment){before + between / 2,
-                                   (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec};
+            best = (struct moment){before + between / 2, ns};
         }
     }
     return best;
@@ -165,8 +167,7 @@ static uint64_t shortest_look(void)
     uint64_t least = UINT64_MAX, last = tick();
     for (int look = 0; look < LOOKS; look++) {
         uint64_t at = tick(), gap = at - last;
-        if (gap < least)
-            least = gap;
+        least = gap < least ? gap : least;
         last = at;
     }
     return least;
@@ -256,21 +257,19 @@ int main(int argc, char **words)
         || capacity > SIZE_MAX / sizeof(struct entry))
         stop(WRONG_WORDS, "a number is none, or out of range");
     require_invariant_counter();
-
     size_t bytes = capacity * sizeof(struct entry);
     struct entry *entries = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (entries == MAP_FAILED)
         stop(NO_MEMORY, "there is no memory for so many entries");
-    struct head head = {.magic = "\x89" "selfish", .version = 1, .mode = fwq ? FWQ : DETOURS,
+    struct head head = {.magic = "\x89" "selfish", .version = 2, .mode = fwq ? FWQ : DETOURS,
                         .quantum = quantum, .locked = mlock(entries, bytes) == 0};
 
     struct moment first = now(), found;
     uint64_t least = UINT64_MAX;
     do {
         uint64_t found_here = fwq ? shortest_quantum(quantum) : shortest_look();
-        if (found_here < least)
-            least = found_here;
+        least = found_here < least ? found_here : least;
         found = now();
     } while (found.ns - first.ns < FIND_NS);
     double pace = ticks_per_ns(first, found);
@@ -278,12 +277,13 @@ int main(int argc, char **words)
 
     read_limit(&head);
     count_throttling(&head, (uint64_t)-1);
+    uint64_t cpu_before = ns_of(CLOCK_THREAD_CPUTIME_ID);
     uint64_t begin = tick(), last = begin, end = begin + (uint64_t)(seconds * 1e9 * pace);
     head.count = fwq ? quanta(entries, capacity, quantum, &last, end)
                      : detours(entries, capacity, least, threshold, &last, end);
+    head.cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
     if (head.count > capacity)
         stop(FULL, "more entries than there is room for; give it more room, or less to write down");
-
     count_throttling(&head, 1);
     /* The whole run is the longest time there is to compare counter and clock over. */
     pace = ticks_per_ns(first, now());

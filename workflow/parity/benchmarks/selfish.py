@@ -39,6 +39,16 @@ QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", "neither", shown="%", fac
 THROTTLED = Quantity(
     "throttled", "periods that were cut short", "1", "neither", shown="%", factor=100
 )
+# These a program under a limit and one without are asked alike.
+CPU_SHARE = Quantity("cpu_share", "CPU time", "1", "higher", shown="%", factor=100)
+IN_FORCE = Quantity("quota_in_force", "a quota was enforced", "1", "neither")
+ABOVE = Quantity(
+    "quota_above_one_percent", "share of detours that the quota made, above 1 %", "1", "neither"
+)
+PERIODIC = Quantity(
+    "periodic_millisecond_events", "regular detours of about 1 ms", "1/s", "neither"
+)
+MILLISECOND_NS, FEWEST_PERIODIC, MOST_IRREGULAR = (500_000, 2_000_000), 10, 0.5
 LOOP = Quantity("loop_minimum", "shortest loop", "s", "neither", shown="ns", factor=1e9)
 PARAMETERS, FIGURES, NOTE = described(__file__, NOISE, RATE, *QUANTILES.values())
 
@@ -52,7 +62,10 @@ class Selfish(Benchmark):
     binaries: tuple[str, ...] = (compiled.program_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
-    metrics = (NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED)
+    metrics = (
+        *(NOISE, RATE, *QUANTILES.values(), LOOP, QUOTA, THROTTLED),
+        *(CPU_SHARE, IN_FORCE, ABOVE, PERIODIC),
+    )
     primary: ClassVar[tuple[str, ...]] = (
         NOISE.metric,
         QUANTILES[0.5].metric,
@@ -97,6 +110,12 @@ class Selfish(Benchmark):
         if trace.duration_ns < 0.999 * 1e9 * asked["seconds"]:
             seconds = f"{trace.duration_ns / 1e9:.3f}"
             raise Refused("wrong-size", f"asked for {asked['seconds']} s, it looked for {seconds}")
+        for name, wanted in outputs.limit.items():
+            seen = getattr(trace, name)
+            # Of shares and weight there is one.
+            if seen != wanted and (seen or name not in ("shares", "weight")):
+                said = f"{name} is to be {wanted}, and is {seen} inside"
+                raise Refused("limit-not-in-force", said)
         metrics = _metrics(trace.detours["length"], trace.duration_ns)
         metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
         if trace.quota_us > 0 and trace.period_us:
@@ -105,6 +124,7 @@ class Selfish(Benchmark):
                 raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
             metrics.append(QUOTA.measured(trace.quota_us / trace.period_us))
             metrics.append(THROTTLED.measured(trace.throttled / max(1, trace.periods)))
+        metrics += _of_sharing(trace)
         return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
 
     def events(self, outputs: Outputs) -> Any:
@@ -112,6 +132,29 @@ class Selfish(Benchmark):
         from parity.benchmarks.selfish_trace import read_trace  # late, as above
 
         return read_trace(as_bytes(outputs.files[TRACE])).detours
+
+
+def _of_sharing(trace: Any) -> list[Metric]:
+    """What quotas and others took of a CPU; what a trace of version 1 does not tell is left out.
+
+    The kernel counts how often a quota stopped it, so these detours are known from all others.
+    Detours of 0.5 to 2 ms are regular if the times from one to the next vary by less than half
+    their mean; those that come at random vary by the whole of it.
+    """
+    import numpy as np  # late, as above
+
+    made = trace.throttled / max(1, len(trace.detours), trace.throttled)
+    low, high = MILLISECOND_NS
+    lengths = trace.detours["length"]
+    gaps = np.diff(trace.detours["start"][(lengths >= low) & (lengths <= high)].astype(float))
+    regular = len(gaps) >= FEWEST_PERIODIC and gaps.std() < MOST_IRREGULAR * gaps.mean()
+    told = [CPU_SHARE.measured(trace.cpu_ns / trace.duration_ns)] if trace.cpu_ns else []
+    return [
+        *told,
+        IN_FORCE.measured(float(trace.throttled > 0)),
+        ABOVE.measured(max(0.0, made - 0.01)),
+        PERIODIC.measured(1e9 * (len(gaps) + 1) / trace.duration_ns if regular else 0.0),
+    ]
 
 
 def _metrics(lengths: Any, duration_ns: int) -> list[Metric]:

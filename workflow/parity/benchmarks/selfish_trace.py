@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from parity.benchmarks.reading import Refused
 
 MODES = ("detours", "fwq")
-MAGIC, VERSION = b"\x89selfish", 1
-# struct head and struct entry of selfish.c.
-HEAD = np.dtype(
+MAGIC, VERSION = b"\x89selfish", 2
+# struct head and struct entry of selfish.c, and the head that version 1 had.
+_SINCE_2 = ("burst_us", "shares", "weight", "cpus", "cpu_ns")
+_HEAD_1 = (
     [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
     + [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
     + [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
     + [("quota_us", "<i8")]
     + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 )
+HEADS = {1: np.dtype(_HEAD_1), 2: np.dtype(_HEAD_1 + [(name, "<u8") for name in _SINCE_2])}
 ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
 _CRC_BYTES = 4
 
@@ -40,6 +42,11 @@ class Trace:
             where it was not to be seen.
         period_us: length of such a period.
         periods, throttled: how many began meanwhile, and in how many the limit was reached.
+        burst_us: what it may have in addition of what it left before.
+        shares, weight: its share of CPUs that others want, in the numbers of control groups of
+            version 1 and 2; 0 where it has the other one.
+        cpus: on how many it may run.
+        cpu_ns: CPU time that it got; all from `burst_us` on are 0 in traces of version 1.
         entries: start since the first look and length, both in ns, in order of time: detours
             without the shortest loop, or whole quanta.
     """
@@ -55,6 +62,11 @@ class Trace:
     period_us: int
     periods: int
     throttled: int
+    burst_us: int
+    shares: int
+    weight: int
+    cpus: int
+    cpu_ns: int
     entries: NDArray[np.void]
 
     @property
@@ -77,12 +89,15 @@ def read_trace(content: bytes) -> Trace:
     """
     if not content.startswith(MAGIC):
         raise Refused("unparsable", "the file does not begin as a trace of selfish does")
-    if len(content) < HEAD.itemsize:
+    layout = HEADS.get(int.from_bytes(content[len(MAGIC) : len(MAGIC) + 4], "little"))
+    if len(content) < (layout or HEADS[1]).itemsize:
         raise Refused("truncated", "the trace ends in its head")
-    head = np.frombuffer(content, HEAD, 1)[0]
-    if head["version"] != VERSION or not 1 <= head["mode"] <= len(MODES):
-        raise Refused("unparsable", "the trace is of another version, or of no known mode")
-    size = HEAD.itemsize + int(head["count"]) * ENTRY.itemsize
+    if layout is None:
+        raise Refused("unparsable", "the trace is of another version")
+    head = np.frombuffer(content, layout, 1)[0]
+    if not 1 <= head["mode"] <= len(MODES):
+        raise Refused("unparsable", "the trace is of no known mode")
+    size = layout.itemsize + int(head["count"]) * ENTRY.itemsize
     if len(content) != size + _CRC_BYTES:
         fewer = len(content) < size + _CRC_BYTES
         reason = "truncated" if fewer else "several-runs"
@@ -98,7 +113,8 @@ def read_trace(content: bytes) -> Trace:
         quantum=int(head["quantum"]),
         is_locked=bool(head["locked"]),
         **{name: int(head[name]) for name in ("quota_us", "period_us", "periods", "throttled")},
-        entries=np.frombuffer(content, ENTRY, int(head["count"]), HEAD.itemsize),
+        **{name: int(head[name]) if name in head.dtype.names else 0 for name in _SINCE_2},
+        entries=np.frombuffer(content, ENTRY, int(head["count"]), layout.itemsize),
     )
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -91,9 +91,8 @@ def _say(what: object) -> None:
     print(f"parity: {what}", file=sys.stderr)
 
 
-def refuse_unknown(names: Iterable[str], known: Iterable[str], where: str, kind: str) -> None:
+def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:
     """Refuse a name that is not among the known ones, and say which there are."""
-    allowed = tuple(known)
     for name in names:
-        if name not in allowed:
-            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(allowed))
+        if name not in known:
+            raise UserError(f"unknown {kind}: {name}", where=where, allowed=", ".join(known))

@@ -19,6 +19,7 @@ from parity.measure.cleanup import clean_up
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
+from parity.measure.neighbour import NotStarted, neighbour
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
@@ -59,15 +60,14 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         started=storage.now(),
     )
     STARTED.write_in(folder, started)
-    load, before = os.getloadavg()[0], psutil.cpu_times(percpu=True)
+    load = os.getloadavg()[0]
     try:
-        seen = _run(order, launch, folder)
+        seen, steal = _beside_its_neighbour(order, launch, folder)
     except BaseException:
         # The runner is being stopped: a container must not go on without it.
         with suppress(AllocationLost):
             _end_left_overs(order, launch)
         raise
-    steal = steal_fraction(before, psutil.cpu_times(percpu=True), order.program.cpus)
     seen.left = end_orphans(order.arm.lasting)
     storage.refuse_when_full(folder)
     for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
@@ -89,7 +89,8 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
 
 def _launch(order: Order, name: str, folder: Path) -> Launch:
     """The facts of the command line; of a program with ranks with what each fills in."""
-    facts = Launch(name, order.state.image, SCRATCH, (folder / "state").resolve())
+    state, cpus = (folder / "state").resolve(), order.program.cpus
+    facts = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
     return replace(facts, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else facts
 
 
@@ -110,6 +111,24 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     answered, said = answer_of(everywhere, seconds=CLEANUP_SECONDS)
     if not answered:
         raise AllocationLost(said)
+
+
+def _beside_its_neighbour(order: Order, launch: Launch, folder: Path) -> tuple[Seen, float]:
+    """What was seen of all starts, and the share of CPU time that was stolen meanwhile.
+
+    A program whose neighbour does not start is not started: that would be another measurement.
+    """
+    try:
+        with neighbour(order, launch, folder) as gate:
+            before = psutil.cpu_times(percpu=True)
+            seen = _run(order, launch, folder)
+            after = psutil.cpu_times(percpu=True)
+        seen.neighbour = tuple(gate)
+        return seen, steal_fraction(before, after, order.program.cpus)
+    except NotStarted as error:
+        for stream in ("stdout", "stderr"):
+            (folder / stream).touch()
+        return Seen([], [], error=str(error)), 0.0
 
 
 def _run(order: Order, launch: Launch, folder: Path) -> Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
-from parity.runtimes.model import SCRATCH, Launch
+from parity.runtimes.model import SCRATCH, Arm, Launch
 from parity.software.images import ImageRecord
 
 # Of a campaign that was not looked at yet.
@@ -166,11 +167,11 @@ class BlockRun:
         orders, not_started = {}, {}
         for run in runs:
             of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
-            program, problem = _program(of_arm, self.plan.provider, self.session)
+            arm = every_arm()[run.arm]
+            program, problem = _program(of_arm, arm, self.plan.provider, self.session)
             if why := problem or _refusal(state):
                 not_started[run.name] = why
             elif program:
-                arm = every_arm()[run.arm]
                 orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
         digests = {
             self._folder_of(run): self.session.states[run.arm].image_digest
@@ -199,7 +200,7 @@ class BlockRun:
                     where=f"run {run.name}, on {', '.join(order.hosts)}",
                     action="start Snakemake again: it goes on with this block where it was",
                 ) from None
-            if not reason or reason in history.OF_THE_BLOCK:
+            if not reason or reason in (*history.OF_THE_BLOCK, history.LIMIT_REFUSED):
                 return
 
     def _show(self, run: Run, why: NotStarted | None) -> None:
@@ -222,20 +223,24 @@ class BlockRun:
 
 
 def _program(
-    case: Case, provider: str, session: Session
+    case: Case, arm: Arm, provider: str, session: Session
 ) -> tuple[Program | None, NotStarted | None]:
-    """The program of a case on this node, or why there is none."""
+    """The program of a case on this node, on the CPUs of its arm, or why there is none."""
     presence = session.benchmarks[case.benchmark]
     if not presence.available:
         return None, _not_tested(f"{case.benchmark}: {presence.reason}")
     try:
         provided = benchmarks()[case.benchmark].provided_by(provider)
         program = provided.program(case.parameters, session.node)
+        cpus = arm.placed(program.cpus, session.node.cpus).program
+        program = dataclasses.replace(program, cpus=cpus)
     except UserError as error:
         # This node is too small for the case; the other cases still run.
         return None, _not_tested(error.what)
     if program.ranks and not session.system.launcher:
         return None, _not_tested("the system's file names no MPI launcher")
+    if program.ranks and arm.neighbour:
+        return None, _not_tested("a neighbour is beside one process, not beside ranks")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, _not_tested("dropping the page cache needs root")
     return program, None

@@ -14,6 +14,8 @@ from parity.measure.documents import RunRecord
 OF_THE_BLOCK = ("gate-quiet", "gate-image")
 # The reason of an attempt that left no record.
 INTERRUPTED = "interrupted"
+# Of an arm whose CPU limit the kernel or the runtime does not take: it never will.
+LIMIT_REFUSED = "limit-refused"
 
 # The records of a run's attempts, first to last; None for an interrupted one.
 Attempts = Sequence[RunRecord | None]
@@ -46,6 +48,11 @@ def failures(attempts: Attempts) -> int:
     return sum(bool(reason) and reason not in OF_THE_BLOCK for reason in reasons)
 
 
+def is_refused(attempts: Attempts) -> bool:
+    """Whether the last attempt was refused, which is what trying it tells."""
+    return bool(attempts) and last_reason(attempts) == LIMIT_REFUSED
+
+
 def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
     """Whether nothing of a case has to be made any more.
 
@@ -64,6 +71,6 @@ def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
         good = good_record(attempts)
         if good and good.image_digest == digest:
             sessions.add(good.session)
-        elif failures(attempts) < most_failures:
+        elif failures(attempts) < most_failures and not is_refused(attempts):
             return False
     return len(sessions) <= 1

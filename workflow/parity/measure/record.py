@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
 from parity.measure.documents import ArmState, Gate, RunRecord
+from parity.measure.history import LIMIT_REFUSED
 from parity.measure.orphans import Orphan
 from parity.measure.session import Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Case
+from parity.runtimes.limits import NO_LIMIT, refusal
 from parity.runtimes.model import Arm
 
 
@@ -46,6 +48,7 @@ class Seen:
     finished: list[Finished]
     error: str = ""
     left: tuple[Orphan, ...] = ()
+    neighbour: tuple[Gate, ...] = ()
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -94,8 +97,13 @@ def record(
         *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.session.system.max_steal_fraction),
         gates.left_gate(seen.left),
+        *seen.neighbour,
     )
     reason, detail = _reason(seen, judged)
+    if seen.error or (reason == "exit-status" and not evidence):
+        # Nothing of the program ran, and its arm says why.
+        said = refusal(seen.error or stderr) if order.arm.limit != NO_LIMIT else ""
+        reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
     environment = {} if several else inner_command.program_environment(order.program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     timed = seen.finished[1:] if several else seen.finished

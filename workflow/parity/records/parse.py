@@ -29,6 +29,7 @@ from parity.records.surroundings import (
     node_rows,
     node_sizes,
 )
+from parity.runtimes import every_arm
 
 Row = dict[str, Any]
 OTHER_SESSION = "other-session"
@@ -235,6 +236,7 @@ def outputs_of(
         command=record.last_command,
         samples=tuple(map(msgspec.json.decode, raw["samples"].splitlines())),
         parameters=plan.case_in(plan.case(run.case), run.arm).parameters,
+        limit=arm.limit.seen_inside if (arm := every_arm().get(run.arm)) else {},
         **node_sizes(block.session(record.session).start.facts),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 
 from parity.core.registry import modules_with
@@ -16,8 +17,13 @@ def arms() -> dict[str, Arm]:
 
 
 @cache
-def every_arm() -> dict[str, Arm]:
-    """Every arm, and those that run from an image with each link set, by name."""
-    from parity.runtimes.linked import linked  # it is one of the modules that arms() reads
+def every_arm() -> Mapping[str, Arm]:
+    """Every arm, and those that run from an image with each link set, by name.
 
-    return arms() | {arm.name: arm for arm in linked(arms().values())}
+    Each is also found under any CPU limit that it can set (`limited.py`), which is not listed.
+    """
+    # They are of the modules that arms() reads.
+    from parity.runtimes.limited import WithLimited
+    from parity.runtimes.linked import linked
+
+    return WithLimited(arms() | {arm.name: arm for arm in linked(arms().values())})

@@ -14,6 +14,7 @@ from pathlib import Path
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.errors import UserError
+from parity.runtimes.limits import CpuLimit, engine_words
 from parity.runtimes.model import Arm, Launch, Look
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -64,9 +65,13 @@ class Docker(Arm):
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
             *(f"--volume={path}:{path}:ro" for path in launch.binds),
+            *launch.limits,
             launch.image.location,
             *inner,
         ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return engine_words(limit)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{TAG}"])

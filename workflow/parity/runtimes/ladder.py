@@ -27,18 +27,24 @@ from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
+from parity.runtimes.limits import (
+    CONTROL_GROUPS,
+    CpuLimit,
+    control_group_version,
+    control_group_words,
+)
 from parity.runtimes.model import HOSTS, SCRATCH, Arm, Launch, Look
 from parity.runtimes.mounts import mounted
 from parity.runtimes.namespaces import no_user_namespaces
 
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _LONGEST_END_SECONDS = 5
 _TRIES = 3
 
 # Runs the words in a control group of their own, in every hierarchy that there is, as an
 # engine does: below the caller's group in those of version 1 (where a new cpuset is
 # empty), beside it in version 2, where a group that has processes hands no controller
-# down. The outer shell ($$) stays where it is, and removes the groups after the program.
+# down. Words such as cpu.shares=512 in front of the others are what to write into the files of
+# these groups. The outer shell ($$) stays where it is, and removes the groups after the program.
 CONTROL_GROUP = Path(__file__).with_name("ladder_control_group.sh").read_text(encoding="utf-8")
 
 # Bubblewrap reads the filter from an open file.
@@ -117,6 +123,9 @@ class Step(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return [*_words(self.mechanisms, launch), *inner]
 
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return control_group_words(limit, control_group_version())
+
     def _started(self, launch: Launch, words: Sequence[str]) -> tuple[bool, str]:
         """Whether the words ran, and what they said; asked anew where a mount may have gone.
 
@@ -159,7 +168,7 @@ def _missing(mechanisms: Sequence[str]) -> Availability | None:
 
 def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
     """The words in front of the program's own that turn the mechanisms on."""
-    words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name]
+    words = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", launch.name, *launch.limits]
     root = ["--dev-bind", "/", "/"]
     if "squashfs" in mechanisms:
         mount, root = _mounted(launch)

@@ -1,5 +1,10 @@
-name=$1 mounted=/sys/fs/cgroup
+name=$1 mounted=/sys/fs/cgroup settings='' asked=0 written=0
 shift
+while case $1 in cpu*.*=*) ;; *) false ;; esac; do
+  settings="$settings$1
+" asked=$((asked + 1))
+  shift
+done
 for_each_group() {
   while IFS=: read -r number controllers path; do
     hierarchy=$mounted/${controllers#name=}
@@ -18,6 +23,15 @@ make() {
     cat "$1/cpuset.mems" > "$1/$2/cpuset.mems"
   fi
 }
+set_limits() {
+  while IFS='=' read -r file value; do
+    if [ ! -e "$1/$2/${file:-none}" ]; then continue; fi
+    echo "$value" > "$1/$2/$file" || { echo "$file=$value was refused" >&2; exit 1; }
+    written=$((written + 1))
+  done << end
+$settings
+end
+}
 enter() { echo 0 > "$1/$2/cgroup.procs"; }
 remove() {
   tries=0
@@ -25,6 +39,8 @@ remove() {
   [ $tries -lt 50 ] || rmdir "$1/$2"
 }
 for_each_group make
+for_each_group set_limits
+if [ $written -lt $asked ]; then echo "no files for these limits here" >&2; exit 1; fi
 set +e
 (
   set -e

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from parity.core.availability import Availability
 from parity.core.spack_paths import PREFIX
+from parity.runtimes.derived import Derived
 from parity.runtimes.model import HOST_MPI, SHARED, Arm, Launch
 
 _LIBRARIES = Path("/usr/lib") / f"{platform.machine()}-linux-gnu"
@@ -46,16 +47,9 @@ _ABSENT = {
 
 
 @dataclass(frozen=True)
-class Linked(Arm):
+class Linked(Derived):
     """A container arm that shows its programs something of the host's."""
 
-    base: Arm
-    name: str
-    title: str
-    runtime: str
-    image_format: str | None
-    root_filesystem: str
-    isolates: tuple[str, ...]
     link_set: str
 
     def probe(self) -> Availability:
@@ -69,19 +63,6 @@ class Linked(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return self.base.command(replace(launch, binds=(*launch.binds, *self._shown())), inner)
 
-    def digest(self, location: str) -> str:
-        return self.base.digest(location)
-
-    def size(self, location: str) -> int:
-        return self.base.size(location)
-
-    @property
-    def lasting(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.base.lasting
-
-    def cleanup(self, *launches: Launch) -> None:
-        self.base.cleanup(*launches)
-
 
 def linked(arms: Iterable[Arm]) -> list[Arm]:
     """Each arm that runs from an image, once with each link set but its own."""
@@ -90,10 +71,6 @@ def linked(arms: Iterable[Arm]) -> list[Arm]:
             base=arm,
             name=f"{arm.name}-{suffix}",
             title=f"{arm.title} ({words})",
-            runtime=arm.runtime,
-            image_format=arm.image_format,
-            root_filesystem=arm.root_filesystem,
-            isolates=arm.isolates,
             link_set=link_set,
         )
         for arm in arms

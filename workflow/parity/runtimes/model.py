@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 from parity.core import digests
 from parity.core.availability import Availability
 from parity.core.commands import output_of
+from parity.runtimes.limits import NO_LIMIT, CpuLimit
 
 # Where a run works, outside and inside of every container: the working directory
 # is the same path in all arms, because a path's length alone can shift a timing
@@ -56,6 +57,9 @@ class Launch:
         host: name of the node, for a runtime that has to be told it.
         binds: files and folders of the host that a container shows at the same path, where
             the image has something already. Read-only, as far as the runtime can.
+        cpus: those that the program is bound to; none where nothing is timed, and then nothing
+            is limited either.
+        limits: words of the runtime's own that limit the program (`Arm.limit_words`).
 
     Of a program with ranks there is a container for each; then `name` and `host` hold
     placeholders that are filled in on the node, and the words that hold them are all that
@@ -68,6 +72,15 @@ class Launch:
     state: Path
     host: str = field(default_factory=platform.node)
     binds: tuple[Path, ...] = ()
+    cpus: tuple[int, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+class Cpus(NamedTuple):
+    """Where a program and what runs beside it are bound; nothing beside it has none."""
+
+    program: tuple[int, ...]
+    neighbour: tuple[int, ...] = ()
 
 
 class Look(NamedTuple):
@@ -102,6 +115,9 @@ class Arm(ABC):
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
         lasting: names of processes that the runtime keeps from one run to the next.
+        limit: of the CPU time that a program has in it.
+        neighbour: the arm in which a busy loop runs beside every program, as part of what is
+            measured (measure/neighbour.py); None for most.
     """
 
     name: str
@@ -118,6 +134,8 @@ class Arm(ABC):
     is_native: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
     lasting: tuple[str, ...] = ()
+    limit: CpuLimit = NO_LIMIT
+    neighbour: Arm | None = None
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -132,6 +150,23 @@ class Arm(ABC):
         the runtime can. Environment, working directory and CPU binding are set by
         `inner` itself, equally for all arms. May write files into `launch.state`.
         """
+
+    @property
+    def unlimited(self) -> Arm:
+        """The same arm without its limit and its neighbour."""
+        return self
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        """The words by which `command` sets a limit (`Launch.limits`); None: it cannot."""
+        return None
+
+    def placed(self, asked: tuple[int, ...], node: tuple[int, ...]) -> Cpus:
+        """The CPUs of a run, of those that its program asks for and all of the node.
+
+        Raises:
+            UserError: the node does not have them.
+        """
+        return Cpus(asked)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         """Make the arm's image format; return the image's location.

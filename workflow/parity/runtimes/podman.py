@@ -10,6 +10,7 @@ from pathlib import Path
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
+from parity.runtimes.limits import CpuLimit, engine_words
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 
@@ -72,9 +73,13 @@ class Podman(Arm):
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
             *(f"--volume={path}:{path}:ro" for path in launch.binds),
+            *launch.limits,
             launch.image.location,
             *inner,
         ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return engine_words(limit)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{TAG}"])

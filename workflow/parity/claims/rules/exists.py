@@ -20,6 +20,7 @@ from parity.claims.selection import Scope, Selection, resolve
 from parity.core.wording import counted, number
 
 STARTED = ("ran", "parsed", "valid")
+UNSTARTED = ("not-started", "exit-status", "limit-refused")
 REFUSED = "refused"
 # What a control has to show instead.
 OPPOSITE: Mapping[bool | str, bool | str] = {True: False, False: True, REFUSED: "started"}
@@ -104,7 +105,7 @@ def _count(cell: Cell, expect: bool | str, runs: pd.DataFrame) -> Count:
     if expect is False:
         return Count(len(values) - happened, len(values))
     silent = tried["evidence"].isin(("", "{}")) & (tried["stage"] == "ran")
-    refused = int((silent & tried["reason"].isin(("not-started", "exit-status"))).sum())
+    refused = int((silent & tried["reason"].isin(UNSTARTED)).sum())
     inside = int((~silent).sum())
     return Count(refused if expect == REFUSED else inside, refused + inside)
 

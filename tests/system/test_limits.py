@@ -1,0 +1,218 @@
+"""CPU limits and neighbours for real: in force inside, refused, and gone after the run.
+
+Needs: gcc, root; Podman and Docker with their images, or the arm is skipped with the reason.
+"""
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import pytest
+from trials import ANYWHERE
+
+from parity.benchmarks import compiled
+from parity.benchmarks.model import NodeFacts, Outputs, Program
+from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
+from parity.benchmarks.selfish_trace import read_trace
+from parity.core.commands import answer_of
+from parity.core.files import as_text
+from parity.measure import neighbour
+from parity.measure.allocation import Allocation
+from parity.measure.attempt import make_attempt
+from parity.measure.block import end_interrupted
+from parity.measure.inner_command import WORK
+from parity.measure.node_check import arm_state, host_namespaces, make_ready
+from parity.measure.orphans import adopt
+from parity.measure.record import Order
+from parity.measure.session import Session
+from parity.measure.storage import make_places, new_attempt, only_one, processes_in
+from parity.plan.plan import Case
+from parity.runtimes import every_arm
+from parity.runtimes.model import SCRATCH
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="limits without a service manager are root's"),
+]
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
+PARAMETERS = {name: rule["default"] for name, rule in BENCHMARK.parameters.items()}
+PARAMETERS |= {"mode": "detours", "seconds": 0.5}
+TRIES = 12
+
+
+@pytest.fixture(scope="module")
+def program():
+    """Selfish where every arm shows it, on the last CPU."""
+    if not shutil.which("gcc"):
+        pytest.skip("gcc is not installed")
+    make_places(SCRATCH)
+    folder = SCRATCH / f"selfish-{os.getpid()}"
+    words = ["sh", compiled.SCRIPT, folder, SOURCE]
+    subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+    names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
+    asked = [str(PARAMETERS[name]) for name in names]
+    yield Program((str(folder / "selfish"), *asked, TRACE), CPUS[-1:], collect=(TRACE,))
+    shutil.rmtree(folder)
+
+
+def order_of(name, program, images) -> Order:
+    arm = every_arm()[name]
+    state = arm_state(arm, images)
+    if state.reason:
+        pytest.skip(f"{name}: {state.detail}")
+    session = Session(
+        number=1,
+        node=NodeFacts(CPUS, 1, 1),
+        allocation=Allocation(("here",)),
+        states={},
+        namespaces={"here": host_namespaces()},
+        benchmarks={},
+        block_gates=(),
+        system=ANYWHERE,
+    )
+    program = replace(program, cpus=arm.placed(program.cpus, CPUS).program)
+    case = Case("selfish", "selfish", PARAMETERS, None, (), (), 60)
+    return Order(f"selfish.{name}", case, arm, state, program, session)
+
+
+def attempt(name, program, folder, images=None):
+    """The record of an attempt, and its folder."""
+    made = new_attempt(folder / "runs" / name)
+    order = order_of(name, program, images or {})
+    with only_one(SCRATCH, "another measurement on this node"):
+        make_ready()
+        run = f"parity-limits-{os.getpid()}-{time.monotonic_ns()}"
+        return make_attempt(order, run, made), made
+
+
+def loops() -> list[psutil.Process]:
+    """The busy loops of neighbours of these tests."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess):
+            words = process.cmdline()
+            if words and words[-1].startswith("parity-limits") and "neighbour" in words[-1]:
+                found += [process] if words[:-1] == list(neighbour.LOOP) else []
+    return found
+
+
+def gate_of(record):
+    (gate,) = (gate for gate in record.gates if gate.name == "neighbour")
+    return gate
+
+
+def parsed(folder, name):
+    files = {TRACE: as_text((folder / "files" / TRACE).read_bytes())}
+    limit = every_arm()[name].limit.seen_inside
+    return BENCHMARK.parse(Outputs(files=files, parameters=PARAMETERS, limit=limit))
+
+
+@pytest.mark.parametrize("runtime", ["podman", "docker", "ladder-cgroup"])
+def test_half_a_period_is_lost_beside_a_neighbour_that_has_the_other_half(
+    runtime, program, tmp_path, images
+):
+    """On a machine that others use a loop uses its quota up later, and is stopped for less."""
+    name, medians = f"{runtime}-quota-50000-of-100000-us", []
+    while len(medians) < TRIES:
+        record, folder = attempt(name, program, tmp_path, images)
+        assert record.reason == "", record.detail
+        found = read_trace((folder / "files" / TRACE).read_bytes())
+        assert (found.quota_us, found.period_us, found.cpus) == (50_000, 100_000, 1)
+        assert gate_of(record).passed and gate_of(record).detail.startswith("took 0.")
+        assert not loops()
+        lengths = found.detours["length"]
+        medians.append(float(np.median([*lengths[lengths > 20e6]] or [0])) / 1e6)
+        if found.throttled and abs(medians[-1] - 50) <= 5:
+            break
+    assert abs(medians[-1] - 50) <= 5, medians
+    assert found.cpu_ns < 0.7 * found.duration_ns
+    assert parsed(folder, name).valid
+    assert parsed(folder, f"{runtime}-quota-25000-of-100000-us").reason == "limit-not-in-force"
+    if image := every_arm()[name].image_format:
+        _, listed = answer_of([image, "ps", "--all", "--format={{.Names}}"])
+        assert record.commands and "parity-limits" not in listed
+
+
+@pytest.mark.parametrize("runtime", ["podman", "docker", "ladder-cgroup"])
+def test_less_than_a_millisecond_is_refused_and_no_failure(runtime, program, tmp_path, images):
+    for ending in ("500-of-5000-us-alone", "4500-of-5000-us"):
+        record, _ = attempt(f"{runtime}-quota-{ending}", program, tmp_path, images)
+        assert (record.reason, record.evidence) == ("limit-refused", {}), record.detail
+        assert "quota" in record.detail
+    record, _ = attempt(f"{runtime}-quota-1000-of-10000-us-alone", program, tmp_path, images)
+    assert record.reason == ""
+
+
+def test_burst_and_shares_are_seen_inside(program, tmp_path):
+    for name in ("quota-50000-of-100000-us-burst-alone", "shares-128-same-cpu"):
+        record, folder = attempt(f"ladder-cgroup-{name}", program, tmp_path)
+        assert record.reason == "", record.detail
+        found = read_trace((folder / "files" / TRACE).read_bytes())
+        assert found.burst_us == 50_000 or found.shares == 128 or found.weight == 5
+    # Beside eight times as many shares on one CPU.
+    assert found.cpu_ns < 0.5 * found.duration_ns
+
+
+def test_a_neighbour_that_is_idle_leaves_the_cpu_alone(program, tmp_path):
+    took = {}
+    for ending in ("same-cpu", "beside-idle-same-cpu"):
+        record, _ = attempt(f"native-a-{ending}", program, tmp_path)
+        assert record.reason == "", record.detail
+        took[ending] = float(gate_of(record).detail.split()[1])
+    assert took["beside-idle-same-cpu"] < took["same-cpu"] / 2
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "detail"),
+    [
+        # It begins, and does not stay.
+        ("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done", "gate-neighbour", "took 0.00 s"),
+        ("echo no loop here >&2; exit 3", "not-started", "no loop here"),
+    ],
+)
+def test_a_neighbour_that_does_not_run_is_told(
+    script, reason, detail, program, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(neighbour, "LOOP", ("/bin/sh", "-c", script))
+    record, _ = attempt("native-a-own-cpu", program, tmp_path)
+    assert record.reason == reason and detail in record.detail
+    assert not loops()
+
+
+@pytest.mark.parametrize("name", ["native-a-own-cpu", "podman-own-cpu"])
+def test_no_neighbour_outlives_a_killed_runner(name, program, tmp_path, images):
+    long = replace(program, argv=(program.argv[0], "detours", "60", *program.argv[3:]))
+    runner = multiprocessing.get_context("fork").Process(
+        target=lambda: (adopt(), attempt(name, long, tmp_path, images))
+    )
+    order_of(name, long, images)
+    runner.start()
+    deadline = time.monotonic() + 120
+    while not (loops() and any("detours" in p.cmdline() for p in processes_in(WORK))):
+        assert time.monotonic() < deadline and runner.is_alive()
+        time.sleep(0.05)
+    assert runner.pid
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.join()
+    assert loops()
+    # What the next session begins with.
+    end_interrupted(tmp_path)
+    make_ready()
+    assert not loops()
+
+
+def test_the_record_says_what_was_asked_of_the_runtime(program, tmp_path, images):
+    record, folder = attempt("podman-shares-256-unpinned", program, tmp_path, images)
+    assert record.reason == "", record.detail
+    assert "--cpu-shares=256" in record.commands[0]
+    assert record.evidence["cpus_allowed"] == f"{CPUS[0]}-{CPUS[-1]}" or len(CPUS) == 1
+    document = json.loads((folder / "record.json").read_text())
+    assert {gate["name"] for gate in document["gates"]} >= {"where", "binding", "neighbour"}

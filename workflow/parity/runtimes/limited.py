@@ -1,0 +1,153 @@
+"""Limited arms: the same arm under a CPU limit, on CPUs of its own or not, with a neighbour.
+
+Levy and Ferreira (SAND2021-6125 C) divide CPUs between two containers by a quota of each period,
+by shares, or by sets. An arm is one half of such a pair: its program is measured, while a busy
+loop has the other half in the same runtime. Names follow a grammar, so that a study may
+name any quota, and nobody has to read a list of all of them:
+
+    <arm>-quota-<µs>-of-<µs>-us[-burst]   the loop has what is left of the period
+    <arm>-shares-<n>[-beside-<m>]         the loop has m shares, 1024 if not given
+    <arm>-beside-idle                     the loop has CPUs only when nobody else wants them
+
+each followed by nothing (the loop has a CPU of its own), `-same-cpu`, `-unpinned` (both run on
+any CPU) or `-alone` (there is no loop). Without a limit, the CPUs alone are chosen:
+
+    <arm>-own-cpu, <arm>-same-cpu, <arm>-unpinned, <arm>-cpu<number> (there is no loop)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from parity.core.errors import UserError
+from parity.runtimes.derived import Derived, of_base
+from parity.runtimes.limits import NO_LIMIT, CpuLimit
+from parity.runtimes.model import Arm, Cpus, Launch
+
+USUAL_SHARES = 1024
+OWN, SAME, UNPINNED, ALONE = "own-cpu", "same-cpu", "unpinned", "alone"
+_GRAMMAR = re.compile(
+    r"(?P<base>.+?)"
+    r"(?:-quota-(?P<quota>[1-9]\d*)-of-(?P<period>[1-9]\d*)-us(?P<burst>-burst)?"
+    r"|-shares-(?P<shares>[1-9]\d*)(?:-beside-(?P<others>[1-9]\d*))?|(?P<idle>-beside-idle))?"
+    r"(?:-(?P<place>own-cpu|same-cpu|unpinned|alone|cpu(?:0|[1-9]\d*)))?"
+)
+
+
+@dataclass(frozen=True)
+class Limited(Derived):
+    """An arm under a limit, and where it and its neighbour run.
+
+    Attributes:
+        place: one of the ends of its name, `own-cpu` if it has none.
+    """
+
+    limit: CpuLimit = NO_LIMIT
+    place: str = OWN
+    neighbour: Arm | None = None
+    link_set = of_base("link_set")
+
+    @property
+    def unlimited(self) -> Arm:
+        return self.base
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        if not launch.cpus:
+            return self.base.command(launch, inner)
+        limit = self.limit
+        if limit == NO_LIMIT and self.place != UNPINNED:
+            limit = replace(limit, cpus=launch.cpus)
+        # Where a runtime knows no sets of CPUs, the program is bound to them all the same.
+        words = self.base.limit_words(limit) or ()
+        return self.base.command(replace(launch, limits=tuple(words)), inner)
+
+    def placed(self, asked: tuple[int, ...], node: tuple[int, ...]) -> Cpus:
+        if self.place == UNPINNED:
+            return Cpus(node, node)
+        if self.place.startswith("cpu"):
+            asked = (int(self.place.removeprefix("cpu")),)
+            _require(set(asked) <= set(node), f"this node has no {self.place}")
+        if self.neighbour is None:
+            return Cpus(asked)
+        others = [cpu for cpu in node if cpu not in asked]
+        _require(self.place == SAME or bool(others), "this node has no CPU for a neighbour")
+        return Cpus(asked, asked if self.place == SAME else (others[-1],))
+
+    def cleanup(self, *launches: Launch) -> None:
+        self.base.cleanup(*launches)
+        if self.neighbour:
+            self.neighbour.cleanup(*map(beside, launches))
+
+
+def beside(launch: Launch) -> Launch:
+    """The launch of the loop beside a program."""
+    return replace(launch, name=f"{launch.name}-neighbour", state=launch.state / "neighbour")
+
+
+def _require(held: bool, otherwise: str) -> None:
+    if not held:
+        raise UserError(otherwise)
+
+
+class WithLimited(Mapping[str, Arm]):
+    """Arms by name, and each of them under any limit that it can set; those are not listed."""
+
+    def __init__(self, arms: Mapping[str, Arm]) -> None:
+        self._arms = dict(arms)
+
+    def __getitem__(self, name: str) -> Arm:
+        return self._arms[name] if name in self._arms else self._limited(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arms)
+
+    def __len__(self) -> int:
+        return len(self._arms)
+
+    def _limited(self, name: str) -> Limited:
+        words = _GRAMMAR.fullmatch(name)
+        base = self._arms.get(words["base"]) if words else None
+        if words is None or base is None or not _is_one(words):
+            raise KeyError(name)
+        limit, others, said = _halves(words)
+        arm = Limited(base, name, ", ".join((base.title, *said)), limit, words["place"] or OWN)
+        if arm.place == ALONE or arm.place.startswith("cpu"):
+            others = None
+        elif others and others.is_idle:
+            base = next(each for each in self._arms.values() if each.limit_words(others))
+        set_there = [each for each in (limit, others) if each not in (None, NO_LIMIT)]
+        if None in (base.limit_words(each) for each in set_there if each):
+            raise KeyError(name)
+        beside_it = Limited(base, name, arm.title, others, arm.place) if others else None
+        return replace(arm, neighbour=beside_it)
+
+
+def _is_one(words: re.Match[str]) -> bool:
+    """Whether a name says anything, and nothing that goes without saying."""
+    limited = words["quota"] or words["shares"] or words["idle"]
+    usual = OWN if limited else ALONE
+    has_none = words["place"] and words["place"] not in (OWN, SAME, UNPINNED)
+    idle_nobody = words["idle"] and has_none
+    return bool(limited or words["place"]) and words["place"] != usual and not idle_nobody
+
+
+def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit | None, list[str]]:
+    """The limits of an arm and of its neighbour, if it has one, and what a title says of them."""
+    place = (words["place"] or "").replace("cpu", "CPU").replace("-", " ")
+    ending = [re.sub(r"(\d+)", r" \1", place)] if place else []
+    if words["quota"]:
+        quota, period = int(words["quota"]), int(words["period"])
+        burst = [" and burst"] if words["burst"] else []
+        said = "".join([f"{quota / 1000:g} of {period / 1000:g} ms", *burst])
+        limit = CpuLimit(quota, period, burst_us=quota if burst else 0)
+        rest = CpuLimit(period - quota, period) if quota < period else NO_LIMIT
+        return limit, rest, [said, *ending]
+    if words["shares"]:
+        others = int(words["others"] or USUAL_SHARES)
+        said = f"{words['shares']} shares" + (f" beside {others}" if words["others"] else "")
+        return CpuLimit(shares=int(words["shares"])), CpuLimit(shares=others), [said, *ending]
+    if words["idle"]:
+        return NO_LIMIT, CpuLimit(is_idle=True), ["idle neighbour", *ending]
+    return NO_LIMIT, NO_LIMIT, ending

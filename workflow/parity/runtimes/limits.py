@@ -1,0 +1,100 @@
+"""What a control group lets its processes have of the CPUs, in the words of engines and kernel."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+# How kernel, runc, Docker, Podman and our own script say that they do not take a value.
+_REFUSAL = re.compile(r".*(?:cfs[ _](?:quota|period|burst)|cpu\.(?:max|shares|weight|idle)).*")
+
+
+@dataclass(frozen=True)
+class CpuLimit:
+    """A limit of CPU time; what is None or empty is left as it is.
+
+    Attributes:
+        quota_us: CPU time in each period.
+        period_us: length of such a period.
+        burst_us: what may be had in addition of what was left in earlier periods.
+        shares: share of CPUs that others want, too, in the numbers of version 1 (1024 is usual).
+        is_idle: whether it has CPUs only when nobody else wants them.
+        cpus: the set of CPUs.
+    """
+
+    quota_us: int | None = None
+    period_us: int = 100_000
+    burst_us: int = 0
+    shares: int | None = None
+    is_idle: bool = False
+    cpus: tuple[int, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """The shares as version 2 has them; container engines convert by the same formula."""
+        return 1 + (self.shares - 2) * 9999 // 262142 if self.shares else 0
+
+    @property
+    def seen_inside(self) -> dict[str, int]:
+        """What a program has to read in its control group, by the names of selfish's trace.
+
+        Of shares and weight each version has one.
+        """
+        found = {"shares": self.shares, "weight": self.weight} if self.shares else {}
+        if self.quota_us:
+            found |= {"quota_us": self.quota_us, "period_us": self.period_us}
+            found |= {"burst_us": self.burst_us}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+NO_LIMIT = CpuLimit()
+
+
+def engine_words(limit: CpuLimit) -> list[str] | None:
+    """Options of `docker run` and `podman run`; None where they have none for it."""
+    if limit.burst_us or limit.is_idle:
+        return None
+    words = [f"--cpu-shares={limit.shares}"] if limit.shares else []
+    if limit.quota_us:
+        words += [f"--cpu-period={limit.period_us}", f"--cpu-quota={limit.quota_us}"]
+    return words + ([f"--cpuset-cpus={_listed(limit)}"] if limit.cpus else [])
+
+
+def control_group_version(root: Path = CONTROL_GROUPS) -> int:
+    """Whose files rule CPU time here: those of version 1 or 2."""
+    for folder in (root, root / "unified"):
+        controllers = folder / "cgroup.controllers"
+        if controllers.exists() and "cpu" in controllers.read_text(encoding="ascii").split():
+            return 2
+    return 1
+
+
+def control_group_words(limit: CpuLimit, version: int) -> list[str]:
+    """`<file>=<value>` of a control group in the order to write them; a period before its quota."""
+    first = version == 1
+    files: dict[str, object] = {}
+    if limit.quota_us and first:
+        files |= {"cpu.cfs_period_us": limit.period_us, "cpu.cfs_quota_us": limit.quota_us}
+    elif limit.quota_us:
+        files["cpu.max"] = f"{limit.quota_us} {limit.period_us}"
+    if limit.burst_us:
+        files["cpu.cfs_burst_us" if first else "cpu.max.burst"] = limit.burst_us
+    if limit.shares:
+        files["cpu.shares" if first else "cpu.weight"] = limit.shares if first else limit.weight
+    if limit.is_idle:
+        files["cpu.idle"] = 1
+    if limit.cpus:
+        files["cpuset.cpus"] = _listed(limit)
+    return [f"{name}={value}" for name, value in files.items()]
+
+
+def _listed(limit: CpuLimit) -> str:
+    return ",".join(map(str, limit.cpus))
+
+
+def refusal(said: str) -> str:
+    """The line of a standard error that tells that a limit was refused; empty if none does."""
+    found = _REFUSAL.search(said)
+    return found.group().strip() if found else ""
