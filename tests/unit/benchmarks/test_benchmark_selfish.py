@@ -138,6 +138,8 @@ def test_a_trace_of_version_1_is_read_and_tells_less():
 
 def test_a_limit_that_was_never_reached_shows_nothing():
     assert parse(trace([(0, 400)], quota_us=75_000, periods=10)).reason == "limit-not-in-force"
+    others = trace([(0, 400)], quota_us=75_000, periods=10, cpu_ns=700_000_000)
+    assert parse(others).reason == "limit-not-reached"
     # Two CPUs are more than a loop can take, and what is not seen is no limit.
     assert parse(trace([(0, 400)], quota_us=200_000, periods=10)).valid
     assert "cpu_quota" not in values(parse(trace([(0, 400)], quota_us=0, period_us=0)))

@@ -84,6 +84,12 @@ def test_a_refused_start_is_the_datum(tmp_path: Path) -> None:
     assert alone.verdict == "inconclusive" and "no control that starts" in alone.reason
 
 
+def test_a_refused_limit_is_a_refused_start(tmp_path: Path) -> None:
+    failed = {("spin", "box"): "limit-refused"}
+    found = of(tmp_path, [math.nan] * 6, "refused", [1.0] * 6, control=CONTROL, failed=failed)
+    assert found.verdict == "supported" and found.reason.startswith("refused in 6 of 6")
+
+
 def test_a_run_that_was_stopped_was_not_refused(tmp_path: Path) -> None:
     failed = {("spin", "box"): "timeout"}
     found = of(tmp_path, [math.nan] * 6, "refused", [1.0] * 6, control=CONTROL, failed=failed)

@@ -26,7 +26,7 @@ from parity.preview.cost import (
 )
 from parity.preview.terminal import duration
 from parity.software.images import ImageRecord
-from parity.software.probe import Probe, probe_lines
+from parity.software.probe import Probe, probe_lines, probes
 
 ROOT = Path(__file__).parents[3]
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
@@ -157,6 +157,11 @@ def test_every_gap_has_its_reason(scaling) -> None:
     assert probe_lines(probes) == [
         "arm        apptainer            no   lxc-execute cannot be found; apt-get install lxc"
     ]
+
+
+def test_limited_arms_are_asked_by_their_names() -> None:
+    asked = [(each.kind, each.name) for each in probes(["native-a-cpu0", "startup", "native-a"])]
+    assert asked == [("arm", "native-a-cpu0"), ("arm", "native-a"), ("benchmark", "startup")]
 
 
 def test_times_come_from_the_same_parameters_where_there_are_any(single, tmp_path) -> None:

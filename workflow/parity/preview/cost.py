@@ -80,7 +80,7 @@ def surroundings_of(
         images: the file with the records of the study's images.
     """
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
-    used = {*plan.arms, *(case.benchmark for case in plan.cases)}
+    used = dict.fromkeys((*plan.arms, *(case.benchmark for case in plan.cases)))
     names = [block.name for block in plan.blocks]
     return Surroundings(
         system=system,

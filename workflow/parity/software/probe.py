@@ -25,13 +25,11 @@ def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) ->
 
     Without names those arms that differ in their link set alone are not asked.
     """
-    return [
-        Probe(kind, name, entry.probe())
-        for kind, known in (
-            ("arm", arms() if only is None else every_arm()),
-            ("benchmark", {n: b.provided_by(provider) for n, b in benchmarks().items()}),
-        )
-        for name, entry in known.items()
+    asked = list(arms()) if only is None else [name for name in only if name in every_arm()]
+    found = [Probe("arm", name, every_arm()[name].probe()) for name in asked]
+    return found + [
+        Probe("benchmark", name, benchmark.provided_by(provider).probe())
+        for name, benchmark in benchmarks().items()
         if only is None or name in only
     ]
 
