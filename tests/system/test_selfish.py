@@ -197,15 +197,20 @@ def test_a_limit_is_seen_from_inside_and_its_detours_are_period_less_quota(
 ):
     (control_group / "cpu.cfs_period_us").write_text(str(period))
     (control_group / "cpu.cfs_quota_us").write_text(str(quota))
+    (control_group / "cpu.cfs_burst_us").write_text("3000")
+    (control_group / "cpu.shares").write_text("512")
     enter = ["sh", "-ec", 'echo 0 > "$0"; exec "$@"', control_group / "cgroup.procs"]
     subprocess.run([*enter, *words(program, seconds=2)], cwd=tmp_path, check=True)
     found = read_trace((tmp_path / TRACE).read_bytes())
-    assert (found.quota_us, found.period_us) == (quota, period)
+    assert (found.quota_us, found.period_us, found.burst_us) == (quota, period, 3000)
+    assert (found.shares, found.weight, found.cpus) == (512, 0, 1)
     assert found.throttled > found.periods / 2 > 0
     # The scheduler looks at its clock every few milliseconds (CONFIG_HZ), and others may take
     # the CPU in addition; the limit itself cannot be exceeded for long.
     left = 1 - found.detours["length"].sum() / found.duration_ns
     assert left == pytest.approx(quota / period, rel=0.5)
+    # Detours below the threshold and the kernel's own work in between are the difference.
+    assert found.cpu_ns / found.duration_ns == pytest.approx(left, abs=0.03)
     stops = found.detours["length"][found.detours["length"] > 1000 * (period - quota) / 2]
     assert 1000 * (period - quota) - 10e6 < np.median(stops) < 1000 * (period - quota) + 10e6
 
@@ -215,6 +220,8 @@ def test_a_limit_of_version_2_is_read_as_well(program, tmp_path):
     hierarchy = tmp_path / "hierarchy"
     hierarchy.mkdir()
     (hierarchy / "cpu.max").write_text("7500 10000\n")
+    (hierarchy / "cpu.max.burst").write_text("300\n")
+    (hierarchy / "cpu.weight").write_text("39\n")
     (hierarchy / "cpu.stat").write_text("usage_usec 1\nnr_periods 5\nnr_throttled 2\n")
     unshare = ["unshare", "--map-root-user", "--mount", "sh", "-ec"]
     if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
@@ -223,6 +230,7 @@ def test_a_limit_of_version_2_is_read_as_well(program, tmp_path):
     subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
     found = read_trace((tmp_path / TRACE).read_bytes())
     assert (found.quota_us, found.period_us, found.periods) == (7500, 10000, 0)
+    assert (found.burst_us, found.shares, found.weight) == (300, 0, 39)
     (hierarchy / "cpu.max").write_text("max 100000\n")
     subprocess.run([*mount, *words(program, seconds=0.1)], cwd=tmp_path, check=True)
     assert read_trace((tmp_path / TRACE).read_bytes()).quota_us == -1

@@ -11,7 +11,7 @@ from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
 from parity.benchmarks.selfish_trace import MODES, loggopsim_text, read_trace
 from parity.core.files import as_text
 
-REAL = {mode: (GOLDEN / f"selfish/real-{mode}.trace").read_bytes() for mode in MODES}
+REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in (*MODES, "limited")}
 
 
 def parse(content: bytes, mode="detours", seconds=1.0, **other) -> Parsed:
@@ -159,10 +159,20 @@ def test_real_traces(mode):
     assert len(ends) and (found.entries["start"][1:] >= ends - 1).all()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_no_changed_byte_is_read_over(mode):
-    for place in range(0, len(REAL[mode])):
-        content = bytearray(REAL[mode])
+def test_a_real_trace_under_a_limit():
+    found, parsed = read_trace(REAL["limited"]), parse(REAL["limited"], seconds=0.1)
+    assert parsed.valid, parsed.detail
+    assert (found.quota_us, found.period_us, found.burst_us) == (10_000, 50_000, 10_000)
+    assert (found.throttled, found.periods, found.shares, found.cpus) == (1, 2, 1024, 1)
+    # The burst was left from before the first look: 28 of 100 ms, where the quota allows 20.
+    assert values(parsed)["cpu_share"] == pytest.approx(0.2802, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_no_changed_byte_is_read_over(name):
+    mode = name if name in MODES else "detours"
+    for place in range(0, len(REAL[name])):
+        content = bytearray(REAL[name])
         content[place] ^= 1 << place % 8
         parsed = parse(bytes(content), mode, 0.1)
         assert not parsed.valid and not parsed.metrics, place

@@ -79,16 +79,20 @@ def neighbour(order: Order, launch: Launch, folder: Path) -> Iterator[list[Gate]
 def _started(arm: Arm, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
     its.state.mkdir()
     words = inner_command.witnessed(Program((*LOOP, its.name), its.cpus))
-    with (folder / "neighbour").open("wb") as said:
-        return subprocess.Popen(
-            arm.command(its, words),
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            env=launch_environment(os.environ),
-            cwd=inner_command.WORK,
-            start_new_session=True,
-        )
+    command = arm.command(its, words)
+    try:
+        with (folder / "neighbour").open("wb") as said:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env=launch_environment(os.environ),
+                cwd=inner_command.WORK,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
 
 
 def _took_and_ended(loop: psutil.Process) -> float:
