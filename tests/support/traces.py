@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.benchmarks.selfish_trace import ENTRY, HEADS, MODES, VERSION
+from parity.benchmarks.selfish_trace import HEADS, MODES, VERSION
+from parity.benchmarks.trace_file import ENTRY
 
 
 def trace(

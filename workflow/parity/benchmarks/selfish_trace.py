@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parity.benchmarks.reading import Refused
+from parity.benchmarks.trace_file import LIMIT, read_file
 
 MODES = ("detours", "fwq")
 MAGIC, VERSION = b"\x89selfish", 2
-# struct head and struct entry of selfish.c, and the head that version 1 had.
-_SINCE_2 = ("burst_us", "shares", "weight", "cpus", "cpu_ns")
-_HEAD_1 = (
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
+_HEAD = (
     [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
     + [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
     + [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
-    + [("quota_us", "<i8")]
-    + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
 )
-HEADS = {1: np.dtype(_HEAD_1), 2: np.dtype(_HEAD_1 + [(name, "<u8") for name in _SINCE_2])}
-ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
-_CRC_BYTES = 4
+HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), VERSION: np.dtype(_HEAD + LIMIT)}
 
 
 @dataclass(frozen=True)
@@ -81,38 +76,10 @@ class Trace:
 
 
 def read_trace(content: bytes) -> Trace:
-    """The trace of one run.
-
-    Raises:
-        Refused: `unparsable` where it is no trace, `truncated` where a part is missing, and
-            `contradictory` where it is not what was written.
-    """
-    if not content.startswith(MAGIC):
-        raise Refused("unparsable", "the file does not begin as a trace of selfish does")
-    layout = HEADS.get(int.from_bytes(content[len(MAGIC) : len(MAGIC) + 4], "little"))
-    if len(content) < (layout or HEADS[1]).itemsize:
-        raise Refused("truncated", "the trace ends in its head")
-    if layout is None:
-        raise Refused("unparsable", "the trace is of another version")
-    head = np.frombuffer(content, layout, 1)[0]
-    if not 1 <= head["mode"] <= len(MODES):
+    """The trace of one run; raises `Refused` as `read_file` does."""
+    said, entries = read_file(content, MAGIC, HEADS)
+    if not 1 <= said["mode"] <= len(MODES):
         raise Refused("unparsable", "the trace is of no known mode")
-    size = layout.itemsize + int(head["count"]) * ENTRY.itemsize
-    if len(content) != size + _CRC_BYTES:
-        fewer = len(content) < size + _CRC_BYTES
-        reason = "truncated" if fewer else "several-runs"
-        raise Refused(reason, f"the trace has {len(content)} bytes instead of {size + _CRC_BYTES}")
-    if zlib.crc32(memoryview(content)[:size]) != int.from_bytes(content[size:], "little"):
-        raise Refused("contradictory", "the trace is not what its checksum is of")
-    return Trace(
-        mode=MODES[head["mode"] - 1],
-        hz=float(head["hz"]),
-        minimum_ns=float(head["minimum_ns"]),
-        threshold_ns=float(head["threshold_ns"]),
-        duration_ns=int(head["duration_ns"]),
-        quantum=int(head["quantum"]),
-        is_locked=bool(head["locked"]),
-        **{name: int(head[name]) for name in ("quota_us", "period_us", "periods", "throttled")},
-        **{name: int(head[name]) if name in head.dtype.names else 0 for name in _SINCE_2},
-        entries=np.frombuffer(content, ENTRY, int(head["count"]), layout.itemsize),
-    )
+    known = {name: said.get(name, 0) for name in Trace.__annotations__}
+    known |= {"mode": MODES[said["mode"] - 1], "is_locked": bool(said["locked"])}
+    return Trace(**known | {"entries": entries})

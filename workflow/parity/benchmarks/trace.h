@@ -1,8 +1,9 @@
 /* What programs of ours share that write down what happens to them: how they end, the CPU limit
  * that they are under, the work they do, and the file that they leave.
  *
- * The limit of the program's own control group, of version 1 or 2, is read from inside, and how
- * often it was enforced while entries were written down.
+ * What the program's own control group, of version 1 or 2, lets it have of the CPUs is read from
+ * inside, and how often a limit was enforced, and what CPU time it got, while entries were written
+ * down.
  *
  * A file is little-endian: a head, entries, CRC-32 (as zlib's) of both.
  */
@@ -17,7 +18,7 @@
 
 enum { WRONG_WORDS = 2, NO_COUNTER, NO_MEMORY, FULL, NOT_WRITTEN, OTHER_WORLD };
 
-struct entry { uint64_t start, length; }; /* since the begin of the measurement; in the end in ns */
+struct entry { uint64_t start, length; }; /* since the begin of the measurement; in ns in the end */
 struct limit {
     int64_t quota_us; /* -1 without a limit, 0 where it is not to be seen */
     uint64_t period_us, periods, throttled;
