@@ -388,6 +388,7 @@ def test_a_native_that_differs_from_itself_stands_above_all(
 def test_no_table_is_cut_without_a_hint(context: BrowserContext, address: str) -> None:
     for hash_ in VIEWS.values():
         opened = _open(context, address, hash_)
+        opened.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         tables = opened.locator("main .scroll")
         for number in range(tables.count()):
             cut = tables.nth(number).evaluate("each => each.scrollWidth > each.clientWidth")
