@@ -20,10 +20,11 @@ def comparisons(view: View) -> list[dict[str, Any]]:
 
     A row has the columns of `evidence` in parity.claims.tables that are not of claims, and:
     `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
-    `is_control`.
+    `is_control`; `is_asked`, whether it is of no control, of either kind.
     """
     runtimes = view.plan.arm_runtimes
     native = runtimes[view.plan.reference]
+    asked = {row.arm for row in view.of_arms(rows_of(view.analysis.comparisons))}
     made = []
     for row in rows_of(view.analysis.comparisons):
         runtime = runtimes.get(row.arm, row.arm)
@@ -36,6 +37,7 @@ def comparisons(view: View) -> list[dict[str, Any]]:
                 "unit": "ratio" if row.kind == "ratio" else row.unit,
                 "p_value": plain(row.p_equivalence),
                 "is_control": row.control,
+                "is_asked": row.arm in asked,
             }
             | _control(view, row)
         )

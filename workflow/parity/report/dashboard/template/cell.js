@@ -82,5 +82,5 @@ function claimCellView([claim, ...key]) {
 function comparisonView(key) {
   const cell = comparisons.find((each) => addressOfCell(each) === address("comparison", ...key));
   if (!cell) return nothing("There is no such comparison in these data.");
-  return cellView(cell, [`${runtimeTitle(cell.runtime)}: ${caseTitle(cell)}`, addressOfCompared(cell)], shortName(cell.dataset));
+  return cellView(cell, [`${runtimeTitle(cell.runtime)}, ${caseTitle(cell)}`, addressOfCompared(cell)], shortName(cell.dataset));
 }

@@ -62,7 +62,7 @@ function comparedView([runtime, name]) {
   const found = comparisons.filter((cell) => cell.runtime === runtime && cell.case === name);
   if (!found.length) return nothing(`There is no comparison of ${runtime} in ${name}.`);
   const [planned, others] = [found.filter((cell) => cell.planned), found.filter((cell) => !cell.planned)];
-  const title = `${runtimeTitle(runtime)}: ${caseTitle(found[0])}`;
+  const title = `${runtimeTitle(runtime)}, ${caseTitle(found[0])}`;
   return {
     title,
     parts: [

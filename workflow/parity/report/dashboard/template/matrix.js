@@ -15,7 +15,7 @@ function runtimeTitle(runtime) {
   return (titles.size === 1 ? [...titles][0] : capital(runtime)) + (cells[0].is_control ? " (A/A)" : "");
 }
 
-// How comparisons ended, the commonest words of the page's order: `2 equivalent, 1 inconclusive`.
+// How comparisons ended, in the order of the footer: `2 equivalent, 1 inconclusive`.
 const endings = (cells) => Object.keys(outcomes)
   .map((name) => [cells.filter((cell) => cell.verdict === name).length, name])
   .filter(([count]) => count).map(([count, name]) => `${count} ${words(name)}`).join(", ");
@@ -38,13 +38,13 @@ function answer(cells, hasArms, hasSystems) {
 }
 
 // Where the same thing measured twice differs, nothing else that was measured there says anything.
-function alarm(shown) {
-  const failing = shown.filter((cell) => cell.is_control && cell.control === "different");
-  if (!failing.length) return null;
-  return element("div", { class: "callout alarm" },
-    element("h3", {}, "⚠ Native differs from itself: nothing is concluded here"),
+function alarm() {
+  const failing = plannedHere().filter((cell) => cell.is_control && cell.control === "different");
+  return failing.length === 0 ? [] : [
+    element("h2", {}, `⚠ Native differs from itself in ${counted(failing.length, "case")}: nothing is concluded there`),
     element("ul", {}, failing.map((cell) => element("li", {},
-      link(addressOfCell(cell), `${cellName(cell)}, ${shortName(cell.dataset)}`), `: ${estimateText(cell)}, margin ${marginText(cell)}`))));
+      link(addressOfCell(cell), `${cellName(cell)}, ${shortName(cell.dataset)}`), `: ${estimateText(cell)}, margin ${marginText(cell)}`))),
+  ];
 }
 
 const rowKey = (cell) => `${cell.case}\n${cell.metric}`;
@@ -68,9 +68,11 @@ function matrixTable(measured) {
   }), "matrix");
 }
 
-// Those that say it, and the A/A pairs of what they were measured with.
+const plannedHere = () => comparisons.filter((cell) => cell.planned && (!chosen.system || systemOf(cell) === chosen.system));
+
+// Those that say what is searched, and the A/A pairs of what they were measured with.
 function foundComparisons() {
-  const here = comparisons.filter((cell) => cell.planned && (!chosen.system || systemOf(cell) === chosen.system));
+  const here = plannedHere();
   const beside = (cell) => `${cell.dataset}\n${rowKey(cell)}`;
   const found = new Set(here.filter((cell) => isFound(saidOf(cell))));
   const rows = new Set([...found].map(beside));
@@ -86,11 +88,12 @@ function notMeasured(shown) {
 function fillMatrix() {
   const shown = foundComparisons();
   const measured = shown.filter((cell) => cell.blocks);
-  const bounded = measured.filter((cell) => !cell.is_control && cell.margin != null);
+  const bounded = measured.filter((cell) => cell.is_asked && cell.margin != null);
   const costs = ["costs-more", "costs-less"].filter((name) => !bounded.some((cell) => cell.verdict === name));
   document.querySelector(".found-comparisons").textContent = bounded.length
     ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${words(name)}`)].join(", ")}.`
     : `${measured.length || "No"} comparisons, none with a margin.`;
+  document.getElementById("alarm").replaceChildren(...alarm());
   document.getElementById("matrix").replaceChildren(...[
-    alarm(shown), measured.length ? matrixTable(measured) : null, notMeasured(shown)].filter(Boolean));
+    measured.length ? matrixTable(measured) : null, notMeasured(shown)].filter(Boolean));
 }

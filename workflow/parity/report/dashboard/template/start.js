@@ -19,6 +19,7 @@ function startView(query) {
     title: "Start",
     parts: [
       element("h1", { tabindex: "-1" }, "What does a container cost?"),
+      element("div", { id: "alarm" }),
       form(field("Search runtimes, benchmarks, cases and claims", "q", search),
         choice("system", "System", systems.map((system) => [system, system])),
         element("button", { type: "button", onclick: clear }, "Clear")),
