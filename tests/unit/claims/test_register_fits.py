@@ -44,8 +44,8 @@ AWAITED = {
     "images in memory": {"charliecloud-tmpfs", "memory.image_mib"},
     "one HPL for each core": {"hpl-copies"},
     "a file server in a container": {"orangefs", "docker-bridge"},
-    "interruptions": {"noise-replay", "injected-noise", "selfish.duration_return_level"},
-    "parts of a CPU": {"podman-quota-90", "podman-rootless-quota"},
+    "interruptions": {"noise-replay", "injected-noise"},
+    "parts of a CPU": {"podman-rootless-quota"},
 }  # fmt: skip
 
 # Levels of published statements that no shipped study plans at any scale, though it could.

@@ -4,13 +4,12 @@ import claims_data as data
 import pandas as pd
 
 from parity.analysis import tables
-from parity.analysis.noise.study import Noise
 from parity.report.text.noise_at_scale import TOO_SHORT, answer
 
 PLAN = data.dataset(data.quiet())[0].plan
 
 
-def noise(limited: tuple[str, ...] = (), **slowdowns: list[tuple[float, float, float]]) -> Noise:
+def replay(**slowdowns: list[tuple[float, float, float]]) -> pd.DataFrame:
     """Replays of steps of 1 ms on 1, 2, 4 … ranks: low end, slowdown and high end of each arm."""
     rows = [
         {"case": "spin", "arm": arm.replace("_", "-"), "ranks": 2**place, "step_seconds": 1e-3,
@@ -19,11 +18,7 @@ def noise(limited: tuple[str, ...] = (), **slowdowns: list[tuple[float, float, f
         for arm, numbers in slowdowns.items()
         for place, (low, value, high) in enumerate(numbers)
     ]  # fmt: skip
-    empty = {name: tables.frame(table, []) for name, table in tables.NOISE.items()}
-    laws = pd.DataFrame({"arm": list(limited)})
-    return Noise(
-        **empty | {"replay": tables.frame(tables.NOISE["replay"], rows), "quota_law": laws}
-    )
+    return tables.frame(tables.NOISE["replay"], rows)
 
 
 NATIVE = [(1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.1, 1.2), (1.0, 2.0, 3.0)]
@@ -31,7 +26,8 @@ NATIVE = [(1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.1, 1.2), (1.0, 2.0, 3.0)]
 
 def test_a_limit_that_slows_and_runtimes_that_do_not() -> None:
     held = [(1.0, 1.0, 1.001), (1.005, 1.01, 1.02), (3.6, 4.4, 4.8), (9.0, 9.0, 9.0)]
-    said = answer(PLAN, noise(("crate",), native_a=NATIVE, native_b=held, box=NATIVE, crate=held))
+    replayed = replay(native_a=NATIVE, native_b=held, box=NATIVE, crate=held)
+    said = answer(PLAN, replayed, {"crate"})
     assert said == (
         "A CPU limit slows a program by more than 1 % beyond Native-a from 4 ranks at steps of "
         "1 ms on, and most under Crate on 4 ranks at steps of 1 ms: 4.000 [3.000, 4.800]. "
@@ -42,7 +38,7 @@ def test_a_limit_that_slows_and_runtimes_that_do_not() -> None:
 
 def test_a_runtime_that_slows_is_named() -> None:
     slow = [(1.0, 1.0, 1.0), (1.5, 1.6, 1.7), (1.5, 1.6, 1.7), (9.0, 9.0, 9.0)]
-    said = answer(PLAN, noise(native_a=NATIVE, box=NATIVE, crate=slow))
+    said = answer(PLAN, replay(native_a=NATIVE, box=NATIVE, crate=slow), ())
     assert said == (
         "A runtime alone does so, too, first under Crate on 2 ranks at steps of 1 ms: "
         "1.600 [1.500, 1.700]."
@@ -51,5 +47,5 @@ def test_a_runtime_that_slows_is_named() -> None:
 
 def test_what_was_recorded_too_shortly_says_nothing() -> None:
     unknown = [(float("nan"), 1.5, float("nan"))]
-    assert answer(PLAN, noise(native_a=unknown, box=unknown)) == TOO_SHORT
-    assert answer(PLAN, noise()) == ""
+    assert answer(PLAN, replay(native_a=unknown, box=unknown), ()) == TOO_SHORT
+    assert answer(PLAN, replay(), ()) == ""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import noise_tables as planted
 import numpy as np
-import pandas as pd
 import pytest
 import synthetic
 from figure_help import texts, words_apart
@@ -16,11 +15,9 @@ from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures import figures, small_multiples, specs
 from parity.report.tables import noise as tables
 from parity.report.text import captions, numbers, sentences
-from parity.report.text.scale_answer import scale_answer
 from parity.report.view import ALONE, View
 
 SPECS = {spec.form: spec for spec in specs.FIGURES if spec.table}
-REFERENCE, PODMAN = "native-a", {"podman": "Podman"}
 
 
 @pytest.fixture(scope="module")
@@ -196,44 +193,3 @@ def test_a_replay_has_a_panel_for_each_kind_and_step(view: View) -> None:
     assert half.get_ydata()[-1] == pytest.approx(1 + 0.05 / 1e-4)
     hollow = [line for line in panels[5].get_lines() if line.get_marker() == "o"]
     assert [list(line.get_xdata()) for line in hollow] == 4 * [[2**18, 2**19, 2**20]]
-
-
-def answer(*rows: tuple[str, int, float, float, bool], limited: tuple[str, ...] = ()) -> str:
-    """Of rows of arm, ranks, step in seconds, slowdown, and whether it is a lower bound."""
-    made = [planted.replayed(a, n, step, "random", x, bound) for a, n, step, x, bound in rows]
-    return scale_answer(pd.DataFrame(made), limited, PODMAN, REFERENCE)
-
-
-def test_a_quota_slows_from_the_first_rank_at_which_it_does_so_for_sure() -> None:
-    rows = [
-        ("podman-quota", ranks, step, 1.0 + ranks * step, ranks > 8)
-        for ranks in (1, 2, 4, 8, 16, 32)
-        for step in (1e-3, 1e-2)
-    ]
-    # The interval of 1.01 + 0.1 % ends above 1.01 where the slowdown is above 1.011.
-    assert answer(*rows, limited=("podman-quota",)) == (
-        "In this replay each rank begins at a random moment of what was recorded. That 1 CPU limit "
-        "slows a program by more than 1\u2009% holds from 16 ranks on at steps of 1 ms and holds "
-        "from 2 ranks on at steps of 10 ms."
-    )
-
-
-def test_a_runtime_is_held_against_the_reference_as_far_as_was_recorded() -> None:
-    rows = [
-        (arm, ranks, step, 1.0 + more * (ranks > 4 and step < 1e-3), ranks > 16)
-        for ranks in (1, 2, 4, 8, 16, 32)
-        for step in (1e-4, 1e-3, 1e-2)
-        for arm, more in ((REFERENCE, 0.5), ("podman", 0.6))
-    ]
-    assert answer(*rows).endswith(
-        "That every runtime alone stays within 1\u2009% of the reference holds up to 4 ranks at "
-        "steps of 0.1 ms and holds up to 16 ranks at steps of 1 to 10 ms. More than 1\u2009% "
-        "slower is Podman from 8 ranks on at steps of 0.1 ms."
-    )
-
-
-def test_a_lower_bound_says_nothing_of_a_runtime() -> None:
-    text = answer((REFERENCE, 1, 1.0, 1.0, True), ("podman", 1, 1.0, 2.0, False))
-    assert text.endswith("stays within 1\u2009% of the reference is open at steps of 1000 ms.")
-    none = pd.DataFrame([planted.replayed("podman", 1, 1.0, "together", 1.0)])
-    assert not scale_answer(none, (), PODMAN, REFERENCE)

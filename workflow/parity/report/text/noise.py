@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import counted, listed
 from parity.report.text import formatting
-from parity.report.text.scale_answer import scale_answer
+from parity.report.text.noise_at_scale import answer
 from parity.report.view import ALONE, View, rows_of
 
 TAIL = 0.99  # the quantile that is told in words
@@ -146,11 +145,8 @@ def of_levels(view: View, spec: FigureSpec) -> str:
 
 def of_replay(view: View, spec: FigureSpec) -> str:
     """From how many ranks on limits or runtimes slow a program."""
-    table, plan = view.of_events["replay"], view.plan
-    limits = view.of_events["quota_law"]
-    rows: pd.DataFrame = table[table["case"] == view.shown(spec)[0]]
-    alone = {a: formatting.arm_title(plan, a) for a in view.kinds[ALONE] if a not in plan.aa_pair}
-    return scale_answer(rows, list(dict.fromkeys(limits["arm"])), alone, plan.reference)
+    replayed, limits = (view.of_events[name] for name in ("replay", "quota_law"))
+    return answer(view.plan, replayed[replayed["case"] == view.shown(spec)[0]], set(limits["arm"]))
 
 
 OF_FORM = {

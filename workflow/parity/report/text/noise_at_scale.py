@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pandas as pd
 
 from parity.analysis.noise.replay import RANDOM
-from parity.analysis.noise.study import Noise
 from parity.core.wording import counted, interval, listed, number, percent
 from parity.plan.plan import Plan
 from parity.report.text.formatting import arm_title
@@ -19,16 +18,19 @@ SMALLEST = 0.01
 TOO_SHORT = "What was recorded is too short to say how programs on many ranks are slowed."
 
 
-def answer(plan: Plan, noise: Noise) -> str:
+def answer(plan: Plan, replay: pd.DataFrame, limits: Collection[str]) -> str:
     """Two sentences on programs whose ranks meet events of their own; empty without events.
 
     A slowdown is one beyond that of the reference: the interval of an arm over that of the
     reference, end against end, which is wider than one of their ratio.
+
+    Args:
+        replay: the table of this name.
+        limits: arms under a CPU limit.
     """
-    against = rows_of(_beside(plan, noise.replay))
+    against = rows_of(_beside(plan, replay))
     if not against:
-        return TOO_SHORT if len(noise.replay) else ""
-    limits = set(noise.quota_law["arm"])
+        return TOO_SHORT if len(replay) else ""
     limited = [row for row in against if row.arm in limits]
     alone = [row for row in against if row.arm not in {*limits, plan.double}]
     parts = [_limited(plan, limited)] if limited else []
