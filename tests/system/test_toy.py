@@ -3,9 +3,12 @@
 Needs: the images (built if they are not there), user namespaces and LaTeX.
 """
 
+import base64
 import csv
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,5 +89,7 @@ def test_they_are_in_tables_paper_and_dashboard(study: Path, dataset: Path) -> N
     section = (dataset / "section.tex").read_text()
     assert "copying rate" in section and "Toy runtime" in section
     page = (study / "results/claims/dashboard.html").read_text(encoding="utf-8")
-    assert [words for words in ("Toy runtime", "Toy copy: 64 KiB") if words not in page] == []
-    assert "copying time" in page
+    packed = re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1]
+    held = gzip.decompress(base64.b64decode(packed)).decode()
+    asked = ("Toy runtime", "Toy copy: 64 KiB", "copying time")
+    assert [words for words in asked if words not in held] == []

@@ -182,11 +182,15 @@ def processes_in(folder: Path) -> Iterator[psutil.Process]:
     Nodes that share a machine and its process table have the folder under one name on
     file systems of their own; only processes of this node's are meant.
     """
-    device = folder.stat().st_dev if folder.exists() else None
+    if not folder.exists():
+        return
+    ours = folder.stat()
     for process in psutil.process_iter(["pid"]):
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
-            there = Path(process.cwd()).is_relative_to(folder) and process.pid != os.getpid()
-            if there and Path(f"/proc/{process.pid}/cwd").stat().st_dev == device:
+        with suppress(psutil.Error, OSError):
+            seen = Path(f"/proc/{process.pid}/cwd").stat()
+            # Under a root of its own a process has the folder under another name.
+            there = os.path.samestat(seen, ours) or Path(process.cwd()).is_relative_to(folder)
+            if there and seen.st_dev == ours.st_dev and process.pid != os.getpid():
                 yield process
 
 
