@@ -153,20 +153,23 @@ def archive_dataset(live: Path, root: Path, system: str) -> Path:
         live: the dataset.
         root: the folder of all archived datasets.
         system: name of the system; the archive is called
-            `<system>-<study>-<day of its last block>`.
+            `<system>-<study>-<day of its last block>`, or by its campaign if another campaign of
+            the study has that name.
 
     Returns:
         The archived dataset.
 
     Raises:
-        UserError: there is an archive of this name already; it is never overwritten.
+        UserError: there is an archive of this campaign and day; it is never overwritten.
     """
     origin = provenance(live)
-    study = read_plan(live / PLAN).study
-    archive = root / f"{system}-{study}-{origin.ended[:10]}"
+    plan, day = read_plan(live / PLAN), origin.ended[:10]
+    archive = root / f"{system}-{plan.study}-{day}"
+    if archive.exists() and read_plan(archive / PLAN).campaign != plan.campaign:
+        archive = root / f"{system}-{plan.campaign}-{day}"
     if archive.exists():
         raise UserError(
-            "there already is an archive of this system, study and day",
+            "there already is an archive of this system, campaign and day",
             where=str(archive),
             action="move it away yourself to replace it; archived data is never overwritten",
         )
@@ -192,12 +195,13 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
     origins = {}
     for path in sorted(root.glob(f"*/{PLAN}")):
         try:
-            study = read_plan(path).study
+            plan = read_plan(path)
         except UserError as error:
             logging.getLogger(__name__).warning("%s is left out: %s", path.parent, error.what)
             continue
         name = path.parent.name
-        origins[name] = (name[: -len("-YYYY-MM-DD")].removesuffix(f"-{study}"), study)
+        system = name[: -len("-YYYY-MM-DD")].removesuffix(f"-{plan.campaign}")
+        origins[name] = (system.removesuffix(f"-{plan.study}"), plan.study)
     return origins
 
 
