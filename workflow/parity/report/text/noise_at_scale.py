@@ -58,14 +58,16 @@ def _limited(plan: Plan, limited: Sequence[Any]) -> str:
     if not slowed:
         return f"No CPU limit is shown to slow a program by more than {percent(SMALLEST)}."
     # The rows have the fewest ranks first.
-    first = {row.step_seconds: row for row in reversed(slowed)}
-    steps = listed(
-        f"{counted(first[step].ranks, 'rank')} at steps of {_step(step)}" for step in sorted(first)
-    )
+    first = {row.step_seconds: row.ranks for row in reversed(slowed)}
+    said = [
+        f"{counted(ranks, 'rank')} at steps of "
+        + listed(_step(step) for step in sorted(first) if first[step] == ranks)
+        for ranks in dict.fromkeys(first[step] for step in sorted(first))
+    ]
     most = max(slowed, key=lambda row: float(row.low_ratio))
     return (
         f"A CPU limit slows a program by more than {percent(SMALLEST)} beyond "
-        f"{arm_title(plan, plan.reference)} from {steps} on, and most {_of(plan, most)}."
+        f"{arm_title(plan, plan.reference)} from {listed(said)} on, and most {_of(plan, most)}."
     )
 
 
