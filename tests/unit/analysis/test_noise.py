@@ -400,3 +400,11 @@ def test_an_arm_whose_runs_had_several_limits_follows_no_law() -> None:
         changed = {("a", "b1"): facts, ("a", "b2"): facts | other}
         assert study._limit(with_values(of_case, facts=changed), "a") is None
     assert study._limit(with_values(of_case, facts={("a", "b1"): {LOOKED: 1.0}}), "a") is None
+
+
+@pytest.mark.parametrize("shape", [0.5, 0.0, -0.3])
+def test_the_distance_of_a_fit_is_kolmogorovs_as_scipy_has_it(shape: float) -> None:
+    law = stats.genpareto(shape, scale=2.0)
+    above = law.rvs(500, random_state=np.random.default_rng(1))
+    found = return_levels._distance(above, return_levels.Tail(np.array([shape]), np.array([2.0])))
+    assert found == pytest.approx(stats.ks_1samp(above, law.cdf).statistic)
