@@ -28,9 +28,9 @@ OWN = """claims:
         cells: {benchmark: stream, metric: copy, arms: [docker]}
 """
 OFFLINE = ["unshare", "--map-root-user", "--net"]
-# Of processor time, which a busy machine stretches by a fifth where it does a clock's many times.
-# Four archives are analysed in it, of one system two with all detours of 43 arms: 34 s when quiet.
-LIMIT_SECONDS = 50
+# Of processor time, which a busy machine does not stretch as it does a clock's; four archives
+# are analysed in it.
+LIMIT_SECONDS = 40
 
 
 def _cpu_seconds() -> float:
