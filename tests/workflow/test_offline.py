@@ -88,7 +88,7 @@ def test_a_tampered_archive_is_refused_by_name(new_clone, name: str) -> None:
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     # Of this archive alone: `figures` would first draw the others, which are whole.
-    done = _offline(folder, f"{ARCHIVE}/figures/overview.pdf", f"{ARCHIVE}/summary.txt")
+    done = _offline(folder, f"{ARCHIVE}/figures", f"{ARCHIVE}/summary.txt")
     said = done.stdout + done.stderr
     assert done.returncode != 0
     assert name in said and "Traceback" not in said

@@ -6,7 +6,7 @@ dataset), figures/, tables/, numbers.tex and summary.txt. It measures nothing, a
 network, no root and no runtime.
 """
 
-from parity.report.figures.specs import FIGURE_NAMES, TABLE_NAMES
+from parity.report.figures.specs import TABLE_NAMES
 
 ANALYSED = [
     "values",
@@ -67,12 +67,8 @@ rule draw:
         published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:
-        pdf=expand(
-            "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES
-        ),
-        png=expand(
-            "results/{{source}}/{{dataset}}/figures/{name}.png", name=FIGURE_NAMES
-        ),
+        # Those that show anything of it, and a list of the others.
+        figures=directory("results/{source}/{dataset}/figures"),
         latex=expand(
             "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
         ),
@@ -94,7 +90,7 @@ rule draw:
 rule figures:
     """Draw all archived datasets (or the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
     input:
-        figures=expand("{data}/figures/{name}.pdf", data=DRAWN, name=FIGURE_NAMES),
+        figures=expand("{data}/figures", data=DRAWN),
         summaries=expand("{data}/summary.txt", data=DRAWN),
         summary=f"{CHOSEN}/summary.txt",
     log:

@@ -39,16 +39,14 @@ rule build_paper:
         main=own("paper/main.tex"),
         studies=sorted(map(str, Path(own("paper/studies")).glob("*.tex"))),
         plan="results/{source}/{dataset}/plan.json",
-        figures=expand(
-            "results/{{source}}/{{dataset}}/figures/{name}.pdf", name=FIGURE_NAMES
-        ),
+        figures="results/{source}/{dataset}/figures",
         tables=expand(
             "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
         sections=of_other_datasets("section.tex"),
-        beside=of_other_datasets(*expand("figures/{name}.pdf", name=FIGURE_NAMES)),
+        beside=of_other_datasets("figures"),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:

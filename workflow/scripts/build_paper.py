@@ -5,7 +5,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import PLAN, read_plan
 from parity.report.text import section
-from parity.report.text.paper import build, of_study
+from parity.report.text.paper import build, of_study, pictures
 
 if __name__ == "__main__":
     with shown_to_the_user():
@@ -18,9 +18,12 @@ if __name__ == "__main__":
         log = build(
             Path(given.main),
             of_study(map(Path, given.studies), own),
-            map(Path, [given.numbers, *given.tables, *given.claims, *given.figures]),
+            [
+                *map(Path, [given.numbers, *given.tables, *given.claims]),
+                *pictures(Path(given.figures)),
+            ],
             Path(snakemake.output.pdf),
             section.together([folder.name for folder in others], absent),
-            {f.name: [f / section.NAME, *sorted((f / "figures").glob("*.pdf"))] for f in others},
+            {f.name: [f / section.NAME, *pictures(f / "figures")] for f in others},
         )
         Path(snakemake.log[0]).write_text(log, encoding="utf-8")

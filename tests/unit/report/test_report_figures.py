@@ -1,6 +1,7 @@
 """Figures: the same bytes twice, and one for every dataset, however empty."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -8,8 +9,9 @@ import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
 
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.report.figures import figures, forest, specs, style
+from parity.analysis import outcomes
+from parity.report import write
+from parity.report.figures import comparison, figures, forest, specs, style
 from parity.report.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -41,11 +43,8 @@ def test_any_dataset_can_be_drawn(
     tmp_path: Path, blocks: int, arms: tuple[str, ...], plants: dict[str, Any]
 ) -> None:
     view = view_of(tmp_path, blocks, arms, **plants)
-    for spec in specs.FIGURES:
-        figure = figures.draw(view, spec)
-        figure.canvas.draw()
+    for figure in drawn(view).values():
         plt.close(figure)
-    forest.overview(view).canvas.draw()
 
 
 @pytest.mark.parametrize("blocks", [3, 30])
@@ -66,10 +65,33 @@ def test_an_absent_arm_is_a_row_with_its_reason(tmp_path: Path) -> None:
     assert "not tested: needs root" in texts(figures.draw(view, specs.FIGURES[0]))
 
 
-def test_a_benchmark_outside_of_the_study_is_said_to_be_so(tmp_path: Path) -> None:
-    spec = FigureSpec("x", specs.FIGURES[0].quantities, "HPCG", "", benchmark="hpcg")
-    found = texts(figures.draw(view_of(tmp_path, 2), spec))
-    assert "not tested: comes with a later study" in found
+def test_what_is_not_drawn_stands_in_one_list_with_its_reason(tmp_path: Path) -> None:
+    view = view_of(tmp_path / "data", 2)
+    write.draw(view, tmp_path)
+    listed = dict(line.split(": ", 1) for line in (tmp_path / "not-drawn.txt").open())
+    assert listed["hpcg"] == "comes with a later study\n"
+    made = {path.stem for path in tmp_path.glob("*.pdf")}
+    assert made == {path.stem for path in tmp_path.glob("*.png")}
+    assert not made & set(listed)
+    assert made | set(listed) == {specs.OVERVIEW, *(spec.name for spec in specs.FIGURES)}
+
+
+def test_a_ratio_has_a_logarithmic_axis_and_one_range_for_each_metric(tmp_path: Path) -> None:
+    view = view_of(tmp_path, 14, effects={("likwid", "docker"): 5.0})
+    spec = next(each for each in specs.FIGURES if each.name == "bandwidth")
+    shown = figures.draw(view, spec).axes[1::2]
+    assert len(shown) > 1 and {axes.get_xscale() for axes in shown} == {"log"}
+    assert len({axes.get_xlim() for axes in shown}) == 1
+
+
+def test_an_interval_within_the_margin_that_is_not_concluded_has_its_own_sign() -> None:
+    row = SimpleNamespace(
+        outcome=outcomes.INCONCLUSIVE, kind="ratio", margin=0.01, low90=0.992, high90=1.008,
+        identity="",
+    )  # fmt: skip
+    assert comparison.symbol(row) == "≈"
+    row.high90 = 1.011
+    assert comparison.symbol(row) == "?"
 
 
 def test_a_figure_has_the_same_bytes_twice(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.records.timed import CaseTime
-from parity.report.figures import figures, forest, style
+from parity.report.figures import figures, forest, page_layout, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import (
     noise,
@@ -21,6 +21,7 @@ from parity.report.text import contrasts, numbers, section
 from parity.report.text.summary import summary
 from parity.report.view import View
 
+NOT_DRAWN = "not-drawn.txt"
 # The tables that need nothing but the dataset; `specs.TABLE_NAMES` has their names.
 TABLES = (
     result_tables.results,
@@ -54,10 +55,7 @@ def write(
     Args:
         times, lasted: where its time went, of cases and of all sessions in seconds.
     """
-    style.use()
-    for spec in FIGURES:
-        style.save(figures.draw(view, spec), folder / "figures", spec.name)
-    style.save(forest.overview(view), folder / "figures", OVERVIEW)
+    draw(view, folder / "figures")
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     for name, text in (
@@ -66,6 +64,23 @@ def write(
         ("summary.txt", summary(view, times, lasted)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def draw(view: View, folder: Path) -> None:
+    """Every figure that shows anything of a dataset, and a list of the others with the reasons."""
+    style.use()
+    absent = []
+    for spec in FIGURES:
+        if view.shown(spec):
+            style.save(figures.draw(view, spec), folder, spec.name)
+        else:
+            absent.append(f"{spec.name}: {page_layout.missing(view, spec)}")
+    if every_ratio := forest.overview(view):
+        style.save(every_ratio, folder, OVERVIEW)
+    else:
+        absent.append(f"{OVERVIEW}: no comparison of this study has a margin")
+    text = "".join(f"{line}\n" for line in absent)
+    (folder / NOT_DRAWN).write_text(text, encoding="utf-8")
 
 
 def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:

@@ -10,13 +10,23 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from parity.analysis import outcomes
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, inches, plain_tick, say, ticks
+from parity.report.figures.panels import (
+    Column,
+    beside,
+    inches,
+    logarithmic_ticks,
+    plain_tick,
+    say,
+    ticks,
+)
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 
 NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
 SMALL = 1.0  # inches below which a panel's label has to be short
+STEPS = (1, 2, 2.5, 5, 10)
 CLOSE = 0.1  # length of an axis of ratios below which its ticks have three decimals
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
@@ -46,18 +56,24 @@ def comparison(
     logarithmic: bool = False,
     numbers: bool = False,
     label: bool = True,
+    beside_it: Sequence[Column] = (),
 ) -> None:
     """Estimate and intervals of each arm, on the band of equivalence if there is a margin.
 
     The thick line is the 90 % interval, which decides equivalence, the thin one that of
-    95 %. Right of each row stand its number of blocks and the symbol of its outcome, with
-    `numbers` also the estimate; `label` says below what the axis is. An interval that
-    leaves the axis ends in an arrow.
+    95 %. Right of each row stand its number of blocks, where they differ, and the symbol of its
+    outcome, with `numbers` also the estimate; `label` says below what the axis is. Ratios have a
+    logarithmic axis, the same for all columns `beside_it` of one metric. An interval that leaves
+    the axis ends in an arrow.
+
+    Args:
+        logarithmic: whether an axis of differences is, as that of a ratio always is.
     """
     found = column.compared
-    shown = [row for arm in column.arms if (row := found.get(arm)) and row.blocks]
-    scale = _scale(column, list(found.values()), shown, logarithmic)
+    shown = _shown(column)
+    scale = _scale(column, list(found.values()), beside_it or [column], logarithmic)
     _axis(axes, scale, bool(shown), logarithmic)
+    same = shown[0].blocks if len({row.blocks for row in shown}) == 1 else 0
     for number, arm in enumerate(column.arms):
         row = found.get(arm)
         if row is None and arm == column.view.plan.reference:
@@ -67,56 +83,76 @@ def comparison(
             say(axes, number, column.view.absence(column.case, arm), beyond)
         else:
             _interval(axes, number, row, column.styles[arm], scale)
-            _note(axes, number, row, numbers)
+            _note(axes, number, row, numbers, bool(same))
     kind = "difference" if scale.margin is None else "ratio"
-    beside(axes, -1, f"n   {kind} [95 % interval]" if numbers else "n")
+    head = f"n = {same}" if same else "n"
+    beside(axes, -1, f"{head}   {kind} [95 % interval]" if numbers else head)
     if label:
         axes.set_xlabel(_comparison_label(column, scale, short=inches(axes) < SMALL))
 
 
-def _scale(column: Column, found: Sequence[Any], shown: Sequence[Any], logarithmic: bool) -> Scale:
-    ratio = any(row.kind == "ratio" for row in found)
-    factor, neutral = (1.0, 1.0) if ratio else (column.quantity.factor, 0.0)
-    margin = found[0].margin if ratio else None
-    limits = _limits(shown, factor, margin, neutral, column.published)
+def _shown(column: Column) -> list[Any]:
+    """The comparisons that there are, in the order of the arms."""
+    found = column.compared
+    return [row for arm in column.arms if (row := found.get(arm)) and row.blocks]
+
+
+def _scale(
+    column: Column, found: Sequence[Any], together: Sequence[Column], logarithmic: bool
+) -> Scale:
+    shown = _shown(column)
+    if any(row.kind == "ratio" for row in found):
+        # What is compared with something else than the reference has a range of its own.
+        alike = [each for each in together if each.quantity == column.quantity]
+        own = column.rows is not None
+        of_metric = [row for each in ([column] if own else alike) for row in _shown(each)]
+        widest = max(row.margin for row in (*of_metric, *found))
+        limits = _of_ratios(of_metric, widest, column.published)
+        return Scale(1.0, 1.0, found[0].margin, limits, column.published)
+    factor = column.quantity.factor
+    limits = _of_differences(shown, factor)
     if shown and logarithmic:
         lowest = min(factor * row.estimate for row in shown)
         limits = (min(-1.0, 3 * lowest), 2 * limits[1])
-    return Scale(factor, neutral, margin, limits, column.published)
+    return Scale(factor, 0.0, None, limits, column.published)
 
 
-def _limits(
-    shown: Sequence[Any],
-    factor: float,
-    margin: float | None,
-    neutral: float,
-    published: Sequence[float],
+def _reach(middles: Sequence[float], ends: Sequence[float], least: float = 0.0) -> float:
+    """How far an axis goes from its neutral value; very wide intervals are cut and marked."""
+    reach = max([*map(abs, middles), least], default=0.0)
+    widest = max(map(abs, ends), default=0.0)
+    return 1.12 * max(reach, min(widest, 4 * reach) if reach else widest) or 1.0
+
+
+def _of_ratios(
+    shown: Sequence[Any], margin: float, published: Sequence[float]
 ) -> tuple[float, float]:
-    """Room for all estimates and the band; very wide intervals are cut and marked.
+    """Room for all ratios, the band and what is published, on the sides that they need."""
+    middles = [np.log(row.estimate) for row in shown]
+    ends = [np.log(e) for row in shown for e in (row.low95, row.high95) if 0 < e < np.inf]
+    band = 1.5 * np.log1p(margin)
+    reach, every = _reach(middles, ends, band), [*middles, *ends, -band, band]
+    low = max(-reach, 1.12 * min(every))
+    high = max(min(reach, 1.12 * max(every)), *(1.08 * np.log(ratio) for ratio in published), 0)
+    return float(np.exp(low)), float(np.exp(high))
 
-    Ratios have the neutral value in the middle, but for what is published, which lies on
-    one side; differences take only the side they need.
-    """
-    centres = [factor * row.estimate for row in shown]
+
+def _of_differences(shown: Sequence[Any], factor: float) -> tuple[float, float]:
+    """Room for all differences and for 0, on the sides that they need."""
+    middles = [factor * row.estimate for row in shown]
     ends = [factor * e for row in shown for e in (row.low95, row.high95) if np.isfinite(e)]
-    reach = max([abs(c - neutral) for c in centres] + [2.2 * (margin or 0)], default=0.0)
-    widest = max([abs(e - neutral) for e in ends], default=0.0)
-    reach = 1.12 * max(reach, min(widest, 4 * reach) if reach else widest) or 1.0
-    if neutral:
-        if not published:
-            return neutral - reach, neutral + reach
-        low = min([*centres, *ends, neutral - 1.5 * (margin or 0)])
-        top = max([*published, neutral + reach / 1.12])
-        return max(neutral - reach, low - 0.01), neutral + 1.08 * (top - neutral)
-    low = max(min([*centres, *ends, 0.0]), -reach)
-    high = min(max([*centres, *ends, 0.0]), reach)
+    reach = _reach(middles, ends)
+    low = max(min([*middles, *ends, 0.0]), -reach)
+    high = min(max([*middles, *ends, 0.0]), reach)
     air = 0.06 * (high - low) or 1.0
     return low - air, high + air
 
 
 def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
     """Limits, the neutral line, the band with its edges, and ticks."""
-    if any_shown and logarithmic:
+    if scale.margin is not None:
+        axes.set_xscale("log")
+    elif any_shown and logarithmic:
         axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
     axes.set_xlim(scale.limits)
     if scale.margin:
@@ -129,30 +165,31 @@ def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
     for value in scale.published:
         axes.axvline(value, color="black", linestyle=":", linewidth=0.8, zorder=-1)
     axes.axvline(scale.neutral, color=style.EDGE, linewidth=0.6, zorder=-1)
-    if not any_shown:
+    if scale.margin is not None:
+        # Labels of three decimals do not fit into a small panel.
+        tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
+        logarithmic_ticks(axes, [1, 2, 4, 5, 10] if tight else STEPS)
+    elif not any_shown:
         axes.set_xticks([])
     elif logarithmic:
         axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     else:
-        # Labels of three decimals do not fit into a small panel.
-        tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
-        steps = [1, 2, 4, 5, 10] if scale.margin and tight else [1, 2, 2.5, 5, 10]
-        ticks(axes, steps)
+        ticks(axes, STEPS)
 
 
 def _interval(axes: Axes, number: int, row: Any, look: ArmStyle, scale: Scale) -> None:
-    """Marker and intervals; hatching behind what is confounded; an arrow where one is cut."""
+    """Intervals on their marker; hatching behind what is confounded; an arrow where one is cut."""
     if formatting.is_confounded(row):
         axes.axhspan(number - 0.45, number + 0.45, facecolor="none", hatch="////", zorder=-1)
     if row.blocks > 1:
         for ends, width in (((row.low95, row.high95), THIN), ((row.low90, row.high90), THICK)):
             axes.plot(
                 np.clip([scale.factor * end for end in ends], *scale.limits), [number, number],
-                color=look.colour, linewidth=width, solid_capstyle="butt", zorder=2,
+                color=look.colour, linewidth=width, solid_capstyle="butt", zorder=3,
             )  # fmt: skip
         whole = (scale.factor * row.low95, scale.factor * row.high95)
         arrows(axes, number, whole, scale.limits, look.colour)
-    axes.plot(scale.factor * row.estimate, number, **look.mark(), zorder=3, clip_on=False)
+    axes.plot(scale.factor * row.estimate, number, **look.behind(), zorder=2, clip_on=False)
 
 
 def arrows(
@@ -168,14 +205,16 @@ def arrows(
     for place, marker, is_cut in sides:
         if is_cut:
             across = axes.get_yaxis_transform()
-            axes.plot(place, row, marker, color=colour, markersize=size, transform=across)
+            look: dict[str, Any] = {"color": colour, "markersize": size, "clip_on": False}
+            axes.plot(place, row, marker, transform=across, **look)
 
 
-def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
-    """Block count, outcome symbol and confounding mark, right of the row."""
-    beside(axes, number, str(row.blocks))
+def _note(axes: Axes, number: int, row: Any, numbers: bool, counted: bool) -> None:
+    """Right of a row: its blocks, if they are not told above, and the sign of its outcome."""
+    if not counted:
+        beside(axes, number, str(row.blocks))
     offset = (16 if row.blocks < 100 else 20, 0)
-    bold: dict[str, Any] = {"fontsize": 8, "fontweight": "bold", "va": "center", "ha": "center"}
+    bold: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "va": "center", "ha": "center"}
     place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     if numbers:
         axes.annotate(
@@ -186,9 +225,15 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool) -> None:
 
 
 def symbol(row: Any) -> str:
-    """The sign of an outcome, with the mark of a confounded one."""
+    """The sign of an outcome, with the mark of a confounded one.
+
+    An interval within the margin has a sign of its own where nothing is concluded: the control
+    was not equivalent, say.
+    """
     mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
-    return f"{style.SYMBOLS[row.outcome]}{mark}"
+    edge = 1 + (row.margin if row.kind == "ratio" else np.nan)
+    within = row.outcome == outcomes.INCONCLUSIVE and 1 / edge < row.low90 <= row.high90 < edge
+    return f"{style.WITHIN if within else style.SYMBOLS[row.outcome]}{mark}"
 
 
 def _comparison_label(column: Column, scale: Scale, short: bool) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, plain_tick, say, ticks
+from parity.report.figures.panels import Column, beside, logarithmic_ticks, say, ticks
 from parity.report.figures.specs import FEW
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -23,13 +22,16 @@ _IN_ROW = {"orient": "h", "native_scale": True, "legend": False}
 def distribution(axes: Axes, column: Column, spec: FigureSpec) -> None:
     """Values of each arm: points, and above `FEW` a box with whiskers to the extremes."""
     scaled = _scaled(column, spec.relative)
+    counts = {len(values) for values in scaled.values()}
+    same = counts.pop() if len(counts) == 1 else 0
     for row, arm in enumerate(column.arms):
         if arm not in scaled:
             say(axes, row, column.view.absence(column.case, arm))
             continue
         look = column.styles[arm]
         values = np.asarray(scaled[arm])
-        beside(axes, row, str(len(values)))
+        if not same:
+            beside(axes, row, str(len(values)))
         if spec.from_zero:
             _bar(axes, row, values, look)
         elif len(values) > FEW and np.ptp(values) > 0:
@@ -38,7 +40,7 @@ def distribution(axes: Axes, column: Column, spec: FigureSpec) -> None:
             _points(axes, row, values, look)
     if spec.relative and scaled:
         axes.axvline(0, color=style.EDGE, linewidth=0.6, zorder=0)
-    beside(axes, -1, "n")
+    beside(axes, -1, f"n = {same}" if same else "n")
     axes.set_xlabel(_value_label(column, spec.relative))
     _value_axis(axes, list(scaled.values()), spec)
 
@@ -77,8 +79,7 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
     if spec.logarithmic:
         axes.set_xscale("log")
         axes.set_xlim(low / 1.4, high * 1.4)
-        axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        logarithmic_ticks(axes, [1, 2, 5, 10])
         return
     air = 0.06 * (high - low) or max(0.001 * abs(high), 0.1)
     axes.set_xlim(*((0, 1.04 * high) if spec.from_zero else (low - air, high + air)))

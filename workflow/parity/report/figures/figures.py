@@ -9,6 +9,7 @@ single events.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -27,8 +28,8 @@ from parity.report.text import formatting
 from parity.report.view import View
 
 GAP = 0.5  # inches right of each panel for counts and symbols
-FOOT, HEAD, BETWEEN = 0.78, 0.26, 0.6
-FOOT_OF_LADDER, HEAD_OF_LADDER = 0.92, 0.3
+FOOT, HEAD, BETWEEN = 1.04, 0.26, 0.6
+FOOT_OF_LADDER, HEAD_OF_LADDER = 1.04, 0.3
 UNDER, OVER = 0.56, 0.24  # inches below and above a row of panels for its axes and its title
 TITLE = 0.2  # inches for the figure's title above several columns
 MOST = 5  # columns that fit beside each other
@@ -36,12 +37,10 @@ WIDER = 1.25  # a ladder's left panel by its right one, as it holds the publishe
 
 
 def draw(view: View, spec: FigureSpec) -> Figure:
-    """One figure; where the study has no such case, the figure says so.
+    """One figure, of which the study has a case.
 
     Where the columns are too many for values and comparisons, there are comparisons alone.
     """
-    if not view.shown(spec):
-        return page_layout.nothing(view, spec)
     special = {
         Form.NODES: scaling.draw, Form.CROSSED: _crossed, Form.LADDER: _ladder,
         Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
@@ -88,7 +87,7 @@ def _side_by_side(shown: Sequence[Column], spec: FigureSpec) -> Figure:
         rows(left, column.labels)
         rows(right, column.labels, show=False)
         distribution(left, column, spec)
-        comparison(right, column, spec.logarithmic)
+        comparison(right, column, spec.logarithmic, beside_it=shown)
         if several:
             left.set_title(_row_title(column, spec), loc="left", fontweight="normal")
         else:
@@ -109,19 +108,23 @@ def _row_title(column: Column, spec: FigureSpec) -> str:
 
 def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
     """Several cases or quantities beside each other: values on top, comparisons below."""
-    body = style.ROW * len(shown[0].arms)
-    height = TITLE + HEAD + 2 * body + BETWEEN + FOOT
+    of_values = style.ROW * len(shown[0].arms)
+    # Its row would be empty in a panel of comparisons.
+    reference = shown[0].view.plan.reference
+    compared = [replace(c, arms=[arm for arm in c.arms if arm != reference]) for c in shown]
+    body = style.ROW * len(compared[0].arms)
+    height = TITLE + HEAD + of_values + body + BETWEEN + FOOT
     figure = page_layout.new_figure(height)
     page_layout.head(figure, spec.title)
     width = (style.TWO_COLUMNS - LABELS) / len(shown) - GAP
     for number, column in enumerate(shown):
         left = LABELS + number * (width + GAP)
-        top = place(figure, left, FOOT + body + BETWEEN, width, body)
+        top = place(figure, left, FOOT + body + BETWEEN, width, of_values)
         bottom = place(figure, left, FOOT, width, body)
-        for axes in (top, bottom):
-            rows(axes, column.labels, show=number == 0)
+        rows(top, column.labels, show=number == 0)
+        rows(bottom, compared[number].labels, show=number == 0)
         distribution(top, column, spec)
-        comparison(bottom, column, spec.logarithmic)
+        comparison(bottom, compared[number], spec.logarithmic, beside_it=compared)
         top.set_title(_column_title(column, spec), loc="left", fontweight="normal")
     _key(figure, *shown)
     return figure
@@ -139,8 +142,8 @@ def _key(figure: Figure, *shown: Column) -> None:
     """What the symbols mean and what one value is, at the foot."""
     view, cases = shown[0].view, [column.case for column in shown]
     ratio = any(row.kind == "ratio" for column in shown for row in column.compared.values())
-    key = f"      {page_layout.KEY}" if ratio else ""
-    page_layout.foot(figure, view, cases, [f"{page_layout.blocks_that_count(view, cases)}{key}"])
+    count = page_layout.blocks_that_count(view, cases)
+    page_layout.foot(figure, view, cases, [page_layout.KEY if ratio else "", count])
 
 
 def _crossed(view: View, spec: FigureSpec) -> Figure:
@@ -187,7 +190,8 @@ def _effects(view: View, spec: FigureSpec) -> dict[str, dict[str, Any]]:
 def _ladder(view: View, spec: FigureSpec) -> Figure:
     """A row of two panels for each case: left over the reference, right over the step before."""
     cases, shown = view.shown(spec), spec.quantities[0]
-    arms = ladder.order(view.plan, view.arms_of(cases))
+    ordered = ladder.order(view.plan, view.arms_of(cases))
+    arms = [arm for arm in ordered if arm != view.plan.reference]
     body = style.ROW * len(arms)
     tall = HEAD_OF_LADDER + body + FOOT_OF_LADDER
     figure = page_layout.new_figure(tall * len(cases))

@@ -17,7 +17,7 @@ from parity.report.figures.specs import quantity
 from parity.report.text import formatting
 from parity.report.view import View
 
-AXIS, FOOT_OF_FOREST = 0.26, 0.46
+AXIS, FOOT_OF_FOREST = 0.26, 0.58
 LONGEST = 44  # letters of a title that a wide panel has room for
 
 
@@ -65,12 +65,10 @@ WIDE = Grid(across=2, row=0.155, head=0.38, beside=NUMBERS, numbers=True, title=
 DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.5)
 
 
-def overview(view: View) -> Figure:
-    """A forest of all ratios; a study without any margin gets a line that says so."""
+def overview(view: View) -> Figure | None:
+    """A forest of all ratios; None for a study without any margin."""
     shown = _columns_with_margin(view)
-    if not shown:
-        return page_layout.words("no comparison of this study has a margin")
-    return of_columns(shown)
+    return of_columns(shown) if shown else None
 
 
 def _columns_with_margin(view: View) -> list[Column]:
@@ -111,7 +109,7 @@ def in_grid(
     for number, (column, title) in enumerate(zip(shown, titles, strict=True)):
         axes = grid.place(figure, number, len(shown), arms)
         rows(axes, column.labels, show=number % grid.across == 0)
-        comparison(axes, column, numbers=grid.numbers, label=False)
+        comparison(axes, column, numbers=grid.numbers, label=False, beside_it=shown)
         axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
     page_layout.foot(figure, view, [column.case for column in shown], lines)
     return figure

@@ -15,7 +15,10 @@ from parity.report.view import View
 
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 LABELS = 1.42  # inches left of the panels for the names of the arms
-KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
+KEY = (
+    "=  equivalent     ≠  different     ≈  within the margin, not concluded     ?  inconclusive\n"
+    "…  too few blocks     †  confounded     thick line: 90 % interval, thin: 95 %"
+)
 
 
 def new_figure(height: float) -> Figure:
@@ -67,18 +70,11 @@ def blocks_that_count(view: View, cases: Sequence[str]) -> str:
     return f"n: blocks that count, of {planned} planned"
 
 
-def nothing(view: View, spec: FigureSpec) -> Figure:
-    """A figure of a benchmark that the study does not run."""
-    figure = new_figure(0.8)
-    declared = [e.reason for e in view.plan.not_tested if e.benchmark == spec.benchmark]
-    reason = declared[0] if declared else missing(view, spec)
-    figure.text(0.5, 0.5, f"{spec.title}: not tested: {reason}", ha="center", va="center")
-    foot(figure, view, [], [])
-    return figure
-
-
 def missing(view: View, spec: FigureSpec) -> str:
     """What a study lacks for a figure."""
+    for declared in view.plan.not_tested:
+        if declared.benchmark == spec.benchmark:
+            return declared.reason
     if spec.runtime and view.cases(spec.benchmark):
         return f"the study has no arm of the {spec.runtime}"
     if spec.table and view.cases(spec.benchmark):

@@ -6,13 +6,14 @@ words that say why there is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from parity.benchmarks.metrics import Quantity
 from parity.report.figures import style
@@ -22,6 +23,7 @@ from parity.report.view import View
 
 LETTER = 0.052  # inches that a letter of 7 pt italics takes
 LONG = 25  # letters from which an arm's name takes two lines
+WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
 NARROW = 1.5  # inches below which a panel has room for few ticks
 
 
@@ -93,6 +95,21 @@ def ticks(axes: Axes, steps: Sequence[float]) -> None:
     most = 3 if inches(axes) < NARROW else 4
     axes.xaxis.set_major_locator(MaxNLocator(most, steps=steps))
     axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def logarithmic_ticks(axes: Axes, steps: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis: at equal distances, or at 1, 2 and 5 where it is wide."""
+    (low, high), most = axes.get_xlim(), 3 if inches(axes) < NARROW else 4
+    chosen = [*MaxNLocator(most, steps=steps).tick_values(low, high)]
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 3), (1,)) if high > WIDE * low else ():
+        chosen = [digit * 10.0**decade for decade in decades for digit in digits]
+        if sum(low <= value <= high for value in chosen) <= most + 1:
+            break
+    shown = [value for value in chosen if low <= value <= high]
+    axes.set_xticks(shown[:: -(-len(shown) // (most + 1))] if len(shown) > most + 1 else shown)
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
 
 
 def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:

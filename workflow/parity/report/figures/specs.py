@@ -68,7 +68,6 @@ def _plain(benchmark: Benchmark) -> FigureSpec:
 
 
 FIGURES = figures_of(benchmarks().values())
-FIGURE_NAMES = (*(spec.name for spec in FIGURES), OVERVIEW)
 
 
 def quantity(case: str, metric: str, unit: str) -> Quantity:

@@ -43,6 +43,8 @@ SYMBOLS = {
     outcomes.REPORTED: "",
     outcomes.NOT_TESTED: "",
 }
+# Within the margin, and yet not concluded.
+WITHIN = "≈"
 CONFOUNDED = "†"
 
 _SETTINGS = Path(__file__).with_name("house.mplstyle")
@@ -72,6 +74,11 @@ class ArmStyle:
             "marker": self.marker, "color": self.colour, "markerfacecolor": self.face,
             "markersize": times * self.size, "markeredgewidth": self.rim, "linestyle": line,
         }  # fmt: skip
+
+    def behind(self) -> dict[str, Any]:
+        """The same for a marker on which an interval is drawn, however short."""
+        face = "white" if self.hollow else _lighter(self.colour, 4)
+        return self.mark() | {"markerfacecolor": face, "markeredgewidth": 0.8}
 
     @property
     def size(self) -> float:

@@ -29,6 +29,11 @@ def of_study(files: Iterable[Path], study: str) -> Path:
     return by_study.get(study, by_study[DEFAULT])
 
 
+def pictures(folder: Path) -> list[Path]:
+    """The figures that were drawn of a dataset."""
+    return sorted(folder.glob("*.pdf"))
+
+
 def build(
     main: Path,
     study: Path,
