@@ -67,8 +67,10 @@ rule draw:
         published=configured("config/published/values.csv"),
         harness=noise_audit,
     output:
-        # Those that show anything of it, and a list of the others.
+        # Those that show anything of it, and a list of the others: a file, because a folder of an
+        # older version would do.
         figures=directory("results/{source}/{dataset}/figures"),
+        not_drawn="results/{source}/{dataset}/not-drawn.txt",
         latex=expand(
             "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
         ),

@@ -50,24 +50,25 @@ def write(
     times: Sequence[CaseTime] = (),
     lasted: float = 0.0,
 ) -> None:
-    """Write figures/, tables/, numbers.tex, section.tex and summary.txt into a dataset's folder.
+    """Write figures/, tables/, the texts and the list of what is not drawn into a dataset's folder.
 
     Args:
         times, lasted: where its time went, of cases and of all sessions in seconds.
     """
-    draw(view, folder / "figures")
+    absent = draw(view, folder / "figures")
     for each in all_tables(view, published_values):
         table.write(each, folder / "tables", view.origin.note)
     for name, text in (
         ("numbers.tex", numbers.of_dataset(view)),
         (section.NAME, section.of_dataset(view)),
         ("summary.txt", summary(view, times, lasted)),
+        (NOT_DRAWN, "".join(f"{line}\n" for line in absent)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def draw(view: View, folder: Path) -> None:
-    """Every figure that shows anything of a dataset, and a list of the others with the reasons."""
+def draw(view: View, folder: Path) -> list[str]:
+    """Draw every figure that shows anything of a dataset; the others with what is missing."""
     style.use()
     absent = []
     for spec in FIGURES:
@@ -79,8 +80,7 @@ def draw(view: View, folder: Path) -> None:
         style.save(every_ratio, folder, OVERVIEW)
     else:
         absent.append(f"{OVERVIEW}: no comparison of this study has a margin")
-    text = "".join(f"{line}\n" for line in absent)
-    (folder / NOT_DRAWN).write_text(text, encoding="utf-8")
+    return absent
 
 
 def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
