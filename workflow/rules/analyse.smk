@@ -92,7 +92,7 @@ rule draw:
 rule figures:
     """Draw all archived datasets (or the live one, if `data` says so), and print the plan, the ledger and the A/A ratios of the configured one."""
     input:
-        figures=expand("{data}/figures", data=DRAWN),
+        not_drawn=expand("{data}/not-drawn.txt", data=DRAWN),
         summaries=expand("{data}/summary.txt", data=DRAWN),
         summary=f"{CHOSEN}/summary.txt",
     log:
