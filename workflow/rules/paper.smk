@@ -37,6 +37,7 @@ rule build_paper:
     """Typeset the paper with the dataset's own numbers, tables and figures."""
     input:
         main=own("paper/main.tex"),
+        references=own("paper/references.bib"),
         studies=sorted(map(str, Path(own("paper/studies")).glob("*.tex"))),
         plan="results/{source}/{dataset}/plan.json",
         figures="results/{source}/{dataset}/figures",

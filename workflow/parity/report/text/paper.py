@@ -20,6 +20,7 @@ BANNED = re.compile(
     re.IGNORECASE,
 )
 # TeX reads its clock from here; the paper carries no date.
+REFERENCES = "references.bib"
 FIXED_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
 
 
@@ -45,7 +46,7 @@ def build(
     """Typeset the paper with latexmk in a temporary directory; return TeX's log.
 
     Args:
-        main: main.tex, which holds what all papers have in common.
+        main: main.tex, which holds what all papers have in common; references.bib is beside it.
         study: what is particular to the study; it becomes study.tex.
         parts: what the dataset gives to it: numbers.tex, tables and figures.
         output: where the PDF goes.
@@ -69,7 +70,7 @@ def build(
         folder = Path(name)
         shutil.copy(study, folder / "study.tex")
         (folder / "others.tex").write_text(others, encoding="utf-8")
-        for path in (main, *parts):
+        for path in (main, main.with_name(REFERENCES), *parts):
             shutil.copy(path, folder / path.name)
         for other, given in folders.items():
             (folder / other).mkdir()
