@@ -87,8 +87,8 @@ PRINTOUTS = [
     ),
     Printout(
         "mpip",
-        "mpip/real.mpiP",
-        "lu.S.x.2.1.1.mpiP",
+        "mpip/real.csv",
+        "mpi_time.csv",
         ONE_NODE | {"kernel": "lu", "class": "S"},
         "openmpi/one-node.txt",
         stdout="mpip/real.txt",

@@ -39,7 +39,6 @@ AWAITED = {
         f"{name}.containers_per_node" for name in ("npb", "hpcc", "netpipe")
     },
     "TCP's waiting time": {"npb.rto_min_ms", "npb.tcp_timeouts_seen"},
-    "MPI's start by itself": {"mpip.mpi_init"},
     "how MPI is started, and with what": {"hpcg.pmi", "hpcg.libraries"},
     "images in memory": {"charliecloud-tmpfs", "memory.image_mib"},
     "one HPL for each core": {"hpl-copies"},
