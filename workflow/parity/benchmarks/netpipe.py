@@ -31,15 +31,11 @@ _TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
-# The time of messages of these sizes.
-_STATED = {
-    size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
-    for size in (1024, 65_536, 1_048_576)
-}
-
 # NetPIPE's "Mbps" are of 2^20 bits.
 _BITS = 1024 * 1024
 _LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
+
+PARAMETERS, FIGURES, NOTE = described(__file__, LATENCY, BANDWIDTH)
 
 _Point = tuple[int, float]
 
@@ -54,6 +50,13 @@ def message_sizes(upper_bound: int) -> Iterator[int]:
         yield size
         step *= 2 if number > 2 and number % 2 else 1
         size, number = size + step, number + 1
+
+
+# The curve: the time of a message of each size that may be asked for.
+TIMES = {
+    size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
+    for size in message_sizes(PARAMETERS["upper_bound"]["maximum"])
+}
 
 
 def read_points(text: str, upper_bound: int) -> list[_Point]:
@@ -87,13 +90,12 @@ def _point(line: str, size: int) -> _Point:
 
 
 def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
-    """Latency of the smallest message, highest bandwidth of all, and the time of some."""
-    times = dict(points)
+    """Latency of the smallest message, highest bandwidth of all, and the time of each size."""
     bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
     return (
         LATENCY.measured(points[0][1]),
         BANDWIDTH.measured(bandwidth),
-        *(stated.measured(times[size]) for size, stated in _STATED.items() if size in times),
+        *(TIMES[size].measured(seconds) for size, seconds in points),
     )
 
 
@@ -111,9 +113,9 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters, figures, note = described(__file__, LATENCY, BANDWIDTH)
+    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     allocations = "required"
-    metrics = (LATENCY, BANDWIDTH, *_STATED.values())
+    metrics = (LATENCY, BANDWIDTH, *TIMES.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
 
