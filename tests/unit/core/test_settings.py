@@ -63,6 +63,18 @@ BAD_STUDIES = {
         _set("scales", "smoke", "parameters", {"sysbench": {"threads": 0}}),
         ["scales.smoke.parameters.sysbench: threads"],
     ),
+    "one of several values out of range": (
+        _set("benchmarks", "sysbench", "parameters", {"events": [5, -5]}),
+        ["benchmarks.sysbench.parameters: events", "-5"],
+    ),
+    "no value of several": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": []}}),
+        ["scales.smoke.parameters.sysbench.threads"],
+    ),
+    "a value twice": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": [1, 1]}}),
+        ["scales.smoke.parameters.sysbench.threads"],
+    ),
     "unknown factor": (
         _set("benchmarks", "likwid", "factors", {"colour": ["red"]}),
         ["unknown factor of likwid: colour"],
