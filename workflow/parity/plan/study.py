@@ -260,7 +260,7 @@ def _parameters(
     rules = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
+        "properties": {name: dict(rule) for name, rule in benchmark.all_parameters.items()},
     }
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
     check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
