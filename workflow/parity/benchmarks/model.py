@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from parity.benchmarks import spack
+from parity.benchmarks import network, spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
@@ -179,6 +179,11 @@ class Benchmark(ABC):
     figures: ClassVar[tuple[FigureSpec, ...]] = ()
     spelt: ClassVar[Mapping[str, str]] = {}
     note: ClassVar[str] = ""
+
+    @property
+    def all_parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        """Its own parameters, and those of a network between its containers, without a default."""
+        return {**self.parameters, **(network.PARAMETERS if self.allocations else {})}
 
     def provided_by(self, provider: str) -> Benchmark:
         """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.

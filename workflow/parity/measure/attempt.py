@@ -20,6 +20,7 @@ from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
 from parity.measure.neighbour import NotStarted, neighbour
+from parity.measure.network import NetworkRefused, NetworkState, network
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
@@ -116,22 +117,24 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
 def _beside_its_neighbour(order: Order, launch: Launch, folder: Path) -> tuple[Seen, float]:
     """What was seen of all starts, and the share of CPU time that was stolen meanwhile.
 
-    A program whose neighbour does not start is not started: that would be another measurement.
+    A program whose network or neighbour is not there is not started: that would be another
+    measurement.
     """
     try:
-        with neighbour(order, launch, folder) as gate:
+        with network(order, 1) as net, neighbour(order, launch, folder) as gate:
             before = psutil.cpu_times(percpu=True)
-            seen = _run(order, launch, folder)
+            seen = _run(order, launch, folder, net)
             after = psutil.cpu_times(percpu=True)
-        seen.neighbour = tuple(gate)
+        seen.beside = (*gate, *([net.gate] if net.gate else []))
+        seen.network = net.evidence
         return seen, steal_fraction(before, after, order.program.cpus)
-    except NotStarted as error:
+    except (NotStarted, NetworkRefused) as error:
         for stream in ("stdout", "stderr"):
             (folder / stream).touch()
         return Seen([], [], error=str(error)), 0.0
 
 
-def _run(order: Order, launch: Launch, folder: Path) -> Seen:
+def _run(order: Order, launch: Launch, folder: Path, net: NetworkState) -> Seen:
     """All starts of the attempt, one after the other.
 
     A program that is started once carries the witness. One that is started and timed
@@ -153,7 +156,7 @@ def _run(order: Order, launch: Launch, folder: Path) -> Seen:
         else None
     )
     for words in starts:
-        command = order.arm.command(launch, words)
+        command = [*net.places[0].words, *order.arm.command(launch, words)]
         if program.ranks and launcher:
             command = launched(launcher, program, command)
         if not seen.commands or seen.commands[-1] != command:

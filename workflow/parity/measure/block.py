@@ -241,6 +241,8 @@ def _program(
         return None, _not_tested("the system's file names no MPI launcher")
     if program.ranks and arm.neighbour:
         return None, _not_tested("a neighbour is beside one process, not beside ranks")
+    if program.ranks and arm.network:
+        return None, _not_tested("ranks have networks of their own only in containers of a node")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, _not_tested("dropping the page cache needs root")
     return program, None

@@ -24,6 +24,7 @@ from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import WORK
+from parity.measure.network_namespace import end_left_networks
 from parity.runtimes import every_arm
 from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
 from parity.software.images import ImageRecord
@@ -71,7 +72,7 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
         for name in question.benchmarks
     }
     programs = sorted({path for group in binaries.values() for path in group})
-    # Under any limit an arm is the same one.
+    # Under any limit and in any network an arm is the same one.
     own = {name: every_arm()[name].unlimited for name in question.arms}
     arms = list({arm.name: arm for arm in own.values()}.values())
     # A thread for each arm, and enough for all that they wait for.
@@ -87,9 +88,22 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
 
         found = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     return {
-        name: (found[arm.name][0], tuple(replace(row, arm=name) for row in found[arm.name][1]))
+        name: (
+            _with_its_network(every_arm()[name], found[arm.name][0]),
+            tuple(replace(row, arm=name) for row in found[arm.name][1]),
+        )
         for name, arm in own.items()
     }
+
+
+def _with_its_network(arm: Arm, state: ArmState) -> ArmState:
+    """The state of an arm's own part, or why the network of its containers cannot be made."""
+    if arm.network is None or state.reason:
+        return state
+    presence = arm.probe()
+    if presence.available:
+        return state
+    return replace(state, reason="not-tested", detail=presence.reason)
 
 
 def image_digests(
@@ -109,6 +123,7 @@ def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
     storage.make_places(SCRATCH)
     storage.end_processes_in(WORK)
+    end_left_networks()
     storage.emptied(WORK)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
@@ -42,13 +42,19 @@ class Order:
 
 @dataclass
 class Seen:
-    """What is gathered on the way to the record."""
+    """What is gathered on the way to the record.
+
+    Attributes:
+        beside: the gates of what was there for the program: its neighbour, its network.
+        network: what the program's network said of itself, and the kernel's counters of it.
+    """
 
     commands: list[list[str]]
     finished: list[Finished]
     error: str = ""
     left: tuple[Orphan, ...] = ()
-    neighbour: tuple[Gate, ...] = ()
+    beside: tuple[Gate, ...] = ()
+    network: Mapping[str, str] = field(default_factory=dict)
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -97,7 +103,7 @@ def record(
         *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.session.system.max_steal_fraction),
         gates.left_gate(seen.left),
-        *seen.neighbour,
+        *seen.beside,
     )
     reason, detail = _reason(seen, judged)
     if seen.error or (reason == "exit-status" and not evidence):
@@ -133,7 +139,7 @@ def record(
         commands=tuple(map(tuple, seen.commands)),
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence=dict(evidence),
+        evidence={**evidence, **seen.network},
         ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,

@@ -268,7 +268,7 @@ def _parameters(
     rules = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
+        "properties": {name: dict(rule) for name, rule in benchmark.all_parameters.items()},
     }
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
     for one in combinations(given[0]).values():

@@ -83,6 +83,18 @@ class Cpus(NamedTuple):
     neighbour: tuple[int, ...] = ()
 
 
+class Network(NamedTuple):
+    """How the containers of an arm reach each other, where not by the host's own network.
+
+    Attributes:
+        kind: `veth` (pairs that a bridge joins) or `macvlan` (children of one interface).
+        offloads: whether segmentation and checksums are left to the interfaces, as by default.
+    """
+
+    kind: str
+    offloads: bool = True
+
+
 class Look(NamedTuple):
     """How a runtime is drawn in every figure: its colour, and matplotlib's sign of its marker."""
 
@@ -118,6 +130,9 @@ class Arm(ABC):
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
             measured (measure/neighbour.py); None for most.
+        network: what containers have instead of the host's network; None for most.
+        inherits_network: whether a container gets the network that its command is started in;
+            not where a daemon starts it.
     """
 
     name: str
@@ -136,6 +151,8 @@ class Arm(ABC):
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None
+    network: Network | None = None
+    inherits_network: ClassVar[bool] = True
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -153,7 +170,7 @@ class Arm(ABC):
 
     @property
     def unlimited(self) -> Arm:
-        """The same arm without its limit and its neighbour."""
+        """The same arm without its limit, its neighbour and its network."""
         return self
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
