@@ -26,7 +26,11 @@ HOSTS = Path("/etc/hosts")
 # Whose programs and libraries an arm runs: those of its image, the host's build of the
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
+CPU = "cpu"
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+# What stands for the kernel among them, and the number that it gives itself when it boots.
+KERNEL = "kernel"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,8 @@ class Arm(ABC):
         root_filesystem: type of the root file system that a run must see, where the
             format decides it (a SquashFS that was silently unpacked is another type).
         isolates: namespaces that must differ from the runner's own in every run;
-            all others of `mnt` and `pid` must not (`native` isolates none).
+            all others of `mnt` and `pid` must not (`native` isolates none). `KERNEL` alone
+            where programs run on another one: its namespaces' numbers tell nothing here.
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
@@ -130,6 +135,7 @@ class Arm(ABC):
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
             measured (measure/neighbour.py); None for most.
+        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
         network: what containers have instead of the host's network; None for most.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
@@ -151,6 +157,7 @@ class Arm(ABC):
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None
+    does: str = CPU
     network: Network | None = None
     inherits_network: ClassVar[bool] = True
 
