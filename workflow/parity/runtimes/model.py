@@ -26,6 +26,9 @@ HOSTS = Path("/etc/hosts")
 # Whose programs and libraries an arm runs: those of its image, the host's build of the
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
+# Where an arm puts the ranks of an allocation: all on one node, one on each of as many nodes as
+# ranks, or on any CPU; most put them where their case says.
+PACKED, SPREAD, UNBOUND = "packed", "spread", "unbound"
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -126,6 +129,8 @@ class Arm(ABC):
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
+        placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
+            has them.
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
@@ -148,6 +153,7 @@ class Arm(ABC):
     link_set: str = OWN
     is_native: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
+    placement: str = ""
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None
