@@ -105,6 +105,15 @@ PRINTOUTS = [
     # Latencies are stated to a nanosecond beside the summary.
     Printout("hpcc", "hpcc/real.txt", "hpccoutf.txt", tolerance=2.1e-3, step=11),
     Printout(
+        "hpl-copies",
+        "hpcc/real-1x1.txt",
+        "hpccoutf-0.txt",
+        {"nodes": 1, "ranks": 1, "n": 1000},
+        stdout="hpl-copies/real.txt",
+        tolerance=2.1e-3,
+        step=11,
+    ),
+    Printout(
         "ior",
         "ior/real-own-direct.json",
         "ior.json",

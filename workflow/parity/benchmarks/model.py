@@ -58,6 +58,9 @@ class Program:
             number in PARITY_RANK.
         nodes: over how many nodes they are spread, equally and in blocks. Files are
             written and collected on the first, where rank 0 runs.
+        containers: over how many containers the ranks of each node are spread in blocks, as if
+            each were a node (measure/containers.py); 0 for a container of its own for each.
+        is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
     """
 
     argv: tuple[str, ...]
@@ -71,6 +74,8 @@ class Program:
     sample_processes: tuple[str, ...] = ()
     ranks: int = 0
     nodes: int = 1
+    containers: int = 0
+    is_bound: bool = True
 
 
 @dataclass(frozen=True)

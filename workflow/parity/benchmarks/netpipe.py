@@ -20,7 +20,7 @@ from parity.benchmarks.reading import (
     require_agreement,
     require_equal,
 )
-from parity.benchmarks.sizing import cpus_for_ranks
+from parity.benchmarks.sizing import placed
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
@@ -129,30 +129,26 @@ class NetPipe(Benchmark):
         Raises:
             UserError: not two ranks, or too few CPUs or host names for them.
         """
-        nodes, ranks = parameters["nodes"], parameters["ranks"]
+        ranks = parameters["ranks"]
         if ranks != 2:
             raise UserError(
                 f"NetPIPE measures between 2 ranks, not {ranks}",
                 where="benchmarks.netpipe.allocations",
-                allowed="1x2 (within a node) or 2x2 (between two nodes)",
+                allowed="1x2 (within a node), 1x2/2 (containers on it) or 2x2 (between two nodes)",
                 action="correct it in the study",
             )
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
-        return Program(
-            argv=_command(mpi if over_mpi else tcp, parameters, node),
-            cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
-            environment=openmpi.environment(ranks) if over_mpi else {},
-            collect=("np.out",),
-            ranks=ranks,
-            nodes=nodes,
-        )
+        argv = _command(mpi if over_mpi else tcp, parameters, node)
+        place = openmpi.in_one_world if over_mpi else placed
+        where = "netpipe: allocations, ranks of one node"
+        return place(Program(argv, (), collect=("np.out",)), parameters, node, where)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Latency and bandwidth; valid if all sizes were measured, by one world of MPI."""
         asked = outputs.parameters
         if asked["protocol"] == "mpi":
-            openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+            openmpi.require_one_world(outputs)
         text = outputs.files.get("np.out", "")
         return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
 
@@ -169,7 +165,10 @@ def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tu
 
 
 def _receiver(node: NodeFacts, nodes: int) -> str:
-    """The host of rank 1, as rank 0 calls it; within a node no name service is asked."""
+    """The host of rank 1, as rank 0 calls it; within a node no name service is asked.
+
+    A container with an address of its own is called by that instead (netpipe.sh).
+    """
     if nodes == 1:
         return "127.0.0.1"
     if len(node.hosts) < nodes:

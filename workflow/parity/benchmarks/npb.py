@@ -64,7 +64,7 @@ def kernel_metrics(outputs: Outputs) -> tuple[Metric, ...]:
             numbers contradict each other.
     """
     text, asked = outputs.stdout, outputs.parameters
-    openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+    openmpi.require_one_world(outputs)
     kernel = asked["kernel"].upper()
     title = f"NAS Parallel Benchmarks 3.4 -- {kernel} Benchmark"
     require_complete(text, title, r" npb@nas\.nasa\.gov")

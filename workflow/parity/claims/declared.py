@@ -20,6 +20,7 @@ from parity.core.errors import UserError
 from parity.runtimes import every_arm
 
 _COUNT = {"type": "integer", "minimum": 1}
+_PLACED = ("nodes", "ranks", "containers_per_node")
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _of_parameters(benchmark: Benchmark, named: Iterable[tuple[str, Sequence[Any
 def _rules(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
     """JSON schema of each parameter that a case of this benchmark can have."""
     factors = {name: {"enum": list(levels)} for name, levels in benchmark.factors.items()}
-    placed = {"nodes": _COUNT, "ranks": _COUNT} if benchmark.allocations else {}
+    placed = dict.fromkeys(_PLACED, _COUNT) if benchmark.allocations else {}
     return {**benchmark.all_parameters, **factors, **placed}
 
 

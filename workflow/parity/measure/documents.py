@@ -23,8 +23,8 @@ class Gate(Document, frozen=True, kw_only=False):
     """The outcome of one gate.
 
     Attributes:
-        name: `where`, `binding`, `ranks`, `steal`, `left`, `quiet`, `image`, `binary`, `network`,
-            `neighbour`; the reason code of a failure is `gate-` and this name.
+        name: `where`, `binding`, `ranks`, `containers`, `steal`, `left`, `quiet`, `image`,
+            `binary`, `network`, `neighbour`; the reason code of a failure is `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """

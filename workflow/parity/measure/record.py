@@ -76,9 +76,16 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
 
     def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
         cpus = order.program.cpus
-        return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
+        own = [cpus[rank % len(cpus)]] if order.program.is_bound else cpus
+        return gates.binding_gate(own, evidence)
 
-    return [complete, gates.of_ranks(where, ranks), gates.of_ranks(binding, ranks)]
+    bound = gates.of_ranks(binding, ranks)
+    if bound.passed and not order.program.is_bound:
+        bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
+    judged = [complete, gates.of_ranks(where, ranks), bound]
+    if order.program.containers:
+        judged.append(gates.containers_gate(order.arm, order.program, ranks))
+    return judged
 
 
 def record(
@@ -120,6 +127,9 @@ def record(
         took = "not told" if own is None else f"{walls[0] - own:.3f}"
         evidence = {**evidence, "launcher_seconds": took}
         walls = () if own is None else (own,)
+    if order.program.containers and order.program.ranks > len(order.session.node.cpus):
+        said = f"{order.program.ranks} ranks on {len(order.session.node.cpus)} CPUs"
+        evidence = {**evidence, "oversubscribed": said}
     return RunRecord(
         session=order.session.number,
         run=order.run,

@@ -215,7 +215,10 @@ def _cases(
 def _allocations(
     benchmark: Benchmark, given: Sequence[str], where: str
 ) -> dict[str, dict[str, int]]:
-    """Nodes and ranks by the allocation's name; one without a name where there is none."""
+    """Nodes, ranks and containers by the allocation's name; one without a name for none.
+
+    Names of cases are those of folders, so the slash of an allocation is `in` there.
+    """
     if given and not benchmark.allocations:
         raise UserError(
             f"{benchmark.name} is not placed on allocations",
@@ -226,18 +229,24 @@ def _allocations(
         raise UserError(
             f"{benchmark.name} needs the allocations it is placed on",
             where=where,
-            allowed="a list of <nodes>x<ranks>, such as 2x2",
+            allowed="a list of <nodes>x<ranks>[/<containers per node>], such as 2x2 or 1x4/2",
         )
     placements: dict[str, dict[str, int]] = {}
     for text in given:
-        nodes, ranks = map(int, text.split("x"))
-        if ranks % nodes:
+        spread, _, containers = text.partition("/")
+        nodes, ranks = map(int, spread.split("x"))
+        placed = {"nodes": nodes, "ranks": ranks}
+        over = f"{nodes} nodes"
+        if containers:
+            placed["containers_per_node"] = int(containers)
+            over += f" of {containers} containers"
+        if ranks % (parts := nodes * int(containers or 1)):
             raise UserError(
-                f"{ranks} ranks cannot be spread equally over {nodes} nodes",
+                f"{ranks} ranks cannot be spread equally over {over}",
                 where=f"{where}: {text}",
-                allowed=f"a multiple of {nodes} ranks",
+                allowed=f"a multiple of {parts} ranks",
             )
-        placements[text] = {"nodes": nodes, "ranks": ranks}
+        placements[text.replace("/", "in")] = placed
     return placements or {"": {}}
 
 

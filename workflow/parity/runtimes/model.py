@@ -27,6 +27,9 @@ HOSTS = Path("/etc/hosts")
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
 CPU = "cpu"
+# Where an arm puts the ranks of an allocation: all on one node, one on each of as many nodes as
+# ranks, or on any CPU; most put them where their case says.
+PACKED, SPREAD, UNBOUND = "packed", "spread", "unbound"
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 # What stands for the kernel among them, and the number that it gives itself when it boots.
 KERNEL = "kernel"
@@ -131,6 +134,8 @@ class Arm(ABC):
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
+        placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
+            has them.
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
@@ -154,6 +159,7 @@ class Arm(ABC):
     link_set: str = OWN
     is_native: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
+    placement: str = ""
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None

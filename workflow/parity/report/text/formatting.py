@@ -105,7 +105,10 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     }
     nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
-    return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    said = [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    if containers := case.parameters.get("containers_per_node"):
+        said.append(f"{counted(containers, 'container')} per node")
+    return said
 
 
 def span(counts: Collection[int]) -> str:
