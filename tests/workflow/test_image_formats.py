@@ -43,6 +43,7 @@ SHIPPED = {
         for scale in ("quota", "sharing", "clusterquota", "clustersharing")
     },
     ("beserra2015", "smoke"): ["base", "directory", "oci"],
+    ("beserra2015", "quickhpl"): ["base", "directory", "oci"],
     **{
         ("ruiz2015", scale): ["base", "directory", "oci"]
         for scale in (
@@ -64,7 +65,7 @@ SHIPPED = {
             ("isolation", ("quick", "machine", "cluster")),
             ("guests", ("smoke", "quick", "machine")),
             ("ruiz2015", ("machine", "cluster", "clusterc")),
-            ("beserra2015", ("quick", "quickhpl", "machine", "cluster")),
+            ("beserra2015", ("quick", "machine", "cluster")),
         )
         for scale in scales
     },
