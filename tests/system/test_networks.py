@@ -157,6 +157,13 @@ def test_what_cannot_be_had_is_refused_with_its_reason(name, knobs, why):
         pytest.fail("it was made")
 
 
+def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
+    monkeypatch.setattr("parity.measure.network.SYSCTLS", Path("/proc/sys/net/ipv4/none"))
+    why = "this kernel refuses tcp_congestion_control=reno: No such file or directory"
+    with pytest.raises(NetworkRefused, match=why), network(order("native-a-veth"), 1):
+        pytest.fail("it was made")
+
+
 @pytest.mark.skipif(
     "cubic" in (SYSCTLS / "tcp_allowed_congestion_control").read_text().split(),
     reason="the host lets containers have cubic",
@@ -175,6 +182,7 @@ def test_a_congestion_control_that_the_host_keeps_for_itself_is_named():
         (["ip", "link", "set", "eth0", "mtu", "9000"], "10.213.0.2: mtu is 9000, not 1500"),
         (["ethtool", "-K", "eth0", "tso", "off"], "tcp-segmentation-offload is off, not on"),
         (["ip", "link", "set", "eth0", "down"], "10.213.0.2 cannot be reached from the hub"),
+        (["ip", "link", "delete", "eth0"], "the network cannot be asked any more"),
     ],
 )
 def test_what_changes_on_the_way_fails_the_gate(change, detail):
