@@ -86,7 +86,7 @@ def order(arm: str) -> SimpleNamespace:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "FOLDER", tmp_path / "containers")
     monkeypatch.setattr(module, "AGENT", tmp_path / "containers/agent")
-    monkeypatch.setattr(module, "SHARED", tmp_path / "shm")
+    monkeypatch.setattr(module, "SHARED_MEMORY", tmp_path / "shm")
     return tmp_path
 
 

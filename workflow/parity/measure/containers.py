@@ -8,7 +8,6 @@ in every runtime alike. mpirun's time is nobody's: the ranks tell theirs.
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.sizing import part_of
-from parity.measure import inner_command
+from parity.measure.inner_command import SHARED_MEMORY, WORK, program_environment
 from parity.measure.mpi_launcher import RANK, launched
 from parity.measure.network import NetworkState, Place
 from parity.measure.record import Order
@@ -26,12 +25,9 @@ from parity.plan.system import MpiLauncher
 from parity.runtimes.model import Launch
 
 # What daemons and launcher leave, and the agent: not what the program works with.
-FOLDER = inner_command.WORK / "containers"
+FOLDER = WORK / "containers"
 AGENT = FOLDER / "agent"
 DAEMON = Path(__file__).with_name("daemon.sh").read_text(encoding="utf-8")
-# Memory that ranks share has a name that is unique on a node; here each container is one, and all
-# of them see the host's.
-SHARED = Path(f"/dev/shm/parity-{os.geteuid()}")
 _BACKING = "OMPI_MCA_btl_vader_backing_directory"
 # The one interface that ranks of several containers talk over: all but loopback in a network of
 # their own, and loopback on the host's, whose others may come and go.
@@ -75,7 +71,7 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
         launch: with the placeholder of a rank's number in its name, which is a container's here.
     """
     FOLDER.mkdir()
-    remove_shared_memory()
+    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
     if not order.arm.isolates:
         yield Containers(order, {}, net)
         return
@@ -88,24 +84,19 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
     try:
         yield Containers(order, lines, net)
     finally:
-        remove_shared_memory()
-
-
-def remove_shared_memory() -> None:
-    """Remove what ranks in containers shared, if any did."""
-    shutil.rmtree(SHARED, ignore_errors=True)
+        shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
 
 
 def _line(order: Order, launch: Launch, number: int, place: Place, addresses: str) -> list[str]:
     """The words that start a container, and in it all but the command of its daemon."""
     cpus = part_of(order.session.node.cpus, number, order.program.containers)
-    folder, shared = FOLDER / str(number), SHARED / str(number)
+    folder, shared = FOLDER / str(number), SHARED_MEMORY / str(number)
     folder.mkdir()
     shared.mkdir(parents=True)
     own = replace(
         launch, name=launch.name.replace(RANK, str(number)), host=order.hosts[0], cpus=cpus
     )
-    variables = inner_command.program_environment(order.program)
+    variables = program_environment(order.program)
     fixed = {key: variables[key] for key in ("HOME", "LC_ALL", "PATH")} | {
         "TMPDIR": folder,
         "PARITY_NODE": order.hosts[0],
@@ -116,7 +107,7 @@ def _line(order: Order, launch: Launch, number: int, place: Place, addresses: st
     }
     words = [
         *("/usr/bin/taskset", "-c", ",".join(map(str, cpus))),
-        *("/usr/bin/env", "-i", f"--chdir={inner_command.WORK}"),
+        *("/usr/bin/env", "-i", f"--chdir={WORK}"),
         *(f"{key}={value}" for key, value in fixed.items()),
         *("/bin/sh", "-c", DAEMON, "daemon", openmpi.release()),
     ]

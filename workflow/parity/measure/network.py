@@ -106,6 +106,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
             ]
             _make(hub, links, kind, knobs)
             facts, problems = proof(hub, links, kind, knobs)
+            before = _counters(hub, links)
         except (OSError, UserError) as error:
             raise NetworkRefused(f"no network of containers: {error}") from error
         if problems:
@@ -114,11 +115,13 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
             Place(f"place-{n}", link.address, link.namespace.words) for n, link in enumerate(links)
         ]
         state = NetworkState(tuple(places), hub.words, facts=facts)
-        before = _counters(hub, links)
         yield state
-        after = _counters(hub, links)
-        state.counters = {name: after[name] - before[name] for name in before}
-        _, problems = proof(hub, links, kind, knobs)
+        try:
+            after = _counters(hub, links)
+            state.counters = {name: after[name] - before[name] for name in before}
+            _, problems = proof(hub, links, kind, knobs)
+        except (OSError, UserError) as error:
+            problems = [f"the network cannot be asked any more: {error}"]
         state.gate = Gate("network", not problems, "; ".join(problems))
 
 
@@ -134,6 +137,8 @@ def _make(hub: Namespace, links: list[Link], kind: Network, knobs: Knobs) -> Non
     """Interfaces, addresses, and what is asked of TCP and of queues; raises as their makers do."""
     if kind.kind != "veth" and knobs.rate_mbit:
         raise UserError(f"a rate needs veth pairs, and {kind.kind} has none")
+    if len(links) >= _HUB:
+        raise UserError(f"there are addresses for {_HUB - 1} containers, not for {len(links)}")
     if knobs.queue_packets != Knobs.queue_packets and not knobs.rate_mbit:
         raise UserError("a queue without a rate (rate_mbit) holds nothing")
     for each in (hub, *(link.namespace for link in links)):

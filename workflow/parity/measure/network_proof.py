@@ -13,6 +13,7 @@ from pathlib import Path
 
 from parity.benchmarks.network import ERA_OF_RUIZ, Knobs
 from parity.core.commands import output_of
+from parity.core.errors import UserError
 from parity.measure.network_namespace import Namespace
 from parity.runtimes.model import Network
 
@@ -181,12 +182,15 @@ def read_counter(text: str, protocol: str, name: str) -> int:
     """A number of /proc/net/snmp or netstat: a line of names, then a line of numbers.
 
     Raises:
-        KeyError: this kernel does not count it.
+        UserError: this kernel does not count it.
     """
     names, numbers = (
         line.split()[1:] for line in text.splitlines() if line.startswith(f"{protocol}: ")
     )
-    return int(dict(zip(names, numbers, strict=True))[name])
+    counters = dict(zip(names, numbers, strict=True))
+    if name not in counters:
+        raise UserError(f"this kernel does not count {name}")
+    return int(counters[name])
 
 
 def dropped() -> int:

@@ -7,6 +7,7 @@ answers lie in a folder that all nodes see.
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -23,7 +24,7 @@ from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
-from parity.measure.inner_command import WORK
+from parity.measure.inner_command import SHARED_MEMORY, WORK
 from parity.measure.network_namespace import end_left_networks
 from parity.runtimes import every_arm
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image
@@ -125,6 +126,7 @@ def make_ready() -> None:
     storage.end_processes_in(WORK)
     end_left_networks()
     storage.emptied(WORK)
+    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
 
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:

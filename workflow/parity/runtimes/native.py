@@ -34,6 +34,13 @@ class Native(Arm):
 
 
 @dataclass(frozen=True)
+class NativePlaced(Native):
+    """The same with its ranks elsewhere than a case has them."""
+
+    is_native: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
 class NativeWithMore(Native):
     """The same with more work; the plan's parameters for it say how much."""
 
@@ -45,8 +52,8 @@ class NativeWithMore(Native):
 ARMS = (
     Native("native-a", "Native A"),
     Native("native-b", "Native B"),
-    Native("native-packed", "Native (one node)", PACKED),
-    Native("native-spread", "Native (a node each)", SPREAD),
-    Native("native-unbound", "Native (unbound)", UNBOUND),
+    NativePlaced("native-packed", "Native (one node)", PACKED),
+    NativePlaced("native-spread", "Native (a node each)", SPREAD),
+    NativePlaced("native-unbound", "Native (unbound)", UNBOUND),
     NativeWithMore("native-plus", "Native"),
 )
