@@ -10,7 +10,7 @@ from parity.benchmarks.model import Program
 from parity.measure.documents import Binary, Gate
 from parity.measure.inner_command import cpu_list, namespaces
 from parity.measure.orphans import Orphan
-from parity.runtimes.model import Arm
+from parity.runtimes.model import KERNEL, Arm
 
 Ranks = Mapping[int, Mapping[str, str]]
 # What left processes may take: less than disturbs, more than it takes to fall asleep.
@@ -31,7 +31,9 @@ def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], r
         recipe: the content of the image's marker file; empty outside of any container.
     """
     inside = namespaces(evidence)
-    complete = {"mnt", "pid", *arm.isolates} <= inside.keys()
+    other_kernel = KERNEL in arm.isolates
+    needed = set(arm.isolates) if other_kernel else {"mnt", "pid", *arm.isolates}
+    complete = needed <= inside.keys()
     if not complete or not {"marker", "root"} <= evidence.keys():
         return Gate("where", False, "the run left no evidence of where it ran")
     if evidence["marker"] != recipe:
@@ -40,8 +42,8 @@ def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], r
     shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
     if shared:
         return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
-    own = [name for name in OURS if inside.get(name, host[name]) != host[name]]
-    if foreign := sorted(set(own) - set(arm.isolates)):
+    own = [name for name in OURS if inside.get(name) not in (None, host.get(name))]
+    if not other_kernel and (foreign := sorted(set(own) - set(arm.isolates))):
         return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
     # `fuse.squashfuse_ll` is a kind of `fuse`.
     filesystem = evidence["root"].partition(",")[0].partition(".")[0]

@@ -25,7 +25,7 @@ from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeSta
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import WORK
 from parity.runtimes import every_arm
-from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
+from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image
 from parity.software.images import ImageRecord
 
 PATIENCE_SECONDS = 120
@@ -203,9 +203,9 @@ def arm_state(
 
 
 def host_namespaces() -> dict[str, str]:
-    """The runner's own namespaces, name to inode."""
+    """The runner's own namespaces, name to inode, and what its kernel calls this boot."""
     folder = Path("/proc/self/ns")
-    return {
+    return {KERNEL: BOOT_ID.read_text(encoding="ascii").strip()} | {
         name: str((folder / name).stat().st_ino) for name in NAMESPACES if (folder / name).exists()
     }
 

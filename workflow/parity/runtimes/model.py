@@ -27,6 +27,9 @@ HOSTS = Path("/etc/hosts")
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+# What stands for the kernel among them, and the number that it gives itself when it boots.
+KERNEL = "kernel"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class Arm(ABC):
         root_filesystem: type of the root file system that a run must see, where the
             format decides it (a SquashFS that was silently unpacked is another type).
         isolates: namespaces that must differ from the runner's own in every run;
-            all others of `mnt` and `pid` must not (`native` isolates none).
+            all others of `mnt` and `pid` must not (`native` isolates none). `KERNEL` alone
+            where programs run on another one: its namespaces' numbers tell nothing here.
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
