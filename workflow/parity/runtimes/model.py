@@ -26,6 +26,7 @@ HOSTS = Path("/etc/hosts")
 # Whose programs and libraries an arm runs: those of its image, the host's build of the
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
+CPU = "cpu"
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 # What stands for the kernel among them, and the number that it gives itself when it boots.
 KERNEL = "kernel"
@@ -122,6 +123,7 @@ class Arm(ABC):
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
             measured (measure/neighbour.py); None for most.
+        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Arm(ABC):
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None
+    does: str = CPU
 
     @abstractmethod
     def probe(self) -> Availability:
