@@ -184,9 +184,10 @@ def test_lxc_mount_entries_survive_a_space(tmp_path):
 def test_gvisor_command_and_bundle(tmp_path):
     run = replace(launch(tmp_path, "directory"), cpus=(1, 3))
     argv = arms()["gvisor"].command(run, INNER)
-    assert argv[:3] == ["/bin/sh", "-euc", gvisor.SANDBOX]
-    assert argv[3:] == ["sandbox", str(tmp_path), "campaign-b0001.sysbench", "1,3", *INNER]
-    assert arms()["gvisor"].command(launch(tmp_path, "directory"), INNER)[6] == ""
+    assert argv[:5] == ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    assert argv[5:8] == ["/bin/sh", "-euc", gvisor.SANDBOX]
+    assert argv[8:] == ["sandbox", str(tmp_path), "campaign-b0001.sysbench", "1,3", *INNER]
+    assert arms()["gvisor"].command(launch(tmp_path, "directory"), INNER)[11] == ""
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["root"] == {"path": "/images/one", "readonly": True}
     mounts = {each["destination"]: each for each in config["mounts"]}

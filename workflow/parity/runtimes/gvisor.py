@@ -18,6 +18,9 @@ from parity.core.commands import answer_of, is_installed
 from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look
 
 # Makes the sandbox, binds it as a whole, and only then starts the program in it.
+# Processes are numbered apart, because runsc waits until a sandbox that it killed is gone, and as
+# an orphan it would stay until the runner looks after its own.
+OF_ITS_OWN = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 SANDBOX = Path(__file__).with_name("gvisor_sandbox.sh").read_text(encoding="utf-8")
 
 
@@ -76,7 +79,7 @@ class Gvisor(Arm):
         (launch.state / "config.json").write_text(json.dumps(bundle(launch)))
         cpus = ",".join(map(str, launch.cpus))
         facts = (str(launch.state), launch.name, cpus)
-        return ["/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
+        return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
 
     def cleanup(self, *launches: Launch) -> None:
         for launch in launches:

@@ -78,7 +78,7 @@ class Qemu(Arm):
 
     def install(self) -> None:
         qemu_install.install()
-        if self.accelerator == "kvm":
+        if self.accelerator == "kvm" and is_installed("qemu-system-x86_64"):
             qemu_install.try_kvm()
 
 
