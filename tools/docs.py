@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from parity.analysis import tables as analysis
 from parity.analysis.tables import AGREEMENT, NOISE
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmarks, network
 from parity.claims import tables as claims
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
@@ -107,6 +108,10 @@ def _benchmark_table() -> str:
         for key, rule in benchmark.parameters.items():
             row = (f"`{key}`", _allowed(rule), f"`{rule['default']}`", rule["description"])
             rows.append((f"`{name}`", *row))
+    usual = asdict(network.Knobs())
+    for key, rule in network.PARAMETERS.items():
+        row = (f"`{key}`", _allowed(rule), f"`{usual[key]}`", rule["description"])
+        rows.append(("all with allocations", *row))
     return _table(("benchmark", "parameter", "allowed", "default", "meaning"), iter(rows))
 
 

@@ -155,6 +155,7 @@ SPACK_CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, st
         {
             "application": (3.1, 0.01, "s", "lower", True),
             "mpi": (0.21, 0.05, "s", "lower", True),
+            "mpi_init": (0.42, 0.04, "s", "lower", True),
             "init": (0.55, 0.04, "s", "lower", True),
         },
     ),

@@ -22,7 +22,7 @@ def case_of(
     timeout: float = 60,
 ) -> Case:
     """A case of the benchmark that its name begins with."""
-    benchmark = name.split("-")[0]
+    benchmark = name if name in benchmarks() else name.split("-")[0]
     return Case(
         name=name,
         benchmark=benchmark,

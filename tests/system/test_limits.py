@@ -103,7 +103,7 @@ def loops() -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             words = process.cmdline()
             if words and words[-1].startswith("parity-limits") and "neighbour" in words[-1]:
-                found += [process] if words[:-1] == list(neighbour.LOOP) else []
+                found += [process] if words[2] in neighbour.LOOPS.values() else []
     return found
 
 
@@ -187,6 +187,17 @@ def test_a_neighbour_that_is_idle_leaves_the_cpu_alone(program, tmp_path):
     assert took["beside-idle-same-cpu"] < took["same-cpu"] / 2
 
 
+@pytest.mark.parametrize("does", ["memory", "io"])
+def test_a_neighbour_fills_memory_or_writes_a_file_and_is_gone(does, program, tmp_path, images):
+    for name in (f"native-a-beside-{does}", f"podman-beside-{does}"):
+        record, _ = attempt(name, program, tmp_path, images)
+        assert record.reason == "", record.detail
+        assert float(gate_of(record).detail.split()[1]) > (0.1 if does == "memory" else 0)
+        assert (WORK / "beside").exists() == (does == "io")
+        assert not loops()
+        assert not [each for each in processes_in(WORK) if each.name() == "dd"]
+
+
 @pytest.mark.parametrize(
     ("script", "reason", "detail"),
     [
@@ -199,7 +210,7 @@ def test_a_neighbour_that_does_not_run_is_told(
     script, reason, detail, program, tmp_path, monkeypatch
 ):
     mark = tmp_path / "begun"
-    monkeypatch.setattr(neighbour, "LOOP", ("/bin/sh", "-c", script.format(mark)))
+    monkeypatch.setitem(neighbour.LOOPS, "cpu", script.format(mark))
     begin = ("/bin/sh", "-c", f'touch {mark}; exec "$@"', "begin")
     program = replace(program, argv=(*begin, *program.argv))
     record, _ = attempt("native-a-own-cpu", program, tmp_path)

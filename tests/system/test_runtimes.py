@@ -9,6 +9,8 @@ import platform
 import signal
 import subprocess
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,15 +24,19 @@ from parity.measure.inner_command import (
     program_environment,
     witnessed,
 )
+from parity.measure.node_check import host_namespaces
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes import arms
-from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
+from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
 CPU = max(os.sched_getaffinity(0))
-HOST = {name: str(Path(f"/proc/self/ns/{name}").stat().st_ino) for name in NAMESPACES}
+HOST = host_namespaces()
 RAN = set()
+# gVisor of 2022 refuses statx(2) as Debian's ls asks with it, and shows no topology in /sys,
+# without which Open MPI does not start.
+BEYOND_GVISOR = ("test_system_folders_are_there", "test_two_mpi_ranks_inside")
 
 
 @pytest.fixture(params=arms())
@@ -41,6 +47,13 @@ def arm(request):
     if not presence.available:
         pytest.skip(f"{arm.name}: {presence.reason}")
     return arm
+
+
+@pytest.fixture(autouse=True)
+def beyond_it(arm, request):
+    """What a runtime is known not to do must go on failing, or its list is wrong."""
+    if arm.name == "gvisor" and request.function.__name__ in BEYOND_GVISOR:
+        request.applymarker(pytest.mark.xfail(strict=True, raises=AssertionError))
 
 
 @pytest.fixture
@@ -76,7 +89,7 @@ def test_the_host_s_name_is_found_without_a_name_server(arm, launch):
     # mpirun looks it up; a name server that does not answer cost five seconds a run.
     began = time.monotonic()
     done, _ = run(arm, launch, 'getent hosts "$(uname -n)"')
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 4 or KERNEL in arm.isolates
     native = subprocess.run(["getent", "hosts", platform.node()], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (native.returncode, native.stdout)
 
@@ -97,6 +110,8 @@ def test_it_ran_where_it_says(arm, launch, images):
 
 
 def test_network_is_the_hosts_unless_it_says_otherwise(arm, launch):
+    if KERNEL in arm.isolates:
+        pytest.skip("another kernel's numbers tell nothing of networks here")
     _, found = run(arm, launch, "true")
     assert (found["namespace.net"] != HOST["net"]) == ("net" in arm.isolates)
 
@@ -163,7 +178,15 @@ def test_running_leaves_the_image_as_it_was(arm, launch, images):
 
 def test_a_killed_run_leaves_nothing(arm, launch):
     seconds = f"98765.{len(arm.name)}{os.getpid()}"
+    asleep = partial(_process_with, "/bin/sleep", seconds)
     program = Program(argv=("/bin/sleep", seconds), cpus=(CPU,))
+    if KERNEL in arm.isolates:
+        # Its processes are not ours to see: the program says that it began, and by its name
+        # the whole container is looked for.
+        begun = WORK / f"begun-{seconds}"
+        script = (f"touch {begun}; exec /bin/sleep {seconds}",)
+        program = replace(program, argv=("/bin/sh", "-c", *script))
+        asleep = partial(_process_with, launch.name)
     process = subprocess.Popen(
         arm.command(launch, witnessed(program)),
         env=launch_environment(os.environ),
@@ -171,11 +194,12 @@ def test_a_killed_run_leaves_nothing(arm, launch):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(lambda: asleep(seconds))
+    wait_until(begun.exists if KERNEL in arm.isolates else asleep, 90)
+    assert asleep()
     kill_group(process.pid)
     assert process.wait() == -signal.SIGKILL
     arm.cleanup(launch)
-    wait_until(lambda: not asleep(seconds))
+    wait_until(lambda: not asleep())
     assert not [
         line for line in Path("/proc/mounts").read_text().splitlines() if str(launch.state) in line
     ]
@@ -184,14 +208,14 @@ def test_a_killed_run_leaves_nothing(arm, launch):
     assert done.returncode == 3, done.stderr
 
 
-def asleep(seconds):
-    """Whether some process sleeps for just that long."""
+def _process_with(*words):
+    """Whether some process has these among its words."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
+            found = (folder / "cmdline").read_text().split("\0")
         except OSError:
             continue
-        if words[:2] == [b"/bin/sleep", seconds.encode()]:
+        if set(words) <= set(found):
             return True
     return False
 

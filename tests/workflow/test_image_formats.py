@@ -42,17 +42,45 @@ SHIPPED = {
         ("limits", scale): ["base", "oci", "podman"]
         for scale in ("quota", "sharing", "clusterquota", "clustersharing")
     },
+    ("beserra2015", "smoke"): ["base", "directory", "oci"],
+    ("beserra2015", "quickhpl"): ["base", "directory", "oci"],
+    **{
+        ("ruiz2015", scale): ["base", "directory", "oci"]
+        for scale in (
+            *("smoke", "quick", "quickpacked", "quickrto", "quickmpi"),
+            *("machinerto", "clusterrto"),
+        )
+    },
     ("libaio", "smoke"): FEW,
     ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
     ("ladder", "smoke"): ALL,
     ("ladder", "machine"): ALL,
     ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
+    **{("burst", scale): ["base", "oci", "podman"] for scale in ("smoke", "quick")},
+    ("isolation", "smoke"): ["base", "oci", "podman"],
+    **{
+        (study, scale): ["base", "directory", "oci", "podman"]
+        for study, scales in (
+            ("isolation", ("quick", "machine", "cluster")),
+            ("guests", ("smoke", "quick", "machine")),
+            ("ruiz2015", ("machine", "cluster", "clusterc")),
+            ("beserra2015", ("quick", "machine", "cluster")),
+        )
+        for scale in scales
+    },
     ("mounts", "smoke"): DIRECTORIES,
     ("mounts", "quick"): DIRECTORIES,
     ("mounts", "machine"): DIRECTORIES,
 }
 PACKAGES = {
+    "burst": "selfish.c_steps.c",
+    "isolation": "likwid_sysbench",
+    "guests": "coreutils",
+    "beserra2015": "coreutils_hpcc_libopenblas0-pthread"
+    "_netbase_netpipe-openmpi_netpipe-tcp_openmpi-bin",
+    "beserra2015-quick": "coreutils_netbase_netpipe-openmpi_netpipe-tcp",
+    "beserra2015-quickhpl": "hpcc_libopenblas0-pthread_openmpi-bin",
     "mounts": "reading.c_selfish.c",
     "levy2021": "selfish.c",
     "levy2021-check": "rt-tests_selfish.c",

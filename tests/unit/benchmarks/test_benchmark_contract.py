@@ -36,7 +36,7 @@ outputs = st.builds(
     stderr=st.text(),
     files=st.dictionaries(
         st.sampled_from(
-            ["hpccoutf.txt", "np.out", "HPCG-Benchmark_3.1_1.txt", "ior.json", "lu.mpiP"]
+            ["hpccoutf.txt", "np.out", "HPCG-Benchmark_3.1_1.txt", "ior.json", "mpi_time.csv"]
         ),
         st.text(),
     ),

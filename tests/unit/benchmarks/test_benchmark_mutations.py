@@ -87,8 +87,8 @@ PRINTOUTS = [
     ),
     Printout(
         "mpip",
-        "mpip/real.mpiP",
-        "lu.S.x.2.1.1.mpiP",
+        "mpip/real.csv",
+        "mpi_time.csv",
         ONE_NODE | {"kernel": "lu", "class": "S"},
         "openmpi/one-node.txt",
         stdout="mpip/real.txt",
@@ -104,6 +104,15 @@ PRINTOUTS = [
     ),
     # Latencies are stated to a nanosecond beside the summary.
     Printout("hpcc", "hpcc/real.txt", "hpccoutf.txt", tolerance=2.1e-3, step=11),
+    Printout(
+        "hpl-copies",
+        "hpcc/real-1x1.txt",
+        "hpccoutf-0.txt",
+        {"nodes": 1, "ranks": 1, "n": 1000},
+        stdout="hpl-copies/real.txt",
+        tolerance=2.1e-3,
+        step=11,
+    ),
     Printout(
         "ior",
         "ior/real-own-direct.json",

@@ -9,6 +9,8 @@ from benchmark_help import defaults, values
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
+from parity.benchmarks.mpip import library
+from parity.benchmarks.npb import kernel_path
 from parity.measure.node import node_facts
 
 pytestmark = pytest.mark.system
@@ -142,10 +144,29 @@ def test_ior(tmp_path, file, access):
     assert parsed.valid, parsed.detail
 
 
-def test_mpip(tmp_path):
-    parsed = run("mpip", tmp_path, nodes=1, ranks=2, kernel="lu", **{"class": "S"})
+@pytest.mark.parametrize("kernel", ["lu", "ep", "cg", "mg", "ft", "is"])
+def test_mpip(tmp_path, kernel):
+    parsed = run("mpip", tmp_path, nodes=1, ranks=2, kernel=kernel, **{"class": "S"})
     assert parsed.valid, parsed.detail
-    assert values(parsed)["init"] > 0
+    assert 0 < values(parsed)["mpi_init"] < values(parsed)["init"]
+    # All that a kernel calls of MPI is timed, but for what asks nothing of any other rank.
+    asks = {
+        f"{at}{end}" for at in ("wtime", "comm_rank", "comm_size", "abort") for end in ("", "_")
+    }
+    mpip = benchmarks()["mpip"]
+    program, preloaded = kernel_path(kernel, "S"), library(mpip.toolchain)
+    called, timed = (
+        {word.lower().removeprefix("mpi_") for word in symbols(path) if word.lower()[:4] == "mpi_"}
+        for path in (program, preloaded)
+    )
+    assert called - timed <= asks
+
+
+def symbols(path):
+    """The functions that a program or library takes from others, or gives them."""
+    said = subprocess.run(["nm", "--dynamic", path], capture_output=True, text=True, check=True)
+    words = (line.split() for line in said.stdout.splitlines())
+    return [name for *_, kind, name in words if kind in "UT"]
 
 
 @pytest.mark.parametrize("libaio", ["linked", "absent"])

@@ -63,6 +63,18 @@ BAD_STUDIES = {
         _set("scales", "smoke", "parameters", {"sysbench": {"threads": 0}}),
         ["scales.smoke.parameters.sysbench: threads"],
     ),
+    "one of several values out of range": (
+        _set("benchmarks", "sysbench", "parameters", {"events": [5, -5]}),
+        ["benchmarks.sysbench.parameters: events", "-5"],
+    ),
+    "no value of several": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": []}}),
+        ["scales.smoke.parameters.sysbench.threads"],
+    ),
+    "a value twice": (
+        _set("scales", "smoke", "parameters", {"sysbench": {"threads": [1, 1]}}),
+        ["scales.smoke.parameters.sysbench.threads"],
+    ),
     "unknown factor": (
         _set("benchmarks", "likwid", "factors", {"colour": ["red"]}),
         ["unknown factor of likwid: colour"],
@@ -164,6 +176,11 @@ def test_a_base_image_that_can_change_is_refused(tmp_path: Path, base: str) -> N
 SCALING = ROOT / "config/studies/scaling.yaml"
 BAD_ALLOCATIONS = {
     "ranks that do not fit": (["2x3"], "3 ranks cannot be spread equally over 2 nodes"),
+    "ranks that do not fit into containers": (
+        ["1x3/2"],
+        "3 ranks cannot be spread equally over 1 nodes of 2 containers",
+    ),
+    "no containers": (["1x2/0"], "'1x2/0' is not"),
     "no ranks": (["2x0"], "'2x0' is not"),
     "in words": (["two"], "'two' is not"),
     "for a shell": (["1x1;id"], "is not a safe name"),
@@ -181,6 +198,17 @@ def test_bad_allocations_are_refused_in_words(name: str, tmp_path: Path) -> None
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(UserError, match=expected):
         load_study(path, "smoke")
+
+
+def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_path: Path) -> None:
+    document = yaml.safe_load(SCALING.read_text())
+    document["scales"]["smoke"]["allocations"]["hpcc"] = ["1x4", "1x4/1", "1x4/2"]
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    cases = [case for case in load_study(path, "smoke").cases if case.benchmark == "hpcc"]
+    assert [case.name for case in cases] == ["hpcc-1x4", "hpcc-1x4in1", "hpcc-1x4in2"]
+    of_all = [case.parameters.get("containers_per_node") for case in cases]
+    assert of_all == [None, 1, 2] and "containers_per_node" not in cases[0].parameters
 
 
 def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from parity.measure import gates, inner_command
 from parity.measure.documents import Binary, Gate
 from parity.runtimes import arms
 
-HOST = {"mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
+HOST = {"kernel": "0", "mnt": "1", "pid": "2", "user": "3", "net": "4", "ipc": "5", "uts": "6"}
 RECIPE = "sha256:feed"
 
 
@@ -73,10 +73,19 @@ def test_evidence_without_one_of_its_namespaces_fails(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_a_process_namespace_of_its_own_that_was_not_asked_for_fails(name: str) -> None:
-    if "pid" not in arms()[name].isolates:
+    if not {"pid", "kernel"}.intersection(arms()[name].isolates):
         found = _isolated(name) | {"namespace.pid": "99"}
         gate = gates.where_gate(arms()[name], found, HOST, RECIPE)
         assert not gate.passed and "unexpectedly" in gate.detail
+
+
+def test_another_kernel_is_told_by_what_it_calls_its_boot_and_not_by_numbers_of_its_own() -> None:
+    # Namespaces that a kernel makes first have the same numbers in every guest.
+    guest = _evidence(RECIPE, root="virtiofs,rw", **HOST | {"kernel": "1"})
+    assert gates.where_gate(arms()["qemu-tcg"], guest, HOST, RECIPE).passed
+    # LXC gives its containers a number of their own, on the same kernel.
+    lxc = _isolated("lxc") | {"namespace.kernel": "1"}
+    assert gates.where_gate(arms()["lxc"], lxc, HOST, RECIPE).passed
 
 
 def test_a_squashfs_that_was_silently_unpacked_fails() -> None:

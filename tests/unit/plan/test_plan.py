@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from parity.core.documents import canonical
+from parity.core.settings import load_yaml
 from parity.plan.batches import batches_of, job_of
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
@@ -29,6 +31,24 @@ def test_each_block_runs_every_arm_of_every_case_once(study) -> None:
     cells = {(case.name, arm) for case in study.cases for arm in study.arms}
     for block in make_plan(study).blocks:
         assert Counter((run.case, run.arm) for run in block.runs) == Counter(cells)
+
+
+def test_values_of_a_parameter_are_crossed_with_each_other_and_with_levels(tmp_path) -> None:
+    document = load_yaml(STUDY)
+    document["benchmarks"]["likwid"]["factors"] = {"kernel": ["copy", "triad"]}
+    document["benchmarks"]["likwid"]["parameters"] = {"threads": [1, 2]}
+    document["scales"] = {"smoke": {"blocks": 1, "parameters": {"likwid": {"iterations": [5, 7]}}}}
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(document))
+    cases = [case for case in load_study(path, "smoke").cases if case.benchmark == "likwid"]
+    assert [case.name for case in cases] == [
+        f"likwid-{kernel}-threads_{threads}-iterations_{iterations}"
+        for kernel in ("copy", "triad")
+        for threads in (1, 2)
+        for iterations in (5, 7)
+    ]
+    last = cases[-1].parameters
+    assert (last["kernel"], last["threads"], last["iterations"]) == ("triad", 2, 7)
 
 
 def test_the_arms_of_a_case_follow_each_other(study) -> None:

@@ -94,6 +94,18 @@ def test_a_run_that_a_later_session_could_not_start_ends_with_that_reason() -> N
     ]
 
 
+def test_what_the_kernel_counted_of_a_network_is_no_primary_metric_of_the_run() -> None:
+    counters = {"tcp_timeouts": "3", "queue_drops": "40", "network.mtu": "1500"}
+    run = {"run": "sysbench.docker", "case": "sysbench", "arm": "docker"}
+    entry = KEY | {"record": canonical(block_record_of(runs=[run]))}
+    raw = _raw(run["run"], 1, ("", 1)) | {"record": canonical(run_record_of(evidence=counters))}
+    rows = {row["metric"]: row for row in parse_block(_plan(), entry, [raw])["metrics"]}
+    found = {name: row["value"] for name, row in rows.items() if row["clock"] == "external"}
+    assert found == {"tcp_timeouts": 3, "queue_drops": 40, "tcp_timeouts_seen": 1}
+    assert all(rows[name]["valid"] and not rows[name]["primary"] for name in found)
+    assert rows["time"]["primary"]
+
+
 def test_the_positive_control_is_parsed_by_its_own_work_and_credited_with_the_case_s() -> None:
     # The program did 2800 events, which are the case's 2500 and twelve per cent more.
     case = {"case": "sysbench", "benchmark": "sysbench", "primary": ["time"]}

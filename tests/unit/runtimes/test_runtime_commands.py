@@ -1,19 +1,32 @@
 """The exact command line of every arm, and what the runtimes write for a run."""
 
+import json
 import os
 import platform
 import re
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from parity import runtimes
 from parity.core.availability import Availability
 from parity.core.registry import modules_with
-from parity.runtimes import apptainer, arms, docker, ladder, lxc, podman
+from parity.runtimes import (
+    apptainer,
+    arms,
+    docker,
+    gvisor,
+    ladder,
+    lxc,
+    podman,
+    qemu,
+    qemu_install,
+)
 from parity.runtimes.model import SCRATCH, Image, Launch
 from parity.runtimes.namespaces import ENTER
 
@@ -166,6 +179,89 @@ def test_lxc_command_and_configuration(tmp_path):
 def test_lxc_mount_entries_survive_a_space(tmp_path):
     spaced = Launch("x", Image("directory", "/i", DIGEST), Path("/tmp/a b"), tmp_path)
     assert "lxc.mount.entry = /tmp/a\\040b tmp/a\\040b none" in lxc.configuration(spaced)
+
+
+def test_gvisor_command_and_bundle(tmp_path):
+    run = replace(launch(tmp_path, "directory"), cpus=(1, 3))
+    argv = arms()["gvisor"].command(run, INNER)
+    assert argv[:5] == ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    assert argv[5:8] == ["/bin/sh", "-euc", gvisor.SANDBOX]
+    assert argv[8:] == ["sandbox", str(tmp_path), "campaign-b0001.sysbench", "1,3", *INNER]
+    assert arms()["gvisor"].command(launch(tmp_path, "directory"), INNER)[11] == ""
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["root"] == {"path": "/images/one", "readonly": True}
+    mounts = {each["destination"]: each for each in config["mounts"]}
+    assert mounts["/tmp/parity"]["options"] == ["rbind", "rw"]
+    assert mounts["/etc/hosts"]["options"] == ["rbind", "ro"]
+
+
+def test_guest_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {4, 0})
+    memory = SimpleNamespace(total=8 * 2**30)
+    monkeypatch.setattr(qemu.psutil, "virtual_memory", lambda: memory)
+    run = replace(launch(tmp_path, "directory"), host="node", binds=(Path("/opt/tree"),))
+    for name, accelerator, model in (("kvm", "kvm", "host"), ("qemu-tcg", "tcg", "max")):
+        assert arms()[name].command(run, INNER) == [
+            *("unshare", "--mount", "/bin/sh", "-euc", qemu.GUEST, "guest"),
+            *(f"{tmp_path}/campaign-b0001.sysbench", "campaign-b0001.sysbench", "/images/one"),
+            *("/tmp/parity", "node", accelerator, model, "0,4", "4096", "/opt/parity/qemu"),
+            *("/etc/hosts", "/opt/tree", "--", *INNER),
+        ]
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A made-up kernel for guests, and a QEMU that says what a file says."""
+    for name, text in (("release", "6.1.0"), ("boot", "this-boot\n"), ("said", "a guest is up\n")):
+        (tmp_path / name).write_text(text)
+    program = tmp_path / "bin/qemu-system-x86_64"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\ncat "{tmp_path}/said"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    for name, path in (("PREFIX", tmp_path), ("BOOT_ID", tmp_path / "boot"), ("KVM", program)):
+        monkeypatch.setattr(qemu_install, name, path)
+    monkeypatch.setattr(qemu, "SERVER", program)
+    monkeypatch.setattr(qemu.os, "getuid", lambda: 0)
+    return tmp_path
+
+
+def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(installed):
+    kvm, emulated = arms()["kvm"], arms()["qemu-tcg"]
+    assert kvm.probe().reason == "no guest was tried by KVM since this machine booted"
+    assert emulated.probe().available
+    qemu_install.try_kvm()
+    assert kvm.probe() == Availability(True, version="a guest is up, guest 6.1.0")
+    # It is tried once, and anew after the machine booted.
+    (installed / "said").write_text("error: failed to set MSR\n")
+    qemu_install.try_kvm()
+    assert kvm.probe().available
+    (installed / "boot").write_text("next-boot\n")
+    assert "was tried" in kvm.probe().reason and kvm.probe().remedy
+    qemu_install.try_kvm()
+    refused = "KVM does not run a stock guest here: error: failed to set MSR"
+    assert kvm.probe().reason == refused
+    (installed / "release").unlink()
+    assert kvm.probe().reason == emulated.probe().reason == "no kernel for a guest"
+
+
+def test_a_guest_that_hangs_is_given_up(installed, monkeypatch):
+    monkeypatch.setattr(qemu_install, "LONGEST_BOOT_SECONDS", 1)
+    (installed / "bin/qemu-system-x86_64").write_text("#!/bin/sh\nexec sleep 60\n")
+    qemu_install.try_kvm()
+    assert qemu_install.problem_of_kvm().endswith("here: no word of it in 1 s")
+    monkeypatch.setattr(qemu_install, "KVM", installed / "none")
+    assert qemu_install.problem_of_kvm() == "no /dev/kvm"
+
+
+def test_the_first_file_system_is_an_archive_of_four_byte_parts():
+    """cpio(5), the format newc: a header of 110 bytes, name and content filled up to fours."""
+    made = qemu_install.archive([("init", 0o100755, b"abcde"), ("dev", 0o40755, b"")])
+    assert len(made) % 4 == 0
+    assert made[:6] == b"070701" and made[110:115] == b"init\0"
+    assert (int(made[14:22], 16), int(made[54:62], 16), int(made[94:102], 16)) == (0o100755, 5, 5)
+    assert made[116:124] == b"abcde\0\0\0" and made[124:130] == b"070701"
+    assert made.rstrip(b"\0").endswith(b"TRAILER!!!")
 
 
 @pytest.fixture

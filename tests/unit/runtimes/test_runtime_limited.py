@@ -77,6 +77,15 @@ def version_1(monkeypatch):
          ["--cpu-shares=1024"]),
         ("podman-beside-idle-same-cpu", "Podman, idle neighbour, same CPU", ["--cpuset-cpus=1"],
          ["cpu.idle=1"]),
+        ("podman-beside-memory", "Podman, beside memory traffic", ["--cpuset-cpus=1"],
+         ["--cpuset-cpus=0"]),
+        ("native-a-beside-io-same-cpu", "Native A, beside file writes, same CPU", [], []),
+        (
+            "podman-shares-1024-beside-128-beside-memory-same-cpu",
+            "Podman, 1024 shares beside 128, beside memory traffic, same CPU",
+            ["--cpu-shares=1024"],
+            ["--cpu-shares=128"],
+        ),
         ("ladder-cgroup-quota-50000-of-100000-us", "+cgroup, 50 of 100 ms", FILES, FILES),
         (
             "ladder-cgroup-quota-50000-of-100000-us-burst-alone",
@@ -105,6 +114,8 @@ def test_a_name_tells_both_halves(name, title, words, others, monkeypatch):
         *("podman-alone", "podman-quota-5-of-6", "podman-quota-0-of-5-us", "podman-shares-05"),
         *("podman-quota-5-of-6-us-own-cpu", "podman-quota-5-of-6-us-burst", "unheard-of-cpu0"),
         *("podman-shares-4-own-cpu", "podman-beside-idle-alone", "podman-same-cpu-cpu01"),
+        *("podman-beside-memory-alone", "podman-beside-io-cpu0", "podman-beside-io-own-cpu"),
+        *("podman-beside-disk", "kvm-beside-memory", "gvisor-same-cpu"),
         # These cannot set one.
         *("native-a-shares-4", "apptainer-quota-5-of-6-us", "lxc-shares-5", "namespaces-shares-5"),
     ],

@@ -282,15 +282,15 @@ def test_what_spack_says_of_sources_in_one_line(said: str, what: str) -> None:
 
 def test_preloaded_libraries_are_recorded_and_scripts_are_not(tmp_path: Path) -> None:
     for name, data in {
-        "mpip/lib/libmpiP.so": b"\x7fELF",
+        "mpi-time/lib/libmpitime.so": b"\x7fELF",
         "hpcc/bin/hpcc": b"\x7fELF",
         "hpcc/bin/script": b"#!/bin/sh",
-        "mpip/share/other": b"\x7fELF",
+        "mpi-time/share/other": b"\x7fELF",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
     found = [str(path.relative_to(tmp_path)) for path in programs_of(tmp_path)]
-    assert found == ["hpcc/bin/hpcc", "mpip/lib/libmpiP.so"]
+    assert found == ["hpcc/bin/hpcc", "mpi-time/lib/libmpitime.so"]
 
 
 def test_a_real_spack_gathers_a_mirror_for_a_lock(tmp_path: Path) -> None:

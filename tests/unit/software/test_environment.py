@@ -46,7 +46,7 @@ def test_the_packages_are_the_study_s_and_no_others(tmp_path: Path, release) -> 
 def test_a_benchmark_of_the_distribution_alone_asks_for_nothing() -> None:
     assert builds_of_study(["sysbench", "startup"]) == {}
     assert builds_of_study(["hpcc"]) == {"hpcc@1.5.0": "hpcc"}
-    assert set(builds_of_study(["mpip"]).values()) == {"mpip", "npb"}
+    assert set(builds_of_study(["mpip"]).values()) == {"mpi-time", "npb"}
 
 
 def test_the_build_that_says_most_has_the_first_projection(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from parity.plan.plan import Case, Plan
 LEVEL, LEVEL_OVERALL = "level", "level-overall"
 ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
 # Where a program runs is no property of it: such cases are no levels of a factor.
-PLACES = ("nodes", "ranks")
+PLACES = ("nodes", "ranks", "containers_per_node")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from parity.benchmarks.description import described
 from parity.benchmarks.hpcc_output import HPL, METRICS, process_grid, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises
-from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
+from parity.benchmarks.sizing import first_cpus
 from parity.core.spack_paths import DISTRIBUTION
 
 # The order of lines is the format (hpcc's README); what varies is marked.
@@ -60,16 +60,9 @@ class HpcChallenge(Benchmark):
             cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
             return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, collect)
-        nodes, ranks = parameters["nodes"], parameters["ranks"]
-        return Program(
-            argv=self.binaries[:1],
-            cpus=cpus_for_ranks(node, nodes, ranks, "hpcc: allocations, ranks of one node"),
-            environment=openmpi.environment(ranks) | _ONE_THREAD,
-            files=files,
-            collect=collect,
-            ranks=ranks,
-            nodes=nodes,
-        )
+        alone = Program(self.binaries[:1], (), _ONE_THREAD, files, collect)
+        where = "hpcc: allocations, ranks of one node"
+        return openmpi.in_one_world(alone, parameters, node, where)
 
     def timed_seconds(self, outputs: Outputs) -> float:
         """HPL's own time: the study does not compare what hpcc runs beside it."""
@@ -84,7 +77,7 @@ class HpcChallenge(Benchmark):
         """
         asked = outputs.parameters
         if "ranks" in asked:
-            openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+            openmpi.require_one_world(outputs)
         text = outputs.files.get("hpccoutf.txt", "")
         return Parsed(valid=True, metrics=read_metrics(text, asked))
 

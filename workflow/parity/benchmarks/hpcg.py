@@ -118,7 +118,7 @@ class Hpcg(Benchmark):
     def parse(self, outputs: Outputs) -> Parsed:
         """Rating and times; valid if HPCG says so and solved what it was asked for."""
         asked = outputs.parameters
-        openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+        openmpi.require_one_world(outputs)
         text = collected(outputs.files, _FILE)
         require_complete(text, "HPCG-Benchmark\nversion=3.1\n", _END)
         values = read_values(text)

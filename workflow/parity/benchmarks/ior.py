@@ -89,7 +89,7 @@ class Ior(Benchmark):
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of both directions; valid if what was written was read back unchanged."""
         asked = outputs.parameters
-        openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+        openmpi.require_one_world(outputs)
         # Each rank then ends with an error, and the summary may be lost with the first.
         if "Incorrect data on" in outputs.stdout:
             raise Refused("validation-failed", "what was read is not what was written")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from parity.benchmarks import spack
+from parity.benchmarks import network, spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
@@ -58,6 +58,9 @@ class Program:
             number in PARITY_RANK.
         nodes: over how many nodes they are spread, equally and in blocks. Files are
             written and collected on the first, where rank 0 runs.
+        containers: over how many containers the ranks of each node are spread in blocks, as if
+            each were a node (measure/containers.py); 0 for a container of its own for each.
+        is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
     """
 
     argv: tuple[str, ...]
@@ -71,6 +74,8 @@ class Program:
     sample_processes: tuple[str, ...] = ()
     ranks: int = 0
     nodes: int = 1
+    containers: int = 0
+    is_bound: bool = True
 
 
 @dataclass(frozen=True)
@@ -179,6 +184,11 @@ class Benchmark(ABC):
     figures: ClassVar[tuple[FigureSpec, ...]] = ()
     spelt: ClassVar[Mapping[str, str]] = {}
     note: ClassVar[str] = ""
+
+    @property
+    def all_parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        """Its own parameters, and those of a network between its containers, without a default."""
+        return {**self.parameters, **(network.PARAMETERS if self.allocations else {})}
 
     def provided_by(self, provider: str) -> Benchmark:
         """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.

@@ -1,17 +1,19 @@
 """Where the time of an MPI program goes: its own work, MPI, and what surrounds both.
 
-mpiP is preloaded into each rank and stands between the program and MPI. It reports two
-times for each rank: that from the end of MPI_Init to the begin of MPI_Finalize, and the
-part of it that was spent in calls of MPI. What our outer clock sees beyond the first is
-start, MPI_Init and MPI_Finalize, and in a container its making and taking down, too.
+A library of ours (envs/spack/repo/packages/mpi-time) is preloaded into each rank and stands
+between the program and MPI. It tells three times of each rank: that in MPI_Init, that from its end
+to the begin of MPI_Finalize, and the part of the latter that was spent in calls of MPI. What our
+outer clock sees beyond the second is start, MPI_Init and MPI_Finalize, and in a container its
+making and taking down, too. The messages that the ranks send are counted by size.
 
-Standing in between costs time, so these runs are compared with nothing but each other.
+It is named after mpiP, which tells no MPI_Init, counts no messages by size without its call sites,
+and whose sources are one more thing to get. Standing in between costs time, so these runs are
+compared with nothing but each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from parity.benchmarks import npb, openmpi, spack
@@ -24,111 +26,115 @@ from parity.benchmarks.reading import (
     collected,
     finite,
     never_raises,
-    positive,
     printed,
     require_agreement,
-    require_complete,
     require_equal,
-    search_text,
 )
 from parity.core.availability import Availability
+
+REPORT = "mpi_time.csv"
+# Between them messages and their bytes, by size.
+_COLUMNS = ("rank", "init", "whole", "mpi", "collectives", "given")
 
 
 def library(toolchain: str) -> str:
     """The library that is preloaded."""
-    return spack.library_path("mpip", "libmpiP.so", toolchain)
-
-
-# mpiP names its report after program, ranks and process.
-_REPORT = "*.mpiP"
-_RULE = "-" * 75
-# The short report states the mean of all ranks in full; the long one has each rank's time,
-# but in three digits. No call sites: they are addresses, which differ from run to run.
-_OPTIONS = "-c -d"
+    return spack.library_path("mpi-time", "libmpitime.so", toolchain)
 
 
 APPLICATION = Quantity("application", "own work", "s", "lower")
 MPI = Quantity("mpi", "time in MPI", "s", "lower")
+MPI_INIT = Quantity("mpi_init", "MPI_Init", "s", "lower")
 INIT = Quantity("init", "start, init, end", "s", "lower", clock="external")
 MPI_PART = Quantity("mpi_part", "mpi part", "1")
+# Of all ranks together.
+MESSAGES = Quantity("messages", "messages", "1")
+SENT = Quantity("sent", "sent in messages", "B")
+COLLECTIVES = Quantity("collectives", "collective calls", "1")
+GIVEN = Quantity("given", "given to collectives", "B")
 
 
-def read_times(text: str, ranks: int) -> tuple[float, float]:
-    """Seconds between MPI_Init and MPI_Finalize, and those of them in MPI: means of all ranks.
+def read_sums(text: str, ranks: int) -> dict[str, float]:
+    """The sums over all ranks of what the library wrote, by column.
 
     Raises:
-        Refused: not one whole report, or one of other ranks (`contradictory`).
+        Refused: a row is missing or of something else (`truncated`, `unparsable`), there are other
+            ranks (`wrong-size`), or the rows and their sum contradict each other.
     """
-    require_complete(text, "@ mpiP\n", rf"@--- End of Report -+\n{_RULE}")
-    both = r" +([0-9.]+ +[0-9.]+"
-    mean = search_text(rf"^Mean{both})$", text, "mean of the ranks").split()
-    everything = search_text(rf"^Aggregate{both} +[0-9.]+)$", text, "sum of the ranks").split()
-    # The report does not say of how many ranks it is.
-    for column, total, what in zip(mean, everything[:2], ("AppTime", "MPITime"), strict=True):
-        of_all = printed(column, what) * Printed(ranks)
-        require_agreement(of_all, printed(total, what), f"{what} of {ranks} ranks, and their sum")
-    percent = printed(everything[2], "MPI%") * printed(everything[0], "AppTime")
-    of_mpi = printed(everything[1], "MPITime") * Printed(100.0)
-    require_agreement(percent, of_mpi, "MPI% of AppTime, and MPITime")
-    return positive(mean[0], "AppTime"), finite(mean[1], "MPITime")
+    head, *rows = [line.split(",") for line in text.splitlines()] or [[]]
+    if not rows or rows[-1][0] != "all":
+        raise Refused("truncated", "the times of the ranks end before their sum")
+    if (*head[:4], *head[-2:]) != _COLUMNS or any(len(row) != len(head) for row in rows):
+        raise Refused("unparsable", "a row has not the columns that the library writes")
+    numbers = ",".join(row[0] for row in rows[:-1])
+    require_equal(numbers, ",".join(map(str, range(ranks))), "ranks")
+    sums = {}
+    for name, *words in list(zip(head, *rows, strict=True))[1:]:
+        # Counts have no decimals and are exact.
+        *each, total = (
+            printed(word, name) if "." in word else Printed(finite(word, name)) for word in words
+        )
+        require_agreement(sum(each, Printed(0)), total, f"{name} of the ranks, and their sum")
+        sums[name] = total.value
+    return sums
 
 
 class MpiTime(Benchmark):
-    """A kernel of NPB with mpiP in front of MPI."""
+    """A kernel of NPB with our library in front of MPI."""
 
     name = "mpip"
     title = "Time in MPI"
-    # Call sites are not asked for, so nothing has to unwind a stack or name an address.
-    spack_packages = (
-        spack.SpackPackage("mpip", "3.5", "~bfd ~demangling ~libunwind +setjmp"),
-        *npb.Npb.spack_packages,
-    )
+    spack_packages = (spack.SpackPackage("mpi-time", "1"), *npb.Npb.spack_packages)
     binaries = npb.Npb.binaries
     factors = npb.Npb.factors
     parameters = npb.Npb.parameters
     allocations = "required"
     starts_ranks_inside = True
-    metrics = (APPLICATION, MPI, INIT, MPI_PART)
-    primary = (APPLICATION.metric, MPI.metric, INIT.metric)
+    metrics = (APPLICATION, MPI, MPI_INIT, INIT, MPI_PART, MESSAGES, SENT, COLLECTIVES, GIVEN)
+    primary = (APPLICATION.metric, MPI.metric, MPI_INIT.metric, INIT.metric)
     differences = (MPI.metric, INIT.metric)
-    figures, note = described(__file__, APPLICATION, MPI, INIT)[1:]
+    figures, note = described(__file__, APPLICATION, MPI, MPI_INIT, INIT)[1:]
 
     def probe(self) -> Availability:
-        """Whether mpiP and the kernels are built."""
+        """Whether library and kernels are built."""
         return spack.built((library(self.toolchain), *self.binaries), self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The kernel of this case; mpiP is preloaded into it and into nothing before it.
+        """The kernel of this case; the library is preloaded into it and into nothing before it.
 
         Raises:
-            UserError: as of the kernel without mpiP.
+            UserError: as of the kernel by itself.
         """
-        preloaded = f"LD_PRELOAD={library(self.toolchain)}"
-        preload = ("/usr/bin/env", preloaded, f"MPIP={_OPTIONS}")
+        preload = ("/usr/bin/env", f"LD_PRELOAD={library(self.toolchain)}")
         argv = (*preload, *npb.kernel_words(parameters, self.toolchain))
-        return openmpi.program(argv, parameters, node, self.name, {}, (_REPORT,))
+        return openmpi.program(argv, parameters, node, self.name, {}, (REPORT,))
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
-        """The three parts of the outer clock; valid if kernel and report are."""
-        lines = outputs.stdout.splitlines(keepends=True)
-        kernel = "".join(line for line in lines if not line.startswith("mpiP: "))
-        npb.kernel_metrics(replace(outputs, stdout=kernel))
-        report = collected(outputs.files, _REPORT)
-        asked = outputs.parameters
-        application, mpi = read_times(report, asked["ranks"])
-        program = search_text(r"^@ Command : \S*/(\S+) *$", report, "program")
-        require_equal(program, f"{asked['kernel']}.{asked['class']}.x", "program of the report")
+        """Means of all ranks, and sums of what they sent; valid if kernel and report are."""
+        npb.kernel_metrics(outputs)
+        ranks = outputs.parameters["ranks"]
+        sums = read_sums(collected(outputs.files, REPORT), ranks)
+        init, whole, mpi = (sums[name] / ranks for name in ("init", "whole", "mpi"))
         wall = outputs.wall_seconds[0] if outputs.wall_seconds else 0.0
-        if not mpi <= application < wall:
+        if not (0 < mpi <= whole and init + whole < wall):
             raise Refused("unparsable", "the time in MPI, of the program and of the run disagree")
+        messages, sent = (
+            sum(value for name, value in sums.items() if name.startswith(what))
+            for what in ("messages_", "bytes_")
+        )
         return Parsed(
             valid=True,
             metrics=(
-                APPLICATION.measured(application - mpi),
+                APPLICATION.measured(whole - mpi),
                 MPI.measured(mpi),
-                INIT.measured(wall - application),
-                MPI_PART.measured(mpi / application),
+                MPI_INIT.measured(init),
+                INIT.measured(wall - whole),
+                MPI_PART.measured(mpi / whole),
+                MESSAGES.measured(messages),
+                SENT.measured(sent),
+                COLLECTIVES.measured(sums["collectives"]),
+                GIVEN.measured(sums["given"]),
             ),
         )
 

@@ -20,7 +20,7 @@ from parity.benchmarks.reading import (
     require_agreement,
     require_equal,
 )
-from parity.benchmarks.sizing import cpus_for_ranks
+from parity.benchmarks.sizing import placed
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
@@ -31,15 +31,11 @@ _TRANSMIT_OR_RECEIVE = Path(__file__).with_name("netpipe.sh").read_text(encoding
 
 LATENCY = Quantity("latency", "latency", "s", "lower", shown="µs", factor=1e6)
 BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
-# The time of messages of these sizes.
-_STATED = {
-    size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
-    for size in (1024, 65_536, 1_048_576)
-}
-
 # NetPIPE's "Mbps" are of 2^20 bits.
 _BITS = 1024 * 1024
 _LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
+
+PARAMETERS, FIGURES, NOTE = described(__file__, LATENCY, BANDWIDTH)
 
 _Point = tuple[int, float]
 
@@ -54,6 +50,13 @@ def message_sizes(upper_bound: int) -> Iterator[int]:
         yield size
         step *= 2 if number > 2 and number % 2 else 1
         size, number = size + step, number + 1
+
+
+# The curve: the time of a message of each size that may be asked for.
+TIMES = {
+    size: Quantity(f"time_{size}", f"time {size}", "s", "lower")
+    for size in message_sizes(PARAMETERS["upper_bound"]["maximum"])
+}
 
 
 def read_points(text: str, upper_bound: int) -> list[_Point]:
@@ -87,13 +90,12 @@ def _point(line: str, size: int) -> _Point:
 
 
 def metrics_of(points: list[_Point]) -> tuple[Metric, ...]:
-    """Latency of the smallest message, highest bandwidth of all, and the time of some."""
-    times = dict(points)
+    """Latency of the smallest message, highest bandwidth of all, and the time of each size."""
     bandwidth = max(8 * size / seconds for size, seconds in points) / 1e9
     return (
         LATENCY.measured(points[0][1]),
         BANDWIDTH.measured(bandwidth),
-        *(stated.measured(times[size]) for size, stated in _STATED.items() if size in times),
+        *(TIMES[size].measured(seconds) for size, seconds in points),
     )
 
 
@@ -111,9 +113,9 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters, figures, note = described(__file__, LATENCY, BANDWIDTH)
+    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     allocations = "required"
-    metrics = (LATENCY, BANDWIDTH, *_STATED.values())
+    metrics = (LATENCY, BANDWIDTH, *TIMES.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
 
@@ -127,30 +129,26 @@ class NetPipe(Benchmark):
         Raises:
             UserError: not two ranks, or too few CPUs or host names for them.
         """
-        nodes, ranks = parameters["nodes"], parameters["ranks"]
+        ranks = parameters["ranks"]
         if ranks != 2:
             raise UserError(
                 f"NetPIPE measures between 2 ranks, not {ranks}",
                 where="benchmarks.netpipe.allocations",
-                allowed="1x2 (within a node) or 2x2 (between two nodes)",
+                allowed="1x2 (within a node), 1x2/2 (containers on it) or 2x2 (between two nodes)",
                 action="correct it in the study",
             )
         over_mpi, (tcp, mpi) = parameters["protocol"] == "mpi", self.binaries
-        return Program(
-            argv=_command(mpi if over_mpi else tcp, parameters, node),
-            cpus=cpus_for_ranks(node, nodes, ranks, "netpipe: allocations, ranks of one node"),
-            environment=openmpi.environment(ranks) if over_mpi else {},
-            collect=("np.out",),
-            ranks=ranks,
-            nodes=nodes,
-        )
+        argv = _command(mpi if over_mpi else tcp, parameters, node)
+        place = openmpi.in_one_world if over_mpi else placed
+        where = "netpipe: allocations, ranks of one node"
+        return place(Program(argv, (), collect=("np.out",)), parameters, node, where)
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Latency and bandwidth; valid if all sizes were measured, by one world of MPI."""
         asked = outputs.parameters
         if asked["protocol"] == "mpi":
-            openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
+            openmpi.require_one_world(outputs)
         text = outputs.files.get("np.out", "")
         return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
 
@@ -167,7 +165,10 @@ def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tu
 
 
 def _receiver(node: NodeFacts, nodes: int) -> str:
-    """The host of rank 1, as rank 0 calls it; within a node no name service is asked."""
+    """The host of rank 1, as rank 0 calls it; within a node no name service is asked.
+
+    A container with an address of its own is called by that instead (netpipe.sh).
+    """
     if nodes == 1:
         return "127.0.0.1"
     if len(node.hosts) < nodes:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from parity.benchmarks.model import NodeFacts, Program
+from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.reading import Refused
-from parity.benchmarks.sizing import cpus_for_ranks, first_cpus
+from parity.benchmarks.sizing import first_cpus, placed
+from parity.core.commands import output_of
 from parity.core.errors import UserError
 
 LAUNCHER = "/usr/bin/mpirun"
@@ -26,6 +28,7 @@ NETWORK = "tcp"
 # larger world nobody is named, and what the program itself counts has to do.
 LARGEST_WORLD = 1024
 
+_INTERFACES = "OMPI_MCA_btl_tcp_if_exclude"
 _ONE_STACK = {
     # One stack in all arms. Left alone, Open MPI takes the best that it can open, and what
     # it can open depends on the devices and libraries that a container shows.
@@ -36,7 +39,7 @@ _ONE_STACK = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     # Bridges of containers have the same address on every node: connections over them
     # would end at home. The first two are Open MPI's own default.
-    "OMPI_MCA_btl_tcp_if_exclude": "127.0.0.1/8,sppp,docker0,podman0,cni-podman0,lxcbr0,virbr0",
+    _INTERFACES: "127.0.0.1/8,sppp,docker0,podman0,cni-podman0,lxcbr0,virbr0",
 }
 _DESCRIBED = {
     # Each rank says how it reaches each other rank: level 1 prints just these lines. All
@@ -56,6 +59,8 @@ INSIDE: Mapping[str, str] = {
     # No remote shell and no batch system is looked for, inside or outside.
     "OMPI_MCA_plm": "isolated",
 }
+
+_HOSTS = "--host"
 
 # [node:pid] mca: bml: Using tcp btl for send to [[job family,job],rank] on node name
 _REACHED = re.compile(
@@ -119,10 +124,9 @@ def program(
     """
     nodes, ranks = parameters["nodes"], parameters["ranks"]
     where = f"{name}: allocations, ranks of one node"
-    variables = environment(ranks) | dict(variables)
-    if node.launcher:
-        cpus = cpus_for_ranks(node, nodes, ranks, where)
-        return Program(tuple(argv), cpus, variables, {}, collect, ranks=ranks, nodes=nodes)
+    if node.launcher or "containers_per_node" in parameters:
+        alone = Program(tuple(argv), (), variables, collect=collect)
+        return in_one_world(alone, parameters, node, where)
     if nodes > 1:
         raise UserError(
             f"{nodes} nodes are asked for, and the system's file names no MPI launcher",
@@ -130,7 +134,66 @@ def program(
             action="name the launcher in the system's file, or ask for one node",
         )
     cpus = first_cpus(node, ranks, where)
-    return Program(launch_words(argv, cpus), cpus, {**variables, **INSIDE}, {}, collect)
+    variables = {**environment(ranks), **variables, **INSIDE}
+    return Program(launch_words(argv, cpus), cpus, variables, {}, collect)
+
+
+def in_one_world(
+    program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str
+) -> Program:
+    """A program with the ranks of its allocation (`sizing.placed`), in one world of MPI.
+
+    Raises:
+        UserError: as `sizing.placed`.
+    """
+    program = placed(program, parameters, node, where)
+    variables = {**environment(program.ranks), **program.environment}
+    if program.containers:
+        # Each container is told its own.
+        del variables[_INTERFACES]
+        if program.ranks > len(set(program.cpus)):
+            # No daemon knows of ranks on the same CPU in other containers: all arms are told.
+            variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return replace(program, environment=variables)
+
+
+def over_containers(
+    names: Sequence[str], ranks: int, agent: str, own_network: bool
+) -> tuple[str, ...]:
+    """The launcher on the host, with a daemon and as many ranks in each container.
+
+    Args:
+        names: of the containers; they are no names of hosts.
+        agent: program that starts `sh -c` with all its words but the first, which is a name, in
+            the container of that name; empty to start all ranks on the host, of one name.
+        own_network: whether the containers are on another network than the host's, whose own
+            interfaces may come and go.
+    """
+    hosts = ",".join(f"{name}:{ranks // len(names)}" for name in names)
+    daemons = ("rsh", "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1")
+    return (
+        *(LAUNCHER, "--noprefix", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"),
+        # A container ends with its daemon, which must not go to the background.
+        *("--leave-session-attached", "--mca", "orte_do_not_resolve", "1"),
+        *("--mca", "plm", *(daemons if agent else ("isolated",))),
+        *(() if own_network else ("--mca", "oob_tcp_if_include", "lo")),
+        *(_HOSTS, hosts, "-n", str(ranks)),
+    )
+
+
+@cache
+def release() -> str:
+    """What the host's launcher says of its release; raises UserError."""
+    return output_of([LAUNCHER, "--version"]).splitlines()[0]
+
+
+def machines(command: Sequence[str], nodes: int) -> int:
+    """How many nodes, or containers like nodes, the ranks of a run's command line are spread over.
+
+    Args:
+        nodes: the answer where no `over_containers` began it.
+    """
+    return len(command[command.index(_HOSTS) + 1].split(",")) if _HOSTS in command else nodes
 
 
 def read_world(stderr: str) -> World:
@@ -147,6 +210,13 @@ def read_world(stderr: str) -> World:
     )
 
 
+def require_one_world(outputs: Outputs) -> None:
+    """Refuse a run whose ranks are not one world where they were started (`require_world`)."""
+    asked = outputs.parameters
+    nodes = machines(outputs.command, asked["nodes"])
+    require_world(outputs.stderr, nodes, asked["ranks"])
+
+
 def require_world(stderr: str, nodes: int, ranks: int) -> None:
     """Refuse a run whose ranks are not one world on these nodes, as far as they name it.
 
@@ -154,6 +224,7 @@ def require_world(stderr: str, nodes: int, ranks: int) -> None:
     node, and it is always preferred, so everyone else is reached over the network.
 
     Args:
+        nodes: or containers that are like nodes.
         ranks: in all, equally many on each node.
 
     Raises:

@@ -80,7 +80,7 @@ class Steps(Benchmark):
         asked = outputs.parameters
         ranks = asked.get("ranks", 1)
         if ranks > 1:
-            openmpi.require_world(outputs.stderr, asked["nodes"], ranks)
+            openmpi.require_one_world(outputs)
         try:
             content = as_bytes(outputs.files.get(FILE, ""))
         except ValueError:

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks import benchmarks, network
 from parity.benchmarks.model import Benchmark
 from parity.claims.replayed import with_replays
 from parity.claims.selection import Selection
@@ -20,6 +20,7 @@ from parity.core.errors import UserError
 from parity.runtimes import every_arm
 
 _COUNT = {"type": "integer", "minimum": 1}
+_PLACED = ("nodes", "ranks", "containers_per_node")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _of_cells(cells: Selection, known: Declared) -> list[str]:
     benchmark = known.benchmarks.get(cells.benchmark)
     if benchmark is None:
         return [cells.benchmark, *arms]
-    metrics = [quantity.metric for quantity in benchmark.metrics]
+    metrics = _metrics(benchmark)
     found = [] if cells.metric in metrics else [f"{benchmark.name}.{cells.metric}"]
     return [
         *found,
@@ -128,8 +129,14 @@ def _of_parameters(benchmark: Benchmark, named: Iterable[tuple[str, Sequence[Any
 def _rules(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
     """JSON schema of each parameter that a case of this benchmark can have."""
     factors = {name: {"enum": list(levels)} for name, levels in benchmark.factors.items()}
-    placed = {"nodes": _COUNT, "ranks": _COUNT} if benchmark.allocations else {}
-    return {**benchmark.parameters, **factors, **placed}
+    placed = dict.fromkeys(_PLACED, _COUNT) if benchmark.allocations else {}
+    return {**benchmark.all_parameters, **factors, **placed}
+
+
+def _metrics(benchmark: Benchmark) -> list[str]:
+    """The metrics that runs of this benchmark can have, the kernel's counters with them."""
+    counted = network.METRICS if benchmark.allocations else ()
+    return [quantity.metric for quantity in (*benchmark.metrics, *counted)]
 
 
 def _allowed(cells: Selection, known: Declared) -> str:
@@ -137,7 +144,7 @@ def _allowed(cells: Selection, known: Declared) -> str:
     benchmark = known.benchmarks.get(cells.benchmark)
     if benchmark is None:
         return f"benchmarks {', '.join(known.benchmarks)}"
-    metrics = ", ".join(quantity.metric for quantity in benchmark.metrics)
+    metrics = ", ".join(_metrics(benchmark))
     return (
         f"metrics {metrics}; parameters {', '.join(_rules(benchmark))}; arms of `snakemake probe`"
     )

@@ -19,6 +19,7 @@ def output_of(
     environment: Mapping[str, str] | None = None,
     inherited: Collection[str] | None = None,
     log: Path | None = None,
+    given: str = "",
 ) -> str:
     """Run a command to its end and return its standard output.
 
@@ -27,6 +28,7 @@ def output_of(
         environment: variables on top of our own.
         inherited: names of our own that it sees; all of them if not given.
         log: file that the command line and both streams are appended to.
+        given: what it reads from its standard input.
 
     Raises:
         UserError: the program is not there or failed; the message ends with its output.
@@ -36,7 +38,7 @@ def output_of(
     try:
         done = subprocess.run(
             words,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             errors="replace",
@@ -55,11 +57,13 @@ def output_of(
     return done.stdout
 
 
-def answer_of(argv: Sequence[str | Path], *, seconds: float = 30) -> tuple[bool, str]:
+def answer_of(
+    argv: Sequence[str | Path], *, seconds: float = 30, given: str = ""
+) -> tuple[bool, str]:
     """Ask a program something: whether it succeeded, and the first line that it said.
 
     For probes: a program that is absent, fails or hangs is an answer, not an error. While
-    images are made, one that is there may need many seconds to say its version.
+    images are made, one that is there may need many seconds to say its version. It reads `given`.
     """
     words = [str(word) for word in argv]
     # ch-run refuses even to say its version without USER.
@@ -67,7 +71,7 @@ def answer_of(argv: Sequence[str | Path], *, seconds: float = 30) -> tuple[bool,
     try:
         done = subprocess.run(
             words,
-            stdin=subprocess.DEVNULL,
+            input=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

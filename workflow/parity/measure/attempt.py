@@ -6,8 +6,10 @@ import os
 import shutil
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -16,10 +18,12 @@ from parity.core.commands import answer_of
 from parity.measure import inner_command, storage
 from parity.measure.block_folder import RECORD, STARTED
 from parity.measure.cleanup import clean_up
+from parity.measure.containers import containers
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
 from parity.measure.neighbour import NotStarted, neighbour
+from parity.measure.network import NetworkRefused, NetworkState, network
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
@@ -103,7 +107,7 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)
     storage.end_processes_in(inner_command.WORK)
-    if not program.ranks or not launcher:
+    if not program.ranks or program.containers or not launcher:
         return
     cleanup = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
     cleanup += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
@@ -116,33 +120,53 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
 def _beside_its_neighbour(order: Order, launch: Launch, folder: Path) -> tuple[Seen, float]:
     """What was seen of all starts, and the share of CPU time that was stolen meanwhile.
 
-    A program whose neighbour does not start is not started: that would be another measurement.
+    A program whose network or neighbour is not there is not started: that would be another
+    measurement.
     """
     try:
-        with neighbour(order, launch, folder) as gate:
+        with (
+            network(order, max(1, order.program.containers)) as net,
+            neighbour(order, launch, folder) as gate,
+            containers(order, launch, net) if order.program.containers else nullcontext() as inside,
+        ):
             before = psutil.cpu_times(percpu=True)
-            seen = _run(order, launch, folder)
+            line = inside.command if inside else partial(_started_alone, order, launch, net)
+            seen = _run(order, folder, line)
+            seen.commands[:0] = map(list, inside.lines.values()) if inside else ()
             after = psutil.cpu_times(percpu=True)
-        seen.neighbour = tuple(gate)
+        seen.beside = (*gate, *([net.gate] if net.gate else []))
+        seen.network = net.evidence
         return seen, steal_fraction(before, after, order.program.cpus)
-    except NotStarted as error:
+    except (NotStarted, NetworkRefused) as error:
         for stream in ("stdout", "stderr"):
             (folder / stream).touch()
         return Seen([], [], error=str(error)), 0.0
 
 
-def _run(order: Order, launch: Launch, folder: Path) -> Seen:
+def _started_alone(
+    order: Order, launch: Launch, net: NetworkState, words: Sequence[str]
+) -> list[str]:
+    """The command line of a program without ranks, or with a container for each of them."""
+    command = [*net.places[0].words, *order.arm.command(launch, words)]
+    if not order.program.ranks:
+        return command
+    assert order.session.system.launcher
+    return launched(order.session.system.launcher, order.program, command)
+
+
+def _run(order: Order, folder: Path, line: Callable[[Sequence[str]], list[str]]) -> Seen:
     """All starts of the attempt, one after the other.
 
     A program that is started once carries the witness. One that is started and timed
     several times has a witnessed start first, which is not timed, and then its timed
     starts consist of nothing but the runtime and the program's own words. The time
     limit is that of all starts together.
+
+    Args:
+        line: the command line that starts some words where the order says.
     """
     seen = Seen([], [])
     program, several = order.program, order.program.repetitions > 1
-    launcher = order.session.system.launcher
-    assert launcher or not program.ranks
     starts = [inner_command.witnessed(program)]
     starts += [list(program.argv)] * program.repetitions if several else []
     environment = launch_environment(os.environ)
@@ -153,9 +177,7 @@ def _run(order: Order, launch: Launch, folder: Path) -> Seen:
         else None
     )
     for words in starts:
-        command = order.arm.command(launch, words)
-        if program.ranks and launcher:
-            command = launched(launcher, program, command)
+        command = line(words)
         if not seen.commands or seen.commands[-1] != command:
             seen.commands.append(command)
         if program.drop_caches:

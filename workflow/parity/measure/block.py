@@ -34,7 +34,7 @@ from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
-from parity.runtimes.model import SCRATCH, Arm, Launch
+from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
 from parity.software.images import ImageRecord
 
 # Of a campaign that was not looked at yet.
@@ -234,13 +234,21 @@ def _program(
         program = provided.program(case.parameters, session.node)
         cpus = arm.placed(program.cpus, session.node.cpus).program
         program = dataclasses.replace(program, cpus=cpus)
+        if arm.placement == UNBOUND:
+            program = dataclasses.replace(program, cpus=session.node.cpus, is_bound=False)
     except UserError as error:
         # This node is too small for the case; the other cases still run.
         return None, _not_tested(error.what)
-    if program.ranks and not session.system.launcher:
+    if arm.placement == SPREAD and program.nodes != program.ranks:
+        return None, _not_tested("one rank on each node needs as many nodes as ranks")
+    if arm.placement == UNBOUND and not program.ranks:
+        return None, _not_tested("only ranks that a launcher starts are left unbound")
+    if program.ranks and not program.containers and not session.system.launcher:
         return None, _not_tested("the system's file names no MPI launcher")
     if program.ranks and arm.neighbour:
         return None, _not_tested("a neighbour is beside one process, not beside ranks")
+    if program.ranks and arm.network and not program.containers:
+        return None, _not_tested("ranks have networks of their own only in containers of a node")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, _not_tested("dropping the page cache needs root")
     return program, None

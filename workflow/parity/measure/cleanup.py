@@ -14,6 +14,7 @@ from pathlib import Path
 from parity.measure import storage
 from parity.measure.inner_command import WORK
 from parity.measure.mpi_launcher import RANK
+from parity.measure.network_namespace import end_left_networks
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm, Launch
 
@@ -34,6 +35,7 @@ def main(words: Sequence[str] | None = None) -> None:
     given = parser.parse_args(words)
     clean_up(every_arm()[given.arm], Launch(given.name, None, SCRATCH, given.state), given.ranks)
     storage.end_processes_in(WORK)
+    end_left_networks()
 
 
 if __name__ == "__main__":

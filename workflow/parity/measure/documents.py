@@ -23,8 +23,8 @@ class Gate(Document, frozen=True, kw_only=False):
     """The outcome of one gate.
 
     Attributes:
-        name: `where`, `binding`, `ranks`, `steal`, `left`, `quiet`, `image`, `binary`; the reason
-            code of a failure is `gate-` and this name.
+        name: `where`, `binding`, `ranks`, `containers`, `steal`, `left`, `quiet`, `image`,
+            `binary`, `network`, `neighbour`; the reason code of a failure is `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """
@@ -63,7 +63,8 @@ class RunRecord(Document, frozen=True, kw_only=True):
         load_before: one-minute load average just before.
         commands: the command lines, each once; the last is that of the timed starts.
         environment: of the program; empty if it was timed without one of ours.
-        evidence: of the (first) witness, with what a launcher of ranks took.
+        evidence: of the (first) witness, with what a launcher of ranks took, and what a network of
+            containers said of itself and counted.
         ranks: of each rank in turn what its witness said otherwise than the one before, None
             for what it did not say. Up to version 3 each repeats all of it.
         image_digest: empty outside of any container.

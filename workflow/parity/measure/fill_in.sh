@@ -1,8 +1,9 @@
 cpus=$1 beginnings=$2 rank_name=$3
 shift 3
 eval "rank=\$$rank_name"
-# The batch system's own name of the node: the host may call itself by a longer one.
-host=${SLURMD_NODENAME:-}
+# In a container that holds several ranks, what we call the node; else the batch system's own
+# name of it: the host may call itself by a longer one.
+host=${PARITY_NODE:-${SLURMD_NODENAME:-}}
 if [ -z "$host" ]; then read -r host < /proc/sys/kernel/hostname; host=${host%%.*}; fi
 set -f
 set_cpu() { shift $((rank % $#)); cpu=$1; }
@@ -33,6 +34,7 @@ for word do
   set -- "$@" "$word"
 done
 # What the launcher and its batch system take before and after is not the program's time.
+[ -z "$PARITY_CONTAINER" ] || echo "@evidence@ $rank@$host container=$PARITY_CONTAINER" >&2
 echo "@evidence@ $rank@$host began=$(date +%s%N)" >&2
 "$@"
 status=$?

@@ -10,7 +10,7 @@ from parity.benchmarks.model import Program
 from parity.measure.documents import Binary, Gate
 from parity.measure.inner_command import cpu_list, namespaces
 from parity.measure.orphans import Orphan
-from parity.runtimes.model import Arm
+from parity.runtimes.model import KERNEL, Arm
 
 Ranks = Mapping[int, Mapping[str, str]]
 # What left processes may take: less than disturbs, more than it takes to fall asleep.
@@ -31,7 +31,9 @@ def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], r
         recipe: the content of the image's marker file; empty outside of any container.
     """
     inside = namespaces(evidence)
-    complete = {"mnt", "pid", *arm.isolates} <= inside.keys()
+    other_kernel = KERNEL in arm.isolates
+    needed = set(arm.isolates) if other_kernel else {"mnt", "pid", *arm.isolates}
+    complete = needed <= inside.keys()
     if not complete or not {"marker", "root"} <= evidence.keys():
         return Gate("where", False, "the run left no evidence of where it ran")
     if evidence["marker"] != recipe:
@@ -40,8 +42,8 @@ def where_gate(arm: Arm, evidence: Mapping[str, str], host: Mapping[str, str], r
     shared = [name for name in arm.isolates if inside.get(name) == host.get(name)]
     if shared:
         return Gate("where", False, f"still in the host's namespaces: {', '.join(shared)}")
-    own = [name for name in OURS if inside.get(name, host[name]) != host[name]]
-    if foreign := sorted(set(own) - set(arm.isolates)):
+    own = [name for name in OURS if inside.get(name) not in (None, host.get(name))]
+    if not other_kernel and (foreign := sorted(set(own) - set(arm.isolates))):
         return Gate("where", False, f"unexpectedly in other namespaces: {', '.join(foreign)}")
     # `fuse.squashfuse_ll` is a kind of `fuse`.
     filesystem = evidence["root"].partition(",")[0].partition(".")[0]
@@ -75,6 +77,23 @@ def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
             seen = evidence["node"]
             return Gate("ranks", False, f"expected rank {rank} on {expected}, saw it on {seen}")
     return Gate("ranks", True)
+
+
+def containers_gate(arm: Arm, program: Program, ranks: Ranks) -> Gate:
+    """Whether ranks that share a container share its namespaces, and no others do.
+
+    Judged by each namespace that the arm isolates, and by what the container says it is called.
+    """
+    said = {rank: namespaces(evidence) for rank, evidence in ranks.items()}
+    for name in arm.isolates:
+        told = [(said[rank].get(name, ""), ranks[rank].get("container", "")) for rank in said]
+        each = len(told) // program.containers
+        inside = [set(told[first : first + each]) for first in range(0, len(told), each)]
+        inodes = {inode for of_one in inside for inode, _ in of_one}
+        if not all(len(of_one) == 1 for of_one in inside) or len(inodes) != program.containers:
+            expected = f"expected {program.containers} containers of {each} ranks"
+            return Gate("containers", False, f"{expected}, saw {name} in {told}")
+    return Gate("containers", True)
 
 
 def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> Gate:

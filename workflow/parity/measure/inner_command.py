@@ -20,6 +20,9 @@ from parity.runtimes.model import MARKER, SCRATCH
 EVIDENCE = mpi_launcher.EVIDENCE
 # Each user has a place of their own; it is the same on all nodes of an allocation.
 WORK = SCRATCH / f"{os.geteuid()}" / "work"
+# Memory that ranks share has a name that is unique on a node. A container of several ranks is one
+# to them, and all containers see the host's memory, so each has a folder of its own in here.
+SHARED_MEMORY = Path(f"/dev/shm/parity-{os.geteuid()}")
 # One of several ranks says which it is, and on which node it was started.
 _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 

@@ -40,7 +40,8 @@ def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) ->
     return [
         *(word.format(**counts) for word in launcher.command),
         *("/bin/sh", "-c", FILL_IN, "fill-in"),
-        " ".join(map(str, program.cpus)),
+        # One list of CPUs for each rank, or one for all.
+        (" " if program.is_bound else ",").join(map(str, program.cpus)),
         "|".join(map(re.escape, launcher.variables)),
         launcher.rank,
         *command,

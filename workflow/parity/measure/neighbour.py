@@ -11,7 +11,7 @@ import math
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +24,16 @@ from parity.measure.documents import Gate
 from parity.measure.record import Order
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes.limited import beside
-from parity.runtimes.model import Arm, Launch
+from parity.runtimes.model import CPU, Arm, Launch
 
-# It asks the kernel for nothing, so all that it takes is CPU time; its name is its last word.
-LOOP = ("/bin/sh", "-c", "while :; do :; done")
+# The first asks the kernel for nothing, so all that it takes is CPU time. The second has the kernel
+# clear more memory than caches hold, again and again; the third waits for the disk most of the
+# time. Every image has dd. A loop's name is its last word.
+LOOPS = {
+    CPU: "while :; do :; done",
+    "memory": "while :; do dd if=/dev/zero of=/dev/null bs=64M count=64 status=none; done",
+    "io": "while :; do dd if=/dev/zero of=beside bs=1M count=64 conv=fsync status=none; done",
+}
 START_SECONDS = 60.0
 END_SECONDS = 20.0
 
@@ -58,7 +64,7 @@ def neighbour(order: Order, launch: Launch, folder: Path) -> Iterator[list[Gate]
     its = replace(beside(launch), cpus=cpus, image=launch.image if arm.image_format else None)
     process = _started(arm, its, folder)
     try:
-        loop = _begun(process, its.name, folder / "neighbour")
+        loop = _begun(process, loop_words(arm, its.name), folder / "neighbour")
         began, taken = time.monotonic(), _taken(loop)
         yield found
         took = _took_and_ended(loop) - taken
@@ -76,9 +82,14 @@ def neighbour(order: Order, launch: Launch, folder: Path) -> Iterator[list[Gate]
             arm.cleanup(its)
 
 
+def loop_words(arm: Arm, name: str) -> tuple[str, ...]:
+    """The words of the loop of an arm, the last of which is its name."""
+    return ("/bin/sh", "-c", LOOPS[arm.does], name)
+
+
 def _started(arm: Arm, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
     its.state.mkdir()
-    words = inner_command.witnessed(Program((*LOOP, its.name), its.cpus))
+    words = inner_command.witnessed(Program(loop_words(arm, its.name), its.cpus))
     command = arm.command(its, words)
     try:
         with (folder / "neighbour").open("wb") as said:
@@ -99,18 +110,21 @@ def _took_and_ended(loop: psutil.Process) -> float:
     """The loop's CPU time in seconds, when it was killed; -inf if it had ended before."""
     with suppress(psutil.NoSuchProcess):
         took, status = _taken(loop), loop.status()
-        loop.kill()
+        below = loop.children()
+        for each in (loop, *below):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         return took if status != psutil.STATUS_ZOMBIE else -math.inf
     return -math.inf
 
 
-def _begun(process: subprocess.Popen[bytes], name: str, said: Path) -> psutil.Process:
+def _begun(process: subprocess.Popen[bytes], words: Sequence[str], said: Path) -> psutil.Process:
     """The loop itself, as soon as it took CPU time."""
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         for each in psutil.process_iter(["cmdline"]):
             with suppress(psutil.NoSuchProcess):
-                if each.info["cmdline"] == [*LOOP, name] and _taken(each):
+                if each.info["cmdline"] == [*words] and _taken(each):
                     return each
         time.sleep(0.02)
     text = inner_command.without_evidence(said.read_bytes()).decode(errors="replace")
@@ -118,9 +132,12 @@ def _begun(process: subprocess.Popen[bytes], name: str, said: Path) -> psutil.Pr
 
 
 def _taken(process: psutil.Process) -> float:
-    """CPU time in seconds."""
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    """CPU time in seconds, that of its ended children and of the one that runs included."""
+    took = sum(process.cpu_times()[:4])
+    for child in process.children():
+        with suppress(psutil.NoSuchProcess):
+            took += sum(child.cpu_times()[:2])
+    return float(took)
 
 
 def _gate(

@@ -7,6 +7,7 @@ answers lie in a folder that all nodes see.
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -23,9 +24,10 @@ from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
-from parity.measure.inner_command import WORK
+from parity.measure.inner_command import SHARED_MEMORY, WORK
+from parity.measure.network_namespace import end_left_networks
 from parity.runtimes import every_arm
-from parity.runtimes.model import NAMESPACES, SCRATCH, SHARED, Arm, Image
+from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image
 from parity.software.images import ImageRecord
 
 PATIENCE_SECONDS = 120
@@ -71,7 +73,7 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
         for name in question.benchmarks
     }
     programs = sorted({path for group in binaries.values() for path in group})
-    # Under any limit an arm is the same one.
+    # Under any limit and in any network an arm is the same one.
     own = {name: every_arm()[name].unlimited for name in question.arms}
     arms = list({arm.name: arm for arm in own.values()}.values())
     # A thread for each arm, and enough for all that they wait for.
@@ -87,9 +89,22 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
 
         found = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     return {
-        name: (found[arm.name][0], tuple(replace(row, arm=name) for row in found[arm.name][1]))
+        name: (
+            _with_its_network(every_arm()[name], found[arm.name][0]),
+            tuple(replace(row, arm=name) for row in found[arm.name][1]),
+        )
         for name, arm in own.items()
     }
+
+
+def _with_its_network(arm: Arm, state: ArmState) -> ArmState:
+    """The state of an arm's own part, or why the network of its containers cannot be made."""
+    if arm.network is None or state.reason:
+        return state
+    presence = arm.probe()
+    if presence.available:
+        return state
+    return replace(state, reason="not-tested", detail=presence.reason)
 
 
 def image_digests(
@@ -109,7 +124,9 @@ def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
     storage.make_places(SCRATCH)
     storage.end_processes_in(WORK)
+    end_left_networks()
     storage.emptied(WORK)
+    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
 
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:
@@ -203,9 +220,9 @@ def arm_state(
 
 
 def host_namespaces() -> dict[str, str]:
-    """The runner's own namespaces, name to inode."""
+    """The runner's own namespaces, name to inode, and what its kernel calls this boot."""
     folder = Path("/proc/self/ns")
-    return {
+    return {KERNEL: BOOT_ID.read_text(encoding="ascii").strip()} | {
         name: str((folder / name).stat().st_ino) for name in NAMESPACES if (folder / name).exists()
     }
 

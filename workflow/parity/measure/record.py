@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parity.benchmarks.model import Program
 from parity.measure import gates, inner_command
@@ -42,13 +42,19 @@ class Order:
 
 @dataclass
 class Seen:
-    """What is gathered on the way to the record."""
+    """What is gathered on the way to the record.
+
+    Attributes:
+        beside: the gates of what was there for the program: its neighbour, its network.
+        network: what the program's network said of itself, and the kernel's counters of it.
+    """
 
     commands: list[list[str]]
     finished: list[Finished]
     error: str = ""
     left: tuple[Orphan, ...] = ()
-    neighbour: tuple[Gate, ...] = ()
+    beside: tuple[Gate, ...] = ()
+    network: Mapping[str, str] = field(default_factory=dict)
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -70,9 +76,16 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
 
     def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
         cpus = order.program.cpus
-        return gates.binding_gate([cpus[rank % len(cpus)]], evidence)
+        own = [cpus[rank % len(cpus)]] if order.program.is_bound else cpus
+        return gates.binding_gate(own, evidence)
 
-    return [complete, gates.of_ranks(where, ranks), gates.of_ranks(binding, ranks)]
+    bound = gates.of_ranks(binding, ranks)
+    if bound.passed and not order.program.is_bound:
+        bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
+    judged = [complete, gates.of_ranks(where, ranks), bound]
+    if order.program.containers:
+        judged.append(gates.containers_gate(order.arm, order.program, ranks))
+    return judged
 
 
 def record(
@@ -97,7 +110,7 @@ def record(
         *(inside or _gates_of_one(order, evidence)),
         gates.steal_gate(steal, order.session.system.max_steal_fraction),
         gates.left_gate(seen.left),
-        *seen.neighbour,
+        *seen.beside,
     )
     reason, detail = _reason(seen, judged)
     if seen.error or (reason == "exit-status" and not evidence):
@@ -114,6 +127,9 @@ def record(
         took = "not told" if own is None else f"{walls[0] - own:.3f}"
         evidence = {**evidence, "launcher_seconds": took}
         walls = () if own is None else (own,)
+    if order.program.containers and order.program.ranks > len(order.session.node.cpus):
+        said = f"{order.program.ranks} ranks on {len(order.session.node.cpus)} CPUs"
+        evidence = {**evidence, "oversubscribed": said}
     return RunRecord(
         session=order.session.number,
         run=order.run,
@@ -133,7 +149,7 @@ def record(
         commands=tuple(map(tuple, seen.commands)),
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence=dict(evidence),
+        evidence={**evidence, **seen.network},
         ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,

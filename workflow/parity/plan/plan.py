@@ -27,6 +27,8 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
+from parity.runtimes import every_arm
+from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
 PLAN_VERSION = 6
@@ -170,7 +172,9 @@ class Design(Document, frozen=True):
         return tuple(arm for arm in self.arms if arm != control.arm)
 
     def case_in(self, case: Case, arm: str) -> Case:
-        """A case as an arm runs it: with the parameters of the positive control in its arm."""
+        """A case as an arm runs it: on one node where it packs ranks, or with more work."""
+        if case.nodes > 1 and (known := every_arm().get(arm)) and known.placement == PACKED:
+            case = replace(case, parameters=case.parameters | {"nodes": 1})
         control = self.positive_control
         if control is None or arm != control.arm:
             return case

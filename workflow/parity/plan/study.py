@@ -15,6 +15,7 @@ from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check, load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
+from parity.plan.combinations import combinations
 from parity.plan.plan import Case, Design, NotTested, PositiveControl
 from parity.plan.positive_control import positive_control
 from parity.runtimes import every_arm as known_arms
@@ -173,7 +174,10 @@ def _looks(size: Mapping[str, Any], where: str) -> tuple[int, ...]:
 def _cases(
     name: str, document: Mapping[str, Any], scale: str, path: str, amounts: Mapping[str, int]
 ) -> list[Case]:
-    """All cases of one benchmark: allocations and levels crossed, in the order they are given."""
+    """All cases of one benchmark: allocations, levels and parameters with several values crossed.
+
+    They come in the order in which they are given.
+    """
     entries, size = document["benchmarks"], document["scales"][scale]
     where = f"{path}: benchmarks.{name}"
     refuse_unknown([name], benchmarks(), where, "benchmark")
@@ -190,11 +194,11 @@ def _cases(
     given = own.get(name, entry.get("allocations", ()))
     place = f"{path}: scales.{scale}.allocations.{name}" if name in own else f"{where}.allocations"
     allocations = _allocations(benchmark, given, place)
-    parameters = _parameters(benchmark, entry, size, scale, path, amounts)
+    crossed = _parameters(benchmark, entry, size, scale, path, amounts)
     margin = entry["margin_percent"]
     return [
         Case(
-            name="-".join([name, *([allocation] if allocation else []), *levels]),
+            name="-".join(filter(None, [name, allocation, *levels, values])),
             benchmark=name,
             parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
             margin=None if margin is None else margin / 100,
@@ -204,13 +208,17 @@ def _cases(
         )
         for allocation, placed in allocations.items()
         for levels in itertools.product(*factors.values())
+        for values, parameters in crossed.items()
     ]
 
 
 def _allocations(
     benchmark: Benchmark, given: Sequence[str], where: str
 ) -> dict[str, dict[str, int]]:
-    """Nodes and ranks by the allocation's name; one without a name where there is none."""
+    """Nodes, ranks and containers by the allocation's name; one without a name for none.
+
+    Names of cases are those of folders, so the slash of an allocation is `in` there.
+    """
     if given and not benchmark.allocations:
         raise UserError(
             f"{benchmark.name} is not placed on allocations",
@@ -221,18 +229,24 @@ def _allocations(
         raise UserError(
             f"{benchmark.name} needs the allocations it is placed on",
             where=where,
-            allowed="a list of <nodes>x<ranks>, such as 2x2",
+            allowed="a list of <nodes>x<ranks>[/<containers per node>], such as 2x2 or 1x4/2",
         )
     placements: dict[str, dict[str, int]] = {}
     for text in given:
-        nodes, ranks = map(int, text.split("x"))
-        if ranks % nodes:
+        spread, _, containers = text.partition("/")
+        nodes, ranks = map(int, spread.split("x"))
+        placed = {"nodes": nodes, "ranks": ranks}
+        over = f"{nodes} nodes"
+        if containers:
+            placed["containers_per_node"] = int(containers)
+            over += f" of {containers} containers"
+        if ranks % (parts := nodes * int(containers or 1)):
             raise UserError(
-                f"{ranks} ranks cannot be spread equally over {nodes} nodes",
+                f"{ranks} ranks cannot be spread equally over {over}",
                 where=f"{where}: {text}",
-                allowed=f"a multiple of {nodes} ranks",
+                allowed=f"a multiple of {parts} ranks",
             )
-        placements[text] = {"nodes": nodes, "ranks": ranks}
+        placements[text.replace("/", "in")] = placed
     return placements or {"": {}}
 
 
@@ -255,17 +269,22 @@ def _parameters(
     scale: str,
     where: str,
     amounts: Mapping[str, int],
-) -> dict[str, Any]:
-    """The benchmark's defaults, a pilot's, then the study's values, then those of the scale."""
+) -> dict[str, dict[str, Any]]:
+    """The benchmark's defaults, a pilot's, then the study's values, then those of the scale.
+
+    Where some have several values, once for each combination, by what those are called.
+    """
     rules = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: dict(rule) for name, rule in benchmark.parameters.items()},
+        "properties": {name: dict(rule) for name, rule in benchmark.all_parameters.items()},
     }
     given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
-    check(given[0], rules, f"{where}: benchmarks.{benchmark.name}.parameters")
-    check(given[1], rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
+    for one in combinations(given[0]).values():
+        check(one, rules, f"{where}: benchmarks.{benchmark.name}.parameters")
+    for one in combinations(given[1]).values():
+        check(one, rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
     defaults: dict[str, Any] = {
         name: rule["default"] for name, rule in benchmark.parameters.items()
     }
-    return {**defaults, **amounts, **given[0], **given[1]}
+    return combinations({**defaults, **amounts, **given[0], **given[1]})

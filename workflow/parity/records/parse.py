@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks import benchmarks
-from parity.benchmarks.model import Outputs, Parsed
+from parity.benchmarks import benchmarks, network
+from parity.benchmarks.metrics import Metric
+from parity.benchmarks.model import Outputs
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, RECORD
 from parity.measure.documents import BlockRecord, RunRecord
@@ -165,7 +166,8 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
                     "reason": parsed.reason,
                     "detail": parsed.detail,
                 }
-                tables["metrics"] += _metric_rows(context, row, parsed)
+                metrics = (*parsed.metrics, *network.metrics_of(attempt.record.evidence))
+                tables["metrics"] += _metric_rows(context, row, metrics)
             tables["samples"] += _sample_rows(row, outputs)
         tables["runs"].append(row)
 
@@ -241,12 +243,12 @@ def outputs_of(
     )
 
 
-def _metric_rows(context: Context, run: Row, parsed: Parsed) -> Iterable[Row]:
+def _metric_rows(context: Context, run: Row, metrics: Iterable[Metric]) -> Iterable[Row]:
     case = context.plan.case(run["case"])
     work = context.plan.extra_work(case, run["arm"])
     keys = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
     shared = {key: run[key] for key in keys}
-    for metric in (each.credited(work) for each in parsed.metrics):
+    for metric in (each.credited(work) for each in metrics):
         yield shared | {
             "metric": metric.name,
             "value": float(metric.value),

@@ -20,10 +20,12 @@ def arms() -> dict[str, Arm]:
 def every_arm() -> Mapping[str, Arm]:
     """Every arm, and those that run from an image with each link set, by name.
 
-    Each is also found under any CPU limit that it can set (`limited.py`), which is not listed.
+    Each is also found under any CPU limit that it can set (`limited.py`) and with any network of
+    its own (`networked.py`); those are not listed.
     """
     # They are of the modules that arms() reads.
     from parity.runtimes.limited import WithLimited
     from parity.runtimes.linked import linked
+    from parity.runtimes.networked import WithNetworked
 
-    return WithLimited(arms() | {arm.name: arm for arm in linked(arms().values())})
+    return WithNetworked(WithLimited(arms() | {arm.name: arm for arm in linked(arms().values())}))

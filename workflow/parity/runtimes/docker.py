@@ -42,6 +42,7 @@ class Docker(Arm):
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
     packages = ("docker.io", "skopeo")
     converter = ("skopeo", "--version")
+    inherits_network = False
 
     def probe(self) -> Availability:
         if not is_installed("docker"):

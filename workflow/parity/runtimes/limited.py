@@ -13,6 +13,9 @@ each followed by nothing (the loop has a CPU of its own), `-same-cpu`, `-unpinne
 any CPU) or `-alone` (there is no loop). Without a limit, the CPUs alone are chosen:
 
     <arm>-own-cpu, <arm>-same-cpu, <arm>-unpinned, <arm>-cpu<number> (there is no loop)
+
+The loop keeps its CPU busy and nothing else, unless `-beside-memory` (it fills memory) or
+`-beside-io` (it writes a file to the disk) stands before the place, with a limit or without.
 """
 
 from __future__ import annotations
@@ -24,14 +27,16 @@ from dataclasses import dataclass, replace
 from parity.core.errors import UserError
 from parity.runtimes.derived import Derived, of_base
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
-from parity.runtimes.model import Arm, Cpus, Launch
+from parity.runtimes.model import CPU, KERNEL, Arm, Cpus, Launch
 
 USUAL_SHARES = 1024
+_SAID = {"memory": ["beside memory traffic"], "io": ["beside file writes"], None: []}
 OWN, SAME, UNPINNED, ALONE = "own-cpu", "same-cpu", "unpinned", "alone"
 _GRAMMAR = re.compile(
     r"(?P<base>.+?)"
     r"(?:-quota-(?P<quota>[1-9]\d*)-of-(?P<period>[1-9]\d*)-us(?P<burst>-burst)?"
     r"|-shares-(?P<shares>[1-9]\d*)(?:-beside-(?P<others>[1-9]\d*))?|(?P<idle>-beside-idle))?"
+    r"(?:-beside-(?P<does>memory|io))?"
     r"(?:-(?P<place>own-cpu|same-cpu|unpinned|alone|cpu(?:0|[1-9]\d*)))?"
 )
 
@@ -46,6 +51,7 @@ class Limited(Derived):
 
     limit: CpuLimit = NO_LIMIT
     place: str = OWN
+    does: str = CPU
     neighbour: Arm | None = None
     link_set = of_base("link_set")
 
@@ -120,23 +126,29 @@ class WithLimited(Mapping[str, Arm]):
         set_there = [each for each in (limit, others) if each not in (None, NO_LIMIT)]
         if None in (base.limit_words(each) for each in set_there if each):
             raise KeyError(name)
-        beside_it = Limited(base, name, arm.title, others, arm.place) if others else None
-        return replace(arm, neighbour=beside_it)
+        if others is None:
+            return arm
+        if KERNEL in base.isolates:
+            # Its loop would be none of the host's processes, whose CPU time is told.
+            raise KeyError(name)
+        does = words["does"] or CPU
+        return replace(arm, neighbour=Limited(base, name, arm.title, others, arm.place, does))
 
 
 def _is_one(words: re.Match[str]) -> bool:
     """Whether a name says anything, and nothing that goes without saying."""
-    limited = words["quota"] or words["shares"] or words["idle"]
+    beside_one = words["idle"] or words["does"]
+    limited = words["quota"] or words["shares"] or beside_one
     usual = OWN if limited else ALONE
     has_none = words["place"] and words["place"] not in (OWN, SAME, UNPINNED)
-    idle_nobody = words["idle"] and has_none
-    return bool(limited or words["place"]) and words["place"] != usual and not idle_nobody
+    beside_nobody = beside_one and has_none
+    return bool(limited or words["place"]) and words["place"] != usual and not beside_nobody
 
 
 def _halves(words: re.Match[str]) -> tuple[CpuLimit, CpuLimit | None, list[str]]:
     """The limits of an arm and of its neighbour, if it has one, and what a title says of them."""
     place = (words["place"] or "").replace("cpu", "CPU").replace("-", " ")
-    ending = [re.sub(r"(\d+)", r" \1", place)] if place else []
+    ending = [*_SAID[words["does"]], *([re.sub(r"(\d+)", r" \1", place)] if place else [])]
     if words["quota"]:
         quota, period = int(words["quota"]), int(words["period"])
         burst = [" and burst"] if words["burst"] else []

@@ -26,7 +26,14 @@ HOSTS = Path("/etc/hosts")
 # Whose programs and libraries an arm runs: those of its image, the host's build of the
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
+CPU = "cpu"
+# Where an arm puts the ranks of an allocation: all on one node, one on each of as many nodes as
+# ranks, or on any CPU; most put them where their case says.
+PACKED, SPREAD, UNBOUND = "packed", "spread", "unbound"
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+# What stands for the kernel among them, and the number that it gives itself when it boots.
+KERNEL = "kernel"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,18 @@ class Cpus(NamedTuple):
     neighbour: tuple[int, ...] = ()
 
 
+class Network(NamedTuple):
+    """How the containers of an arm reach each other, where not by the host's own network.
+
+    Attributes:
+        kind: `veth` (pairs that a bridge joins) or `macvlan` (children of one interface).
+        offloads: whether segmentation and checksums are left to the interfaces, as by default.
+    """
+
+    kind: str
+    offloads: bool = True
+
+
 class Look(NamedTuple):
     """How a runtime is drawn in every figure: its colour, and matplotlib's sign of its marker."""
 
@@ -110,14 +129,21 @@ class Arm(ABC):
         root_filesystem: type of the root file system that a run must see, where the
             format decides it (a SquashFS that was silently unpacked is another type).
         isolates: namespaces that must differ from the runner's own in every run;
-            all others of `mnt` and `pid` must not (`native` isolates none).
+            all others of `mnt` and `pid` must not (`native` isolates none). `KERNEL` alone
+            where programs run on another one: its namespaces' numbers tell nothing here.
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
         does_more: whether it is given more work than others: a study's positive control.
+        placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
+            has them.
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
             measured (measure/neighbour.py); None for most.
+        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
+        network: what containers have instead of the host's network; None for most.
+        inherits_network: whether a container gets the network that its command is started in;
+            not where a daemon starts it.
     """
 
     name: str
@@ -133,9 +159,13 @@ class Arm(ABC):
     link_set: str = OWN
     is_native: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
+    placement: str = ""
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
     neighbour: Arm | None = None
+    does: str = CPU
+    network: Network | None = None
+    inherits_network: ClassVar[bool] = True
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -153,7 +183,7 @@ class Arm(ABC):
 
     @property
     def unlimited(self) -> Arm:
-        """The same arm without its limit and its neighbour."""
+        """The same arm without its limit, its neighbour and its network."""
         return self
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:

@@ -1,6 +1,7 @@
 """No container at all, twice: the A/A pair shows what a difference of nothing looks like.
 
-And once with more work, whose difference is known: the positive control of a study.
+And with its ranks elsewhere than a case has them; and once with more work, whose difference is
+known: the positive control of a study.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from parity.core.availability import Availability
-from parity.runtimes.model import Arm, Launch, Look
+from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch, Look
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Native(Arm):
 
     name: str
     title: str
+    placement: str = ""
     runtime: str = "native"
     look = Look("#3a3a3a", "o")
     is_native: ClassVar[bool] = True
@@ -29,6 +31,13 @@ class Native(Arm):
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         return list(inner)
+
+
+@dataclass(frozen=True)
+class NativePlaced(Native):
+    """The same with its ranks elsewhere than a case has them."""
+
+    is_native: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -43,5 +52,8 @@ class NativeWithMore(Native):
 ARMS = (
     Native("native-a", "Native A"),
     Native("native-b", "Native B"),
+    NativePlaced("native-packed", "Native (one node)", PACKED),
+    NativePlaced("native-spread", "Native (a node each)", SPREAD),
+    NativePlaced("native-unbound", "Native (unbound)", UNBOUND),
     NativeWithMore("native-plus", "Native"),
 )

@@ -25,7 +25,7 @@ from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError, shown_to_the_user
 from parity.core.settings import load_checked
-from parity.runtimes import arms
+from parity.runtimes import arms, networked
 from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 from parity.software.images import IMAGES, forget_failures
@@ -74,6 +74,7 @@ def wanted_packages(
         f"benchmark {each.name}": (*each.packages, *compiled.packages(each.sources))
         for each in benchmarks().values()
     }
+    wanted |= {"networks of containers": networked.PACKAGES}
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
     if toolchain:
         entries = load_checked(system, "system").get("toolchains", {})

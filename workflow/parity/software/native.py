@@ -211,7 +211,7 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> N
 def programs_of(view: Path) -> list[Path]:
     """The ELF executables of a view (`<benchmark>/bin/<program>`) and its libraries, sorted.
 
-    Libraries count, because mpiP is one that is preloaded.
+    Libraries count, because one is preloaded.
     """
     files = sorted({*view.glob("*/bin/*"), *view.glob("*/lib/*.so")})
     return [path for path in files if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]

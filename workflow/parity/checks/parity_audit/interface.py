@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from parity.benchmarks.model import Program
 from parity.measure.inner_command import namespaces, witnessed
 from parity.measure.node import selected
+from parity.runtimes.model import NAMESPACES
 from parity.software.binaries import audit_script
 
 _LAST_LINE = "answered everything"
@@ -109,7 +110,7 @@ def parse_interface(
     status = dict(_pair(line, ":") for line in said.get("status", ()))
     filesystem, _, options = evidence.get("root", "").partition(",")
     inside = namespaces(evidence)
-    foreign = [name for name in sorted(ours) if inside.get(name, ours[name]) != ours[name]]
+    foreign = [name for name in NAMESPACES if inside.get(name, "") not in ("", ours.get(name))]
     facts = {
         "kernel": _first(said, "kernel"),
         "glibc": _first(said, "glibc"),

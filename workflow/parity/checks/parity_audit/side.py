@@ -109,7 +109,7 @@ def _ask(
         image_digest=state.image.digest if state.image else "",
     )
     try:
-        programs, interface = _answer(arm, state, question(paths, [cpu]), ours)
+        programs, interface = _answer(arm.unlimited, state, question(paths, [cpu]), ours)
     except AuditError as error:
         return msgspec.structs.replace(side, reason=str(error))
     return msgspec.structs.replace(side, programs=programs, interface=interface)

@@ -54,23 +54,25 @@ class Point:
 
 def series(view: View, spec: FigureSpec) -> list[Series]:
     """The figure's cases by ranks per node and the levels of their factors."""
-    alike: dict[tuple[int, tuple[str, ...]], dict[int, str]] = {}
+    alike: dict[tuple[int, int, tuple[str, ...]], dict[int, str]] = {}
     for case in view.shown(spec):
         parameters = view.plan.case(case).parameters
         nodes, ranks = parameters["nodes"], parameters["ranks"]
         levels = tuple(case.removeprefix(f"{spec.benchmark}-").split("-")[1:])
-        alike.setdefault((ranks // nodes, levels), {})[nodes] = case
+        containers = parameters.get("containers_per_node", 0)
+        alike.setdefault((ranks // nodes, containers, levels), {})[nodes] = case
     return [
         Series(
             ", ".join(
                 [
                     f"{counted(each, 'rank')} per node",
+                    *([f"{counted(containers, 'container')} per node"] if containers else []),
                     *(spelt(spec.benchmark, level) for level in levels),
                 ]
             ),
             dict(sorted(cases.items())),
         )
-        for (each, levels), cases in sorted(alike.items())
+        for (each, containers, levels), cases in sorted(alike.items())
     ]
 
 

@@ -88,12 +88,12 @@ def benchmark_title(plan: Plan, benchmark: str) -> str:
 
 
 def case_levels(plan: Plan, case: str) -> str:
-    """Allocation and factor levels of a case, such as `2 nodes, TCP`; empty if it has none."""
+    """Allocation, levels and crossed values of a case, such as `2 nodes, TCP`; empty if none."""
     planned = plan.case(case)
     levels = [level for level in case.removeprefix(planned.benchmark).split("-") if level]
     if planned.is_placed:
         levels[:1] = _allocation(plan, planned)
-    return ", ".join(spelt(planned.benchmark, level) for level in levels)
+    return ", ".join(spelt(planned.benchmark, level).replace("_", " ") for level in levels)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
@@ -105,7 +105,10 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     }
     nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
-    return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    said = [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    if containers := case.parameters.get("containers_per_node"):
+        said.append(f"{counted(containers, 'container')} per node")
+    return said
 
 
 def span(counts: Collection[int]) -> str:

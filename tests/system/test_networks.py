@@ -1,0 +1,274 @@
+"""Networks of containers for real: made, proven from inside, counted, and gone after any end.
+
+Needs: root, iproute2 and ethtool; of a block each runtime and its image, or the arm is left out.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from trace_drops import counts, traced
+from trials import ANYWHERE, case_of, trial
+
+from parity.measure.block import run_block
+from parity.measure.network import NetworkRefused, network
+from parity.measure.network_namespace import Namespace, end_left_networks
+from parity.measure.network_proof import SYSCTLS
+from parity.records.gather import gather_blocks, gather_raw
+from parity.records.parse import parse_block
+from parity.runtimes import every_arm
+
+KINDS = ("native-a-veth", "native-a-veth-plain", "native-a-macvlan")
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not every_arm()["native-a-veth"].probe().available,
+        reason="networks of containers need root, and what the probe names",
+    ),
+]
+ROOT = Path(__file__).parents[2]
+# 1 Gbit/s and a queue that a window outgrows.
+SHALLOW = {"rate_mbit": 1000, "queue_packets": 5}
+
+
+def order(arm: str, **knobs):
+    return SimpleNamespace(arm=every_arm()[arm], case=SimpleNamespace(parameters=knobs))
+
+
+def made(state) -> list[Namespace]:
+    """The namespaces of places."""
+    return [Namespace(int(place.words[1].rpartition("/")[2])) for place in state.places]
+
+
+def host() -> tuple[str, list[str]]:
+    """What there is on the host's own network, and namespaces with names."""
+    links = subprocess.run(["ip", "-oneline", "link"], capture_output=True, text=True, check=True)
+    return links.stdout, sorted(path.name for path in Path("/run/netns").glob("*"))
+
+
+def held() -> Counter[str]:
+    """The network namespaces that this process holds open."""
+    return Counter(link for link in map(_link, Path("/proc/self/fd").iterdir()) if "net:" in link)
+
+
+def _link(path: Path) -> str:
+    with suppress(OSError):
+        return str(path.readlink())
+    return ""
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays():
+    before = host(), held()
+    yield
+    assert (host(), held()) == before
+    assert end_left_networks() == 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_place_has_one_interface_of_its_own_and_reaches_the_others(name):
+    with network(order(name), 3) as state:
+        assert [place.address for place in state.places] == [f"10.213.0.{n}" for n in (1, 2, 3)]
+        for place in state.places:
+            words = [*place.words, "ip", "-brief", "address"]
+            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            assert [line.split()[0].partition("@")[0] for line in said.splitlines()] == [
+                "lo",
+                "eth0",
+            ]
+            assert f"{place.address}/24" in said
+        for origin in made(state):
+            for place, there in zip(state.places, made(state), strict=True):
+                assert send(origin, there, place.address, 1000) == 1000
+    assert state.gate.passed, state.gate.detail
+    assert set(state.counters.values()) == {0}
+    wanted = "off" if "plain" in name else "on"
+    assert state.facts["network.tcp-segmentation-offload"] == wanted
+
+
+def send(origin: Namespace, there: Namespace, address: str, amount: int) -> int:
+    """Send bytes over TCP, and how many arrived."""
+    with there.inside(partial(socket.create_server, (address, 0))) as listening:
+        at = listening.getsockname()
+        with origin.inside(partial(socket.create_connection, at, 10)) as speaker:
+            heard = []
+            hearer = threading.Thread(target=lambda: heard.append(_hear(listening)))
+            hearer.start()
+            speaker.sendall(bytes(amount))
+            speaker.shutdown(socket.SHUT_WR)
+            hearer.join()
+            return heard[0]
+
+
+def _hear(listening: socket.socket) -> int:
+    with listening.accept()[0] as hearer:
+        return sum(iter(lambda: len(hearer.recv(1 << 16)), 0))
+
+
+def test_two_networks_side_by_side_are_none_of_each_other_s_business():
+    with network(order("native-a-veth"), 1) as one, network(order("native-a-veth"), 1) as other:
+        assert one.places[0].address == other.places[0].address
+        assert one.places[0].words != other.places[0].words
+    assert one.gate.passed and other.gate.passed
+
+
+def test_what_is_asked_of_tcp_and_of_the_link_is_in_force_inside():
+    knobs = SHALLOW | {"rto_min_ms": 2, "sack": False, "era": "2015"}
+    with network(order("native-a-veth", **knobs), 2) as state:
+        pass
+    assert state.gate.passed, state.gate.detail
+    told = {name.removeprefix("network."): value for name, value in state.facts.items()}
+    assert told["rto_min_ms"] == "2" and told["tcp_congestion_control"] == "reno"
+    assert {told[n] for n in ("tcp_sack", "tcp_recovery", "tcp_early_retrans")} == {"0"}
+
+
+@pytest.mark.parametrize("rate", [0, 1000])
+def test_what_a_shallow_queue_drops_is_counted(rate):
+    knobs = SHALLOW | {"era": "2015"} if rate else {}
+    with network(order("native-a-veth", **knobs), 2) as state:
+        one, other = made(state)
+        assert send(one, other, state.places[1].address, 3_000_000) == 3_000_000
+    assert state.gate.passed, state.gate.detail
+    lost = state.counters
+    assert (lost["queue_drops"] > 0) == (lost["tcp_retransmits"] > 0) == bool(rate)
+    assert not lost["tcp_loss_probes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "why"),
+    [
+        ("native-a-veth", {"queue_packets": 5}, "a queue without a rate"),
+        ("native-a-macvlan", SHALLOW, "macvlan has none"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_its_reason(name, knobs, why):
+    with pytest.raises(NetworkRefused, match=why), network(order(name, **knobs), 2):
+        pytest.fail("it was made")
+
+
+def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
+    monkeypatch.setattr("parity.measure.network.SYSCTLS", Path("/proc/sys/net/ipv4/none"))
+    why = "this kernel refuses tcp_congestion_control=reno: No such file or directory"
+    with pytest.raises(NetworkRefused, match=why), network(order("native-a-veth"), 1):
+        pytest.fail("it was made")
+
+
+@pytest.mark.skipif(
+    "cubic" in (SYSCTLS / "tcp_allowed_congestion_control").read_text().split(),
+    reason="the host lets containers have cubic",
+)
+def test_a_congestion_control_that_the_host_keeps_for_itself_is_named():
+    asked = order("native-a-veth", congestion_control="cubic")
+    why = "this kernel refuses tcp_congestion_control=cubic: "
+    with pytest.raises(NetworkRefused, match=why), network(asked, 1):
+        pytest.fail("it was made")
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (["sysctl", "-qw", "net.ipv4.tcp_sack=0"], "10.213.0.2: tcp_sack is 0, not 1"),
+        (["ip", "link", "set", "eth0", "mtu", "9000"], "10.213.0.2: mtu is 9000, not 1500"),
+        (["ethtool", "-K", "eth0", "tso", "off"], "tcp-segmentation-offload is off, not on"),
+        (["ip", "link", "set", "eth0", "down"], "10.213.0.2 cannot be reached from the hub"),
+        (["ip", "link", "delete", "eth0"], "the network cannot be asked any more"),
+    ],
+)
+def test_what_changes_on_the_way_fails_the_gate(change, detail):
+    with network(order("native-a-veth"), 2) as state:
+        subprocess.run([*state.places[1].words, *change], check=True, capture_output=True)
+    assert not state.gate.passed and detail in state.gate.detail
+
+
+def test_whoever_is_still_in_a_place_is_ended_with_it():
+    with pytest.raises(ZeroDivisionError), network(order("native-a-veth"), 1) as state:
+        words = [*state.places[0].words, "sleep", "300"]
+        left = psutil.Process(subprocess.Popen(words, start_new_session=True).pid)
+        _wait_for(lambda: made(state)[0].processes())
+        raise ZeroDivisionError
+    assert not left.is_running()
+
+
+RUNNER = """
+import subprocess, sys, time
+from types import SimpleNamespace
+from parity.measure.network import network
+from parity.runtimes import every_arm
+order = SimpleNamespace(arm=every_arm()[sys.argv[1]], case=SimpleNamespace(parameters={}))
+with network(order, 2) as state:
+    sleeps = ([*place.words, "sleep", "300"] for place in state.places)
+    inside = [subprocess.Popen(words, start_new_session=True) for words in sleeps]
+    time.sleep(0.2)
+    print(*(each.pid for each in inside), flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_of_a_killed_runner_s_network_stays(name):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+    words = [sys.executable, "-c", RUNNER, name]
+    runner = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    inside = [psutil.Process(int(pid)) for pid in runner.stdout.readline().split()]
+    assert len(inside) == 2
+    assert end_left_networks() == 0, "its runner lives"
+    runner.kill()
+    runner.wait()
+    assert all(each.is_running() for each in inside)
+    cleanup = [sys.executable, "-m", "parity.measure.cleanup", "--arm=native-a", "--name=none"]
+    subprocess.run([*cleanup, "--ranks=0", "--state=/tmp"], env=environment, check=True)
+    _wait_for(lambda: not any(each.is_running() for each in inside))
+    assert end_left_networks() == 0
+
+
+def _wait_for(holds, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_trace_tells_where_packets_are_dropped(tmp_path):
+    trace = tmp_path / "trace.txt"
+    with traced(trace), network(order("native-a-veth", era="2015", **SHALLOW), 2) as state:
+        one, other = made(state)
+        send(one, other, state.places[1].address, 3_000_000)
+    found: Counter[str] = Counter()
+    for (event, reason, _), count in counts(trace.read_text()).items():
+        found[reason or event] += count
+    # Others on this machine may lose some, too.
+    assert 0 < state.counters["queue_drops"] <= found["QDISC_DROP"] + found["not told"]
+    # One event may be of several segments.
+    assert state.counters["tcp_retransmits"] and found["tcp_retransmit_skb"]
+
+
+def test_a_block_keeps_what_was_proven_and_counted(tmp_path, images):
+    names = ("podman-veth", "lxc-veth", "lxc-macvlan", "charliecloud-dir-veth", "apptainer-veth")
+    names = ("native-a", "native-b", "native-a-veth", "docker-veth", *names)
+    plan = trial(case_of("sysbench"), arms=names)
+    run_block(plan, plan.blocks[0].name, images, {}, ANYWHERE, tmp_path)
+    tables = parse_block(plan, *gather_blocks([tmp_path], "test"), gather_raw([tmp_path]))
+    rows = {row["arm"]: row for row in tables["runs"]}
+    assert rows["docker-veth"]["reason"] == "not-tested" and rows["docker-veth"]["detail"]
+    for name in set(names) - {"docker-veth"}:
+        if rows[name]["reason"] == "not-tested":
+            continue
+        assert rows[name]["stage"] == "valid", rows[name]
+        told = json.loads(rows[name]["evidence"])
+        counted = {m["metric"]: m["value"] for m in tables["metrics"] if m["arm"] == name}
+        is_networked = every_arm()[name].network is not None
+        assert ("network.address" in told) == is_networked
+        assert (counted.get("tcp_timeouts_seen") == 0) == is_networked
+        command = json.loads(rows[name]["command"])
+        assert (command[0] == "nsenter") == is_networked

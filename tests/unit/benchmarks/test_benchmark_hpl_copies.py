@@ -1,0 +1,72 @@
+"""Copies of HPL: sum and least of the copies, and CPU time that is more than the host has."""
+
+import os
+import subprocess
+
+import pytest
+from benchmark_help import NODE, defaults, golden, values
+
+from parity.benchmarks import benchmarks
+from parity.benchmarks.hpl_copies import _COPY
+from parity.benchmarks.model import Outputs
+
+COPIES = benchmarks()["hpl-copies"]
+ASKED = defaults(COPIES, nodes=1, ranks=2, n=1000)
+ONE = golden("hpcc/real-1x1.txt")
+HALF = golden("hpl-copies/real.txt")
+
+
+def outputs(seconds: float = 10.0, user: str = "0m9.5", **files: str) -> Outputs:
+    lines = [f"copy {rank} took {user}s 0m0.25s of 2 CPUs\n" for rank in (1, 0)]
+    both = {"hpccoutf-0.txt": ONE, "hpccoutf-1.txt": ONE} | files
+    return Outputs("".join(lines), files=both, wall_seconds=(seconds,), parameters=ASKED)
+
+
+def test_copies_are_added_up():
+    hpcc = benchmarks()["hpcc"]
+    asked = defaults(hpcc, n=1000, p=1, q=1)
+    alone = values(hpcc.parse(Outputs(files={"hpccoutf.txt": ONE}, parameters=asked)))["hpl"]
+    assert values(COPIES.parse(outputs())) == {
+        "rate": 2 * alone, "slowest": alone, "host_cpu_exceeded": 0.0
+    }  # fmt: skip
+
+
+# Two copies of 9.75 s each on two CPUs: 19.5 s of what the host has in so long.
+@pytest.mark.parametrize(("seconds", "exceeded"), [(9.76, 0.0), (9.74, 1.0)])
+def test_more_cpu_time_than_the_host_has(seconds, exceeded):
+    assert values(COPIES.parse(outputs(seconds)))["host_cpu_exceeded"] == exceeded
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"hpccoutf-1.txt": ONE[:-300]}, "truncated"),
+        ({"hpccoutf-1.txt": golden("hpcc/real-2x4.txt")}, "wrong-size"),
+    ],
+)
+def test_a_copy_that_did_something_else_is_refused(changed, reason):
+    assert COPIES.parse(outputs(**changed)).reason == reason
+
+
+def test_a_missing_copy_is_refused():
+    made = outputs()
+    one = Outputs(HALF, files=made.files, wall_seconds=(1.0,), parameters=ASKED)
+    assert COPIES.parse(one).reason == "wrong-size"
+    assert COPIES.parse(Outputs(made.stdout, files={}, parameters=ASKED)).reason == "unparsable"
+
+
+def test_each_copy_runs_in_its_own_folder_as_a_world_of_its_own(tmp_path):
+    program = COPIES.program(ASKED | {"containers_per_node": 2}, NODE)
+    assert (program.ranks, program.containers, program.argv[4:]) == (2, 2, ("2", "/usr/bin/hpcc"))
+    (tmp_path / "hpccinf.txt").write_text("input\n")
+    fake = tmp_path / "hpcc"
+    fake.write_text("#!/bin/sh\n{ cat hpccinf.txt; pwd; env; } > hpccoutf.txt\nexit 3\n")
+    fake.chmod(0o755)
+    environment = {"PATH": os.environ["PATH"], "PARITY_RANK": "1", "PMIX_RANK": "1", "A": "b"}
+    words = ["/bin/sh", "-c", _COPY, "hpl-copies", "2", str(fake)]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    said = (tmp_path / "hpccoutf-1.txt").read_text().splitlines()
+    assert (done.returncode, done.stderr) == (3, "")
+    assert said[:2] == ["input", str(tmp_path / "copy-1")] and "A=b" in said
+    assert "OMPI_MCA_ess_singleton_isolated=1" in said and "PMIX_RANK=1" not in said
+    assert done.stdout.startswith("copy 1 took 0m")

@@ -1,0 +1,96 @@
+"""What a study can ask of a network between containers, and what its kernel counted of a run.
+
+Declared once for every benchmark that is placed on allocations. A case has those parameters that
+its study gives; the others are as here, so plans that say nothing of networks do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from parity.benchmarks.metrics import Metric, Quantity
+
+NOW, ERA_OF_RUIZ = "now", "2015"
+
+PARAMETERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "rto_min_ms": {
+            "description": "Least time that TCP waits for an answer before it sends again.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 10_000,
+        },
+        "sack": {"description": "Selective acknowledgements.", "type": "boolean"},
+        "era": {
+            "description": "Loss recovery of today, or that of 2015: no RACK, no loss probes.",
+            "enum": [NOW, ERA_OF_RUIZ],
+        },
+        "queue_packets": {
+            "description": "Packets that wait in front of each container; only with a rate.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 100_000,
+        },
+        "rate_mbit": {
+            "description": "Rate of each container's link in Mbit/s; 0 for no limit.",
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 1_000_000,
+        },
+        "congestion_control": {
+            "description": "TCP's congestion control, where the kernel lets containers have it.",
+            "enum": ["reno", "cubic"],
+        },
+    }
+)
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """The parameters of `PARAMETERS` in a case."""
+
+    rto_min_ms: int = 200
+    sack: bool = True
+    era: str = NOW
+    queue_packets: int = 1000
+    rate_mbit: int = 0
+    congestion_control: str = "reno"
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Knobs:
+        """Those of a case, with the usual ones for what it does not say."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in parameters.items() if name in known})
+
+
+# Summed over the containers: of one run, from just before it to just after.
+TIMEOUTS_SEEN = Quantity("tcp_timeouts_seen", "any TCP timeout", "1", "lower", clock="external")
+COUNTED = {
+    each.metric: each
+    for each in (
+        Quantity("tcp_retransmits", "segments sent again", "1", "lower", clock="external"),
+        Quantity("tcp_timeouts", "TCP timeouts", "1", "lower", clock="external"),
+        Quantity("tcp_spurious_timeouts", "needless TCP timeouts", "1", "lower", clock="external"),
+        Quantity("tcp_loss_probes", "TCP loss probes", "1", "lower", clock="external"),
+        Quantity("queue_drops", "packets dropped by queues", "1", "lower", clock="external"),
+    )
+}
+METRICS = (*COUNTED.values(), TIMEOUTS_SEEN)
+
+
+def metrics_of(counters: Mapping[str, str]) -> tuple[Metric, ...]:
+    """The metrics of a run by what its evidence says that was counted; none without a network.
+
+    Args:
+        counters: by the name of the metric, among other things; a text that is no count is
+            left out.
+    """
+    counts = {name: counters.get(name, "") for name in COUNTED}
+    found = {name: int(text) for name, text in counts.items() if text.isdecimal()}
+    metrics = tuple(COUNTED[name].measured(count) for name, count in found.items())
+    if "tcp_timeouts" not in found:
+        return metrics
+    return (*metrics, TIMEOUTS_SEEN.measured(float(found["tcp_timeouts"] > 0)))

@@ -1,0 +1,146 @@
+"""Network namespaces that an open file of this process holds, and nothing else.
+
+So none has a name on the node, and none outlives this process and those that it started in it,
+however it ends. What a dead runner's processes still hold is told by a mark on their loopback
+interface: who made it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from parity.core.commands import output_of
+from parity.core.errors import UserError
+
+T = TypeVar("T")
+# <sched.h>
+_CLONE_NEWNET = 0x40000000
+_MARK = re.compile(r"parity-(?P<runner>\d+)-(?P<born>\d+)")
+END_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A network namespace, by the open file that holds it."""
+
+    file: int
+
+    @property
+    def path(self) -> str:
+        """Where any process of the node finds it, as long as this one lives."""
+        return f"/proc/{os.getpid()}/fd/{self.file}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What stands in front of a command to be in it."""
+        return ("nsenter", f"--net={self.path}")
+
+    def inside(self, do: Callable[[], T]) -> T:
+        """What a function returns in it; commands and sockets of the function are in it, too.
+
+        Raises:
+            OSError: it cannot be entered.
+        """
+
+        def enter_and_do() -> T:
+            _ask_kernel("setns", self.file, _CLONE_NEWNET)
+            return do()
+
+        return _in_a_thread(enter_and_do)
+
+    def processes(self) -> list[psutil.Process]:
+        """The processes that are in it."""
+        inode, found = os.fstat(self.file).st_ino, []
+        for process in psutil.process_iter():
+            with suppress(OSError):
+                if Path(f"/proc/{process.pid}/ns/net").stat().st_ino == inode:
+                    found.append(process)
+        return found
+
+    def empty(self, grace_seconds: float) -> None:
+        """End the processes in it that do not end by themselves in time."""
+        deadline = time.monotonic() + grace_seconds
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, END_SECONDS)
+
+
+def new_namespace() -> Namespace:
+    """A new one, marked as ours; whoever closes its file gives it up.
+
+    Raises:
+        OSError: this process may not make any.
+    """
+
+    def make() -> Namespace:
+        _ask_kernel("unshare", _CLONE_NEWNET)
+        made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
+        born = round(psutil.Process().create_time() * 100)
+        output_of(["ip", "link", "set", "lo", "alias", f"parity-{os.getpid()}-{born}", "up"])
+        return made
+
+    return _in_a_thread(make)
+
+
+def end_left_networks() -> int:
+    """End the processes that are still in namespaces of runners that died; how many those were.
+
+    Of other users' processes nothing is known, so only root finds any.
+    """
+    ours, seen, ended = Path("/proc/self/ns/net").stat().st_ino, set(), 0
+    for process in psutil.process_iter():
+        with suppress(OSError, UserError):
+            file = os.open(f"/proc/{process.pid}/ns/net", os.O_RDONLY)
+            try:
+                inode = os.fstat(file).st_ino
+                if inode == ours or inode in seen:
+                    continue
+                seen.add(inode)
+                if _is_orphaned(there := Namespace(file)):
+                    ended += len(there.processes())
+                    there.empty(0)
+            finally:
+                os.close(file)
+    return ended
+
+
+def _is_orphaned(namespace: Namespace) -> bool:
+    """Whether a runner made it that is no more."""
+    told = json.loads(namespace.inside(lambda: output_of(["ip", "-json", "link", "show", "lo"])))
+    mark = _MARK.fullmatch(told[0].get("ifalias", ""))
+    if not mark:
+        return False
+    with suppress(psutil.NoSuchProcess):
+        runner = psutil.Process(int(mark["runner"]))
+        is_same = round(runner.create_time() * 100) == int(mark["born"])
+        return not is_same or runner.status() == psutil.STATUS_ZOMBIE
+    return True
+
+
+def _in_a_thread(do: Callable[[], T]) -> T:
+    """Do something in a thread of its own, whose namespace is nobody else's and ends with it."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(do).result()
+
+
+def _ask_kernel(call: str, *arguments: int) -> None:
+    """A call of the C library that Python 3.11 has not; raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, call)(*arguments):
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")

@@ -1,0 +1,90 @@
+"""gVisor: the image's folder under a kernel in user space, which answers all system calls itself.
+
+It is no namespace runtime, a contrast to those that are: programs see Linux 4.4.0 of gVisor's own,
+whatever the host runs. Which CPUs they are bound to that kernel only writes down; here the
+whole sandbox is bound by the host's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed
+from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look
+
+# Makes the sandbox, binds it as a whole, and only then starts the program in it.
+# Processes are numbered apart, because runsc waits until a sandbox that it killed is gone, and as
+# an orphan it would stay until the runner looks after its own.
+OF_ITS_OWN = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+SANDBOX = Path(__file__).with_name("gvisor_sandbox.sh").read_text(encoding="utf-8")
+
+
+def bundle(launch: Launch) -> dict[str, object]:
+    """The container as the OCI's runtime specification has it; the program is started in it."""
+    assert launch.image is not None
+
+    def mount(kind: str, path: str | Path, source: str | Path, *options: str) -> dict[str, object]:
+        names = {"type": kind, "destination": str(path), "source": str(source)}
+        return names | {"options": list(options)}
+
+    rights = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SYS_PTRACE")]
+    return {
+        "ociVersion": "1.0.2",
+        "hostname": launch.host,
+        "root": {"path": launch.image.location, "readonly": True},
+        "process": {
+            "args": ["/bin/sleep", "infinity"],
+            "cwd": "/",
+            "user": {"uid": 0, "gid": 0},
+            "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), rights),
+        },
+        "mounts": [
+            mount("proc", "/proc", "proc"),
+            mount("sysfs", "/sys", "sysfs"),
+            mount("tmpfs", "/dev", "tmpfs"),
+            mount("tmpfs", "/dev/shm", "tmpfs"),
+            mount("bind", launch.scratch, launch.scratch, "rbind", "rw"),
+            *(mount("bind", path, path, "rbind", "ro") for path in (HOSTS, *launch.binds)),
+        ],
+        "linux": {"namespaces": [{"type": name} for name in ("pid", "ipc", "uts", "mount")]},
+    }
+
+
+@dataclass(frozen=True)
+class Gvisor(Arm):
+    """`runsc` as root on an unpacked image; system calls are caught by ptrace, without KVM."""
+
+    name: str = "gvisor"
+    runtime: str = "gvisor"
+    look = Look("#999933", "h")
+    title: str = "gVisor"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = (KERNEL,)
+    packages = ("runsc", "umoci", "util-linux")
+
+    def probe(self) -> Availability:
+        if not is_installed("runsc"):
+            return Availability(False, reason="not installed", remedy="apt-get install runsc")
+        if os.getuid():
+            return Availability(False, reason="needs root", remedy="run the study as root")
+        _, version = answer_of(["runsc", "--version"])
+        return Availability(True, version=version)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        (launch.state / "config.json").write_text(json.dumps(bundle(launch)))
+        cpus = ",".join(map(str, launch.cpus))
+        facts = (str(launch.state), launch.name, cpus)
+        return [*OF_ITS_OWN, "/bin/sh", "-euc", SANDBOX, "sandbox", *facts, *inner]
+
+    def cleanup(self, *launches: Launch) -> None:
+        for launch in launches:
+            state = f"--root={launch.state}/runsc"
+            answer_of(["runsc", state, "--ignore-cgroups", "delete", "--force", launch.name])
+
+
+ARMS = (Gvisor(),)

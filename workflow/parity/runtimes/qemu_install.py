@@ -1,0 +1,113 @@
+"""What a guest boots, from Debian's packages without installing them, and whether KVM boots it.
+
+Debian's kernel for virtual machines has all but virtio's drivers built in; those and busybox, which
+loads them and starts the program, are the guest's first file system.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
+from parity.runtimes.model import BOOT_ID
+
+PREFIX = Path("/opt/parity/qemu")
+INIT = Path(__file__).with_name("qemu_init.sh")
+KVM = Path("/dev/kvm")
+# In the order in which they are loaded.
+_MODULES = (
+    *("drivers/virtio/virtio_ring", "drivers/virtio/virtio"),
+    *("drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci_legacy_dev"),
+    *("drivers/virtio/virtio_pci", "drivers/char/virtio_console", "fs/fuse/fuse"),
+    "fs/fuse/virtiofs",
+)
+_FOLDERS = ("bin", "dev", "guest", "modules", "proc", "root")
+_FOLDER, _PROGRAM = 0o40755, 0o100755
+LONGEST_BOOT_SECONDS = 20
+
+
+def install() -> None:
+    """Put kernel and first file system into `PREFIX` (root only).
+
+    Raises:
+        UserError: a package cannot be had or is not as it was.
+    """
+    PREFIX.mkdir(parents=True, exist_ok=True)
+    if guest_release() and (PREFIX / "init").read_bytes() == INIT.read_bytes():
+        return
+    depends = output_of(["apt-cache", "depends", "linux-image-cloud-amd64"])
+    if not (match := re.search(r"Depends: (linux-image-(\S+))", depends)):
+        raise UserError(f"Debian's kernel for guests is not to be had: {depends}", where="apt")
+    kernel, release = match.groups()
+    with tempfile.TemporaryDirectory(dir=PREFIX) as name:
+        words = ["apt-get", "-oAPT::Sandbox::User=root", "download", kernel, "busybox-static"]
+        output_of(["env", f"--chdir={name}", *words])
+        for package in Path(name).glob("*.deb"):
+            output_of(["dpkg-deb", "-x", package, name])
+        drivers = Path(name, "lib/modules", release, "kernel")
+        files = [(folder, _FOLDER, b"") for folder in _FOLDERS]
+        files += [("bin/busybox", _PROGRAM, Path(name, "bin/busybox").read_bytes())]
+        files += [("init", _PROGRAM, INIT.read_bytes())]
+        for number, module in enumerate(_MODULES):
+            files += [(f"modules/{number}.ko", _PROGRAM, (drivers / f"{module}.ko").read_bytes())]
+        (PREFIX / "initrd").write_bytes(archive(files))
+        Path(name, "boot", f"vmlinuz-{release}").replace(PREFIX / "vmlinuz")
+    (PREFIX / "init").write_bytes(INIT.read_bytes())
+    (PREFIX / "release").write_text(release, encoding="utf-8")
+
+
+def archive(files: Sequence[tuple[str, int, bytes]]) -> bytes:
+    """A cpio archive as kernels read it (`newc`): path, mode and content of each file."""
+    parts = bytearray()
+    for number, (path, mode, content) in enumerate((*files, ("TRAILER!!!", 0, b"")), start=1):
+        name = path.encode() + b"\0"
+        fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
+        header = b"070701" + b"".join(b"%08X" % field for field in fields) + name
+        for part in (header, content):
+            parts += part + bytes(-len(part) % 4)
+    return bytes(parts)
+
+
+def guest_release() -> str:
+    """The release of the guest's kernel; empty where none is installed."""
+    file = PREFIX / "release"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def try_kvm() -> None:
+    """Boot a guest by KVM and write down what became of it, once since this machine booted."""
+    if _answer() or not KVM.exists():
+        return
+    machine = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-m", "512"]
+    machine += ["-machine", "q35,accel=kvm", "-cpu", "host", "-serial", "stdio"]
+    machine += ["-kernel", f"{PREFIX}/vmlinuz", "-initrd", f"{PREFIX}/initrd"]
+    machine += ["-append", "console=ttyS0 quiet panic=-1 try"]
+    limit = ["timeout", "--kill-after=5", str(LONGEST_BOOT_SECONDS)]
+    _, said = answer_of([*limit, "qemu-system-x86_64", *machine])
+    said = said or f"no word of it in {LONGEST_BOOT_SECONDS} s"
+    why = "" if "a guest is up" in said else f"KVM does not run a stock guest here: {said}"
+    (PREFIX / "kvm").write_text(f"{_boot()}\n{why}\n", encoding="utf-8")
+
+
+def problem_of_kvm() -> str:
+    """Why no guest runs by KVM here; empty if one did since this machine booted."""
+    if not KVM.exists():
+        return "no /dev/kvm"
+    if not (answer := _answer()):
+        return "no guest was tried by KVM since this machine booted"
+    return answer[1]
+
+
+def _answer() -> list[str]:
+    """The id of this boot and what was written down in it; nothing if nothing was."""
+    file = PREFIX / "kvm"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return lines if lines[:1] == [_boot()] else []
+
+
+def _boot() -> str:
+    return BOOT_ID.read_text(encoding="ascii").strip()
