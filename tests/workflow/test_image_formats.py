@@ -48,11 +48,24 @@ SHIPPED = {
     ("ladder", "smoke"): ALL,
     ("ladder", "machine"): ALL,
     ("ladder", "cluster"): ["base", "directory", "oci", "podman", "sif", "squashfs"],
+    **{("burst", scale): ["base", "oci", "podman"] for scale in ("smoke", "quick")},
+    ("isolation", "smoke"): ["base", "oci", "podman"],
+    **{
+        (study, scale): ["base", "directory", "oci", "podman"]
+        for study, scales in (
+            ("isolation", ("quick", "machine", "cluster")),
+            ("guests", ("smoke", "quick", "machine")),
+        )
+        for scale in scales
+    },
     ("mounts", "smoke"): DIRECTORIES,
     ("mounts", "quick"): DIRECTORIES,
     ("mounts", "machine"): DIRECTORIES,
 }
 PACKAGES = {
+    "burst": "openmpi-bin_selfish.c_steps.c",
+    "isolation": "likwid_sysbench",
+    "guests": "coreutils",
     "mounts": "reading.c_selfish.c",
     "levy2021": "selfish.c",
     "levy2021-check": "rt-tests_selfish.c",
