@@ -16,7 +16,8 @@ done
 IFS=$newline
 set -f
 set -- $(printf '%s' "$files" | sort -u)
-if [ $# -gt 0 ]; then stat -L -c 'file %s %n' -- "$@"; fi
+# Not by stat, whose system call gVisor refuses.
+if [ $# -gt 0 ]; then wc -c -- "$@" | sed '/^ *[0-9]* total$/d; s/^ *\([0-9]*\) /file \1 /'; fi
 echo contents
 if [ $# -gt 0 ]; then cat -- "$@"; fi
 echo 'end of contents'
