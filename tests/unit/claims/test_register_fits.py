@@ -33,7 +33,6 @@ each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
 # What is not there yet, by what would bring it. A name that comes into being leaves this list.
 AWAITED = {
     "a network of the container's own": {"lxc-veth", "lxc-veth-plain", "lxc-macvlan"},
-    "virtual machines": {"kvm"},
     "placement of ranks": {"native-packed", "native-spread", "native-unbound"},
     "ranks in one container": {
         f"{name}.containers_per_node" for name in ("npb", "hpcc", "netpipe")
