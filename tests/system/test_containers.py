@@ -1,0 +1,109 @@
+"""Several ranks in each container, for real: one world of MPI over containers, and its end.
+
+Needs: Open MPI, hpcc and NetPIPE; each runtime with its image, or the arm is a row with a reason;
+root for networks.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from trials import ANYWHERE, case_of, trial
+
+from parity.measure.block import run_block
+from parity.measure.inner_command import SHARED_MEMORY, WORK
+from parity.measure.storage import processes_in
+from parity.plan.plan import write_plan
+from parity.records.gather import gather_blocks, gather_raw
+from parity.records.parse import parse_block
+from parity.runtimes import every_arm
+from parity.software.images import write_images
+
+pytestmark = pytest.mark.system
+ROOT = Path(__file__).parents[2]
+ARMS = ("native-a", "native-b", "podman", "lxc", "charliecloud-dir", "lxc-veth", "native-unbound")
+SMALL = {"n": 500, "nb": 64, "nodes": 1, "ranks": 2}
+MESSAGES = {"protocol": "mpi", "upper_bound": 65536, "repetitions": 10, "port": 5002}
+
+
+def placed(name: str, allocation: str, **parameters: object):
+    """A case in that many containers of one node."""
+    ranks, containers = map(int, allocation.removeprefix("1x").split("/"))
+    where = {"nodes": 1, "ranks": ranks, "containers_per_node": containers}
+    return case_of(f"{name}-{allocation.replace('/', 'in')}", parameters | where, timeout=120)
+
+
+def test_a_study_runs_over_containers_and_every_arm_is_where_it_says(tmp_path, images):
+    cases = (
+        placed("netpipe", "1x2/2", **MESSAGES),
+        placed("hpcc", "1x2/1", **SMALL),
+        placed("hpcc", "1x4/2", **SMALL),
+    )
+    plan = trial(*cases, arms=ARMS, attempts=2, blocks=2)
+    folders = [tmp_path / block.name for block in plan.blocks]
+    for folder in folders:
+        run_block(plan, folder.name, images, {}, ANYWHERE, folder)
+    for folder in folders:
+        tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+        rows = [row for row in tables["runs"] if row["final"]]
+        assert len(rows) == len(ARMS) * len(cases)
+        for row in rows:
+            if row["reason"] == "not-tested":
+                assert not every_arm()[row["arm"]].probe().available or row["detail"]
+                continue
+            assert row["stage"] == "valid", row
+            path = folder / f"runs/{row['run']}/attempt-{row['attempt']}/record.json"
+            require_its_place(json.loads(path.read_text()), row["case"], row["arm"])
+    assert not SHARED_MEMORY.exists() and not list(processes_in(WORK))
+
+
+def require_its_place(record: dict, case: str, arm: str) -> None:
+    gates = {gate["name"]: gate for gate in record["gates"]}
+    assert gates["containers"]["passed"]
+    shared = "4 ranks on 2 CPUs" if "1x4" in case else None
+    assert len(os.sched_getaffinity(0)) != 2 or record["evidence"].get("oversubscribed") == shared
+    assert ("any of the node's CPUs" in gates["binding"]["detail"]) == (arm == "native-unbound")
+    # A launcher's line is the last, after one for each container.
+    containers = int(case[-1]) if every_arm()[arm].isolates else 0
+    assert len(record["commands"]) == 1 + containers
+    assert ("network" in gates) == (arm == "lxc-veth")
+
+
+@pytest.mark.parametrize("name", ["podman", "lxc-veth", "charliecloud-dir"])
+def test_nothing_of_a_killed_runner_is_left(name, tmp_path, images):
+    arm = every_arm()[name]
+    if not arm.probe().available or images[arm.image_format].reason:
+        pytest.skip(f"{name}: {arm.probe().reason or images[arm.image_format].reason}")
+    case = placed("netpipe", "1x2/2", **MESSAGES | {"repetitions": 300})
+    plan = trial(case, arms=("native-a", "native-b", name), attempts=2)
+    write_plan(tmp_path / "plan.json", plan)
+    write_images(tmp_path / "images.json", images)
+    (tmp_path / "system.yaml").write_text(
+        "{system: test, scale_label: vm, base_image: bootstrap, quiet_node: "
+        "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
+    )
+    folder = tmp_path / plan.blocks[0].name
+    command = [sys.executable, "-m", "parity.measure"]
+    command += [f"--{word}={tmp_path}/{word}.json" for word in ("plan", "images")]
+    command += [f"--system={tmp_path}/system.yaml", f"--batch={folder.name}"]
+    command += [f"--folder={tmp_path}", f"--record={tmp_path}/batch.json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+    runner = subprocess.Popen(command, env=environment)
+    begun = folder / f"runs/{case.name}.{name}/attempt-1/stderr"
+    deadline = time.monotonic() + 240
+    while not (begun.exists() and "began=" in begun.read_text()):
+        assert runner.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    assert list(processes_in(WORK)), "daemons outlive their killed runner until the next start"
+    subprocess.run(command, env=environment, check=True, timeout=240)
+    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+    rows = {row["attempt"]: row for row in tables["runs"] if row["arm"] == name}
+    assert (rows[1]["reason"], rows[2]["stage"]) == ("interrupted", "valid"), rows
+    assert not list(processes_in(WORK)) and not SHARED_MEMORY.exists()
