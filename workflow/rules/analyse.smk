@@ -14,6 +14,7 @@ ANALYSED = [
     "comparisons",
     "factorial",
     "steps",
+    "timeouts",
     "dispersion",
     "ledger",
     "losses",
