@@ -65,7 +65,10 @@ rule draw:
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
         events=EVENTS,
-        published=configured("config/published/values.csv"),
+        published=[
+            configured(f"config/published/{name}.csv")
+            for name in ("values", "ruiz_figures", "ruiz_table1")
+        ],
         harness=noise_audit,
     output:
         pdf=expand(

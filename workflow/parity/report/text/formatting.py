@@ -97,7 +97,7 @@ def case_levels(plan: Plan, case: str) -> str:
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
-    """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
+    """Nodes, ranks and containers of a case; without the ranks if they follow from the nodes."""
     placed = {
         (other.nodes, other.parameters["ranks"])
         for other in plan.cases
@@ -105,7 +105,12 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     }
     nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
-    return [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    containers = case.parameters.get("containers_per_node")
+    return [
+        counted(nodes, "node"),
+        *([] if follow else [counted(ranks, "rank")]),
+        *([] if containers is None else [counted(containers, "container")]),
+    ]
 
 
 def span(counts: Collection[int]) -> str:
@@ -204,6 +209,17 @@ def estimate(row: DecidedRow) -> str:
         digits = min(3, max(0, 1 - math.floor(math.log10(size))))
         figures = [number(value, digits) for value in scaled]
     return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
+
+
+def slope(row: Any) -> str:
+    """Seconds for each timeout with their interval: `0.200 s [0.198, 0.203]`; `–` for none."""
+    if row.slope is None or not math.isfinite(row.slope):
+        return "–"
+    digits = 3 if abs(row.slope) >= 0.01 else 4
+    ends = "" if not math.isfinite(row.low) else (
+        f" [{number(row.low, digits)}, {number(row.high, digits)}]"
+    )  # fmt: skip
+    return f"{number(row.slope, digits)} s{ends}"
 
 
 def unit_of(row: DecidedRow) -> str:
