@@ -257,6 +257,64 @@ def test_containers_are_told_by_what_their_ranks_saw(tmp_path: Path) -> None:
     assert tables.placement(seen).rows == []
 
 
+GOLDEN = Path(__file__).parents[2] / "golden/netpipe/mpi-1x2.txt"
+SIZES = [spec for spec in specs.FIGURES if spec.form is Form.SIZES]
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory) -> View:
+    """A study whose ranks sent messages; in Podman each takes half again as long."""
+    arms = ("native-a", "native-b", "podman")
+    plan = synthetic.scaling_plan(2, arms, (1,))
+    rows = synthetic.records(plan)
+    lines = [line.split() for line in GOLDEN.read_text().splitlines()]
+    largest = int(lines[-1][0])
+    raw = []
+    for run in rows["runs"]:
+        if run["case"] == "netpipe-1x2-mpi":
+            run["parameters"] = json.dumps({"upper_bound": largest})
+            slower = 1.5 if run["arm"] == "podman" else 1.0
+            text = "".join(
+                f"{size:>8} {rate:.6f} {8 * int(size) / 2**20 / rate:.8f}\n"
+                for size, rate in ((line[0], float(line[1]) / slower) for line in lines)
+            )
+            columns = ("campaign", "block", "block_number", "run", "attempt")
+            raw.append({name: run[name] for name in columns} | {
+                "record": "{}", "stdout": b"", "stderr": b"", "samples": "",
+                "files": json.dumps({"np.out": text}),
+            })  # fmt: skip
+    folder = tmp_path_factory.mktemp("data") / "live/sent"
+    return synthetic.view(folder, plan, {**rows, "raw": raw})
+
+
+def test_messages_of_all_sizes_are_read_from_what_runs_left(sent: View) -> None:
+    times = sent.message_times
+    lines = GOLDEN.read_text().splitlines()
+    assert set(times["case"]) == {"netpipe-1x2-mpi"}
+    assert len(times) == 2 * 3 * len(lines)
+    first = times[(times["arm"] == "native-a") & (times["size"] == 1)]
+    assert first["seconds"].to_list() == pytest.approx([8 / 2**20 / float(lines[0].split()[1])] * 2)
+    for arm, ratio in (("podman", 1.5), ("native-b", 1.0)):
+        assert along.ratios_by_size(sent, "netpipe-1x2-mpi")[arm].to_numpy() == pytest.approx(
+            ratio, rel=1e-3
+        )
+
+
+@pytest.mark.parametrize("spec", SIZES, ids=lambda spec: spec.name)
+def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec) -> None:
+    assert not view.shown(spec)
+    figure = drawn(sent, spec)
+    assert words_apart(figure) and "n = 2 blocks of 2 planned" in texts(figure)
+    assert "time over Native (ratio)" in texts(figure) or "rate (Gbit/s)" in texts(figure)
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert len(axes.get_lines()) == (2 if spec.relative else 3)
+    assert sentences.of_figure(sent, spec).startswith(
+        "1 node, MPI: median ratios of times within blocks: 1.500 (Podman, "
+    )
+    assert "; those of the A/A pair 1.000 to 1.000." in sentences.of_figure(sent, spec)
+
+
 def test_a_slope_has_the_digits_of_its_size() -> None:
     def slope(*values: float | None) -> str:
         return formatting.slope(SimpleNamespace(**dict(zip(("slope", "low", "high"), values,

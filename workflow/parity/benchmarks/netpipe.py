@@ -151,8 +151,11 @@ class NetPipe(Benchmark):
         asked = outputs.parameters
         if asked["protocol"] == "mpi":
             openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
-        text = outputs.files.get("np.out", "")
-        return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
+        return Parsed(valid=True, metrics=metrics_of(self.message_times(outputs)))
+
+    def message_times(self, outputs: Outputs) -> list[_Point]:
+        """All sizes of np.out."""
+        return read_points(outputs.files.get("np.out", ""), outputs.parameters["upper_bound"])
 
 
 def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:

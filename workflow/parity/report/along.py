@@ -97,3 +97,19 @@ def ratios(table: pd.DataFrame, bars: Bars) -> dict[int, float]:
 def margin_of(view: View, spec: FigureSpec) -> float | None:
     """The margin of a figure's cases, which are of one benchmark."""
     return view.plan.case(view.shown(spec)[0]).margin
+
+
+def ratios_by_size(view: View, case: str) -> dict[str, pd.Series]:
+    """Of each arm but the reference the median over blocks of its times over the reference's.
+
+    Returns:
+        By arm, indexed by the size of a message in bytes.
+    """
+    times = view.message_times
+    wide = times[times["case"] == case].pivot(
+        index=["block", "size"], columns="arm", values="seconds"
+    )
+    if view.plan.reference not in wide:
+        return {}
+    over = wide.div(wide.pop(view.plan.reference), axis="index").groupby("size").median()
+    return {arm: over[arm].dropna() for arm in view.arms if arm in over}

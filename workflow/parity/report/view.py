@@ -16,7 +16,7 @@ from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.claims.defects import published_tables
 from parity.plan.plan import Plan, cases_of
-from parity.records import events
+from parity.records import events, messages
 from parity.report import origin
 from parity.report.figures.specs import FIGURES
 from parity.report.origin import Origin
@@ -92,7 +92,9 @@ class View(Analysed):
         if spec.form is Form.TIMEOUTS:
             waited = {row.case for row in self.waits(cases)}
             return [case for case in cases if case in waited]
-        if spec.form is not Form.SIZES:
+        if spec.form is Form.SIZES:
+            cases = [case for case in cases if case in set(self.message_times["case"])]
+        else:
             along = (each for each in FIGURES if each.benchmark == spec.benchmark and each.along)
             elsewhere = {case for each in along for case in self.shown(each)}
             cases = [case for case in cases if case not in elsewhere]
@@ -137,6 +139,11 @@ class View(Analysed):
             path = folder / "analysis" / f"{name}.parquet"
             found[name] = pd.read_parquet(path) if path.exists() else found[EVENTS].iloc[:0]
         return found
+
+    @cached_property
+    def message_times(self) -> pd.DataFrame:
+        """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
+        return messages.message_times(self.folder / "records" if self.folder else None)
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""

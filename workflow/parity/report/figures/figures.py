@@ -22,6 +22,7 @@ from parity.report.figures import (
     noise,
     page_layout,
     scaling,
+    sizes,
     small_multiples,
     style,
     timeouts,
@@ -54,7 +55,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         Form.NODES: scaling.draw, Form.CROSSED: _crossed, Form.LADDER: _ladder,
         Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
         Form.KINDS: small_multiples.kinds, Form.QUANTILES: noise.quantiles,
-        Form.ALONG: along.draw, Form.TIMEOUTS: timeouts.draw,
+        Form.ALONG: along.draw, Form.TIMEOUTS: timeouts.draw, Form.SIZES: sizes.draw,
         Form.QUOTA: noise.quota, Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
     }  # fmt: skip
     if form := special.get(view.form(spec)):

@@ -11,7 +11,7 @@ import numpy as np
 from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import counted, listed
-from parity.report.along import Point, curves, margin_of, published
+from parity.report.along import Point, curves, margin_of, published, ratios_by_size
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting
 from parity.report.view import View
@@ -146,7 +146,32 @@ def _none(view: View, cases: Sequence[str]) -> str:
     return f"No timeout was counted with {listed(none)}." if none else ""
 
 
+def of_sizes(view: View, spec: FigureSpec) -> str:
+    """The sizes at which an arm is farthest from the reference, case by case."""
+    return " ".join(_farthest(view, case) for case in view.shown(spec))
+
+
+def _farthest(view: View, case: str) -> str:
+    """The smallest and the largest median ratio of times of all arms, and of the A/A pair."""
+    levels = formatting.case_levels(view.plan, case)
+    found = {arm: at for arm, at in ratios_by_size(view, case).items() if len(at)}
+    pair = found.pop(view.plan.double, None)
+    every = [(ratio, size, arm) for arm, at in found.items() for size, ratio in at.items()]
+    if not every:
+        return f"{levels}: no arm has messages beside those of the reference."
+    said = [
+        f"{formatting.number(ratio)} ({formatting.arm_title(view.plan, arm)}, {size:,} B)"
+        for ratio, size, arm in dict.fromkeys((min(every), max(every)))
+    ]
+    double = ""
+    if pair is not None:
+        low, high = formatting.number(pair.min()), formatting.number(pair.max())
+        double = f"; those of the A/A pair {low} to {high}"
+    return f"{levels}: median ratios of times within blocks: {' to '.join(said)}{double}."
+
+
 OF_FORM: dict[Form, Callable[[View, FigureSpec], str]] = {
     Form.ALONG: of_along,
     Form.TIMEOUTS: of_timeouts,
+    Form.SIZES: of_sizes,
 }
