@@ -1,6 +1,7 @@
 """Networks and placement: what figures, tables and sentences make of planted data, and of none."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
 from parity.claims.defects import FIGURES, published_tables
 from parity.records import schema
 from parity.report import along
-from parity.report.figures import figures, specs
+from parity.report.figures import figures, page_layout, specs
 from parity.report.series import series
 from parity.report.tables import networks as tables
 from parity.report.text import captions, formatting, networks, numbers, sentences
@@ -313,6 +314,22 @@ def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec)
         "1 node, MPI: median ratios of times within blocks: 1.500 (Podman, "
     )
     assert "; those of the A/A pair 1.000 to 1.000." in sentences.of_figure(sent, spec)
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3, 15, 16, 30, 48])
+def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
+    titles = ["kernel cg, 1 node, 4 ranks"] * panels
+    figure, made = page_layout.grid(view, CONTAINERS, titles, ["n"], 12)
+    assert len(made) == panels and figure.get_size_inches()[1] <= page_layout.PAGE + 0.01
+    figure.canvas.draw()
+    boxes = [axes.bbox for axes in made]
+    assert all(box.height > 0.3 * figure.dpi and box.width > 0.6 * figure.dpi for box in boxes)
+    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+
+
+def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
+    monkeypatch.setattr("parity.report.figures.timeouts.MOST", 1)
+    assert "the first 1 of 2 cases; the table has all of them" in texts(drawn(view, WAITS))
 
 
 def test_a_slope_has_the_digits_of_its_size() -> None:

@@ -17,10 +17,11 @@ from parity.report.view import View
 
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 LABELS = 1.42  # inches left of the panels for the names of the arms
-# Of a page of equal panels: how many stand beside each other, their height at most, and inches
-# left of them, between them, above each for its title, below all, and above all; the key's columns,
-# the height of its rows, and a letter of a title.
-ACROSS, TALL = 3, 1.35
+# Of a page of equal panels: how many stand beside each other up to so many of them, their height
+# at most, and inches left of them, between them, above each for its title, below all, and above
+# all; the key's columns, the height of its rows, and a letter of a title.
+ACROSS: dict[int, float] = {3: 15, 4: 28, 5: float("inf")}
+TALL = 1.35
 LEFT, BETWEEN, ABOVE, FOOT, HEAD = 0.62, 0.42, 0.36, 0.66, 0.22
 KEYED, KEY_ROW, LETTER = 4, 0.135, 0.05
 KEY = "=  equivalent     ≠  different     ?  inconclusive     …  too few blocks     †  confounded"
@@ -102,7 +103,7 @@ def grid(
     Args:
         keyed: how many entries the key has at most.
     """
-    across = min(ACROSS, len(titles))
+    across = min(len(titles), next(few for few, most in ACROSS.items() if len(titles) <= most))
     down = -(-len(titles) // across)
     top = HEAD + KEY_ROW * -(-keyed // KEYED)
     tall = min(TALL, (PAGE - top - FOOT) / down - ABOVE)

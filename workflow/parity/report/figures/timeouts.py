@@ -21,7 +21,8 @@ MOST = 12  # panels; what is beyond stands in the table alone
 
 def draw(view: View, spec: FigureSpec) -> Figure:
     """The figure."""
-    cases = view.shown(spec)[:MOST]
+    every = view.shown(spec)
+    cases = every[:MOST]
     looks = style.arm_styles(view.plan)
     rows = view.waits(cases)
     arms = {row.arm for row in rows}
@@ -29,6 +30,8 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         "n: runs, of one block each     full: line of an arm; s for each timeout [95 % interval]",
         "dotted: each timeout takes the least waiting time of its case, rto_min",
     ]
+    if len(every) > MOST:
+        said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
     titles = [_title(view, case) for case in cases]
     figure, panels = page_layout.grid(view, spec, titles, said, len(arms) + 1)
     drawn: dict[str, Line2D] = {}
