@@ -84,12 +84,22 @@ def plan(study: str, cases: Sequence[Mapping[str, Any]], blocks: int = 12) -> An
     })  # fmt: skip
 
 
-def view(folder: Path, study: str, cases: Sequence[Mapping[str, Any]], blocks: int = 12) -> View:
-    """A view of a study with published values: each container more costs what `EACH` says."""
+def view(
+    folder: Path,
+    study: str,
+    cases: Sequence[Mapping[str, Any]],
+    blocks: int = 12,
+    absent: Mapping[str, str] | None = None,
+) -> View:
+    """A view of a study with published values: each container more costs what `EACH` says.
+
+    Args:
+        absent: arms that could not run, with the reason.
+    """
     for each in cases:
         synthetic.ALL_CASES[each["case"]] = (each["benchmark"], 0.06, METRICS[each["benchmark"]])
     made = plan(study, cases, blocks)
-    rows = synthetic.records(made, effects(cases))
+    rows = synthetic.records(made, effects(cases), absent=absent)
     waited = _waits(rows["metrics"])
     found = synthetic.view(folder, made, {**rows, "metrics": waited}, beside=False)
     return replace(found, published=published_tables(PUBLISHED))

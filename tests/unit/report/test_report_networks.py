@@ -327,6 +327,24 @@ def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
 
 
+@pytest.mark.parametrize("blocks, there", [(1, list(split.ARMS)), (1, ["native-a"]), (2, [])])
+def test_one_block_one_arm_and_no_value_are_said(
+    tmp_path: Path, blocks: int, there: list[str]
+) -> None:
+    absent = {arm: "needs root" for arm in split.ARMS if arm not in there}
+    shown = split.view(tmp_path / "live/few", "beserra2015", split.BESERRA, blocks, absent)
+    for name in ("hpl-containers", "hpl-scatter"):
+        assert words_apart(drawn(shown, SPECS[name]))
+    said = sentences.of_figure(shown, SPECS["hpl-containers"])
+    if "lxc" in there:
+        assert said.startswith("1 node, 4 ranks (margin ±6\u2009%, 1 block), cost ratio at 1 cont")
+        assert "Of 15 comparisons 15 are of too few blocks." in said and "[" not in said
+    else:
+        assert said.startswith("1 node, 4 ranks: no value. Not tested: LXC (needs root), LXC, ")
+    few = sentences.of_figure(shown, SPECS["hpl-scatter"])
+    assert few.startswith("1 node, 4 ranks: no value.")
+
+
 def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
     monkeypatch.setattr("parity.report.figures.timeouts.MOST", 1)
     assert "the first 1 of 2 cases; the table has all of them" in texts(drawn(view, WAITS))
