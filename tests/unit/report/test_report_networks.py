@@ -215,7 +215,7 @@ def waits(*rows: dict) -> SimpleNamespace:
     ],
 )  # fmt: skip
 def test_one_arm_two_arms_and_arms_without_a_line(rows: list[dict], said: str) -> None:
-    assert networks.of_timeouts(waits(*rows), WAITS) == f"1 node, 2 containers, cg: {said}"
+    assert networks.of_timeouts(waits(*rows), WAITS) == f"1 node, 2 containers per node, cg: {said}"
 
 
 def test_table_1_stands_beside_ours(view: View) -> None:
@@ -225,7 +225,7 @@ def test_table_1_stands_beside_ours(view: View) -> None:
     assert sum(row[-1] == "their Table 1" for row in rows) == 18
     ours = [row for row in rows if row[-1] == "here"]
     assert len(ours) == 2 * len(split.ARMS)
-    assert ours[0][:2] == ("MPIP: 1 node, 2 containers, cg", "Native")
+    assert ours[0][:2] == ("MPIP: 1 node, 2 containers per node, cg", "Native")
     # mpiP does not tell MPI's own start by itself.
     assert ours[0][4] == "–" and int(ours[0][5]) == pytest.approx(4000, rel=0.05)
 
@@ -248,7 +248,7 @@ def test_containers_are_told_by_what_their_ranks_saw(tmp_path: Path) -> None:
     schema.write(schema.RAW, [raw], tmp_path / "records/raw.parquet")
     runs = pd.DataFrame([{"block": name, "run": run.name, "attempt": 1, "stage": "valid"}])
     seen = SimpleNamespace(plan=plan, folder=tmp_path, dataset=SimpleNamespace(runs=runs))
-    case = "NPB: 1 node, 2 containers, cg"
+    case = "NPB: 1 node, 2 containers per node, cg"
     assert tables.placement(seen).rows == [
         (case, "LXC, veth", "1", "n0", "0 to 1", "0, 1"),
         (case, "LXC, veth", "2", "n0", "2", "0"),

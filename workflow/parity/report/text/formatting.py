@@ -97,7 +97,7 @@ def case_levels(plan: Plan, case: str) -> str:
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
-    """Nodes, ranks and containers of a case; without the ranks if they follow from the nodes."""
+    """Nodes and ranks of a case in words; without the ranks if they follow from the nodes."""
     placed = {
         (other.nodes, other.parameters["ranks"])
         for other in plan.cases
@@ -105,12 +105,10 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     }
     nodes, ranks = case.nodes, case.parameters["ranks"]
     follow = len({nodes for nodes, _ in placed}) == len(placed)
-    containers = case.parameters.get("containers_per_node")
-    return [
-        counted(nodes, "node"),
-        *([] if follow else [counted(ranks, "rank")]),
-        *([] if containers is None else [counted(containers, "container")]),
-    ]
+    said = [counted(nodes, "node"), *([] if follow else [counted(ranks, "rank")])]
+    if containers := case.parameters.get("containers_per_node"):
+        said.append(f"{counted(containers, 'container')} per node")
+    return said
 
 
 def span(counts: Collection[int]) -> str:
