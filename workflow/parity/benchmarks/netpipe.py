@@ -121,6 +121,10 @@ class NetPipe(Benchmark):
         """What a provider has of the same release."""
         return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
 
+    def message_times(self, outputs: Outputs) -> list[_Point]:
+        """All sizes of np.out."""
+        return read_points(outputs.files.get("np.out", ""), outputs.parameters["upper_bound"])
+
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers.
 
@@ -151,11 +155,8 @@ class NetPipe(Benchmark):
         asked = outputs.parameters
         if asked["protocol"] == "mpi":
             openmpi.require_world(outputs.stderr, asked["nodes"], asked["ranks"])
-        return Parsed(valid=True, metrics=metrics_of(self.message_times(outputs)))
-
-    def message_times(self, outputs: Outputs) -> list[_Point]:
-        """All sizes of np.out."""
-        return read_points(outputs.files.get("np.out", ""), outputs.parameters["upper_bound"])
+        text = outputs.files.get("np.out", "")
+        return Parsed(valid=True, metrics=metrics_of(read_points(text, asked["upper_bound"])))
 
 
 def _command(program: str, parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
