@@ -14,6 +14,7 @@ ANALYSED = [
     "comparisons",
     "factorial",
     "steps",
+    "timeouts",
     "dispersion",
     "ledger",
     "losses",
@@ -64,7 +65,10 @@ rule draw:
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=ANALYSED
         ),
         events=EVENTS,
-        published=configured("config/published/values.csv"),
+        published=[
+            configured(f"config/published/{name}.csv")
+            for name in ("values", "ruiz_figures", "ruiz_table1")
+        ],
         harness=noise_audit,
     output:
         # Those that show anything of it, and a list of the others: a file, because a folder of an

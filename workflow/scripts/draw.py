@@ -10,6 +10,7 @@ from parity.report.tables import published
 if __name__ == "__main__":
     with shown_to_the_user():
         folder = Path(snakemake.input.plan).parent
-        shown = view.load(folder)
-        values = published.load(Path(snakemake.input.published), shown.plan.study)
+        values_file = Path(snakemake.input.published[0])
+        shown = view.load(folder, values_file.parent)
+        values = published.load(values_file, shown.plan.study)
         write.write(shown, values, folder, case_times(folder), session_seconds(folder))

@@ -20,6 +20,7 @@ from parity.analysis import (
     pairing,
     sensitivity,
     tables,
+    timeouts,
 )
 from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset, load
@@ -40,6 +41,7 @@ class Analysis:
     comparisons: pd.DataFrame
     factorial: pd.DataFrame
     steps: pd.DataFrame
+    timeouts: pd.DataFrame
     dispersion: pd.DataFrame
     ledger: pd.DataFrame
     losses: pd.DataFrame
@@ -102,6 +104,7 @@ def analyse(
         comparisons=concluded,
         factorial=crossed.effects(dataset, by_case),
         steps=ladder.steps(dataset, by_case),
+        timeouts=timeouts.timeouts(dataset.plan, by_case),
         dispersion=dispersion(values),
         ledger=ledger.ledger(dataset, stages),
         losses=ledger.losses(dataset, stages),

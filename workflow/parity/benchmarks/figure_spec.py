@@ -22,6 +22,9 @@ class Form(Enum):
     NODES = "nodes"  # the same against the number of nodes, where a study has several
     CROSSED = "crossed"  # a factor of two levels crossed with the container
     LADDER = "ladder"  # arms that add one thing after the other
+    ALONG = "along"  # how they compare with the reference along a parameter
+    TIMEOUTS = "timeouts"  # the time that a run lost against TCP's timeouts
+    SIZES = "sizes"  # rate or time against the size of a message
     # Of single events, such as detours, and of what is made of them.
     TIMELINES = "timelines"  # when they were, and how long
     TAILS = "tails"  # how many are longer
@@ -30,6 +33,27 @@ class Form(Enum):
     QUOTA = "quota"  # what a CPU limit should do, and what it did
     LEVELS = "levels"  # what is reached once in a while
     REPLAY = "replay"  # what many ranks would lose to them
+
+
+class Bars(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bars of a published figure as cost ratios along a parameter (config/published).
+
+    Attributes:
+        place, code: the figure, and the program with its class.
+        label: what these bars are of, in words.
+        cases: parameters of the cases that they belong to.
+        x: what stands below the bars, where containers per node are beside each other there.
+        series: the bars that are taken, where the parameter stands below them.
+        over: the bars that they are divided by.
+    """
+
+    place: str
+    code: str
+    label: str
+    cases: Mapping[str, str]
+    x: str = ""
+    series: str = ""
+    over: str = "native"
 
 
 class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +80,10 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             that holds no row of a case, the case is not shown.
         factor: the factor of two levels that it crosses with the container.
         contrast: what the factor's higher level has over the lower one, in words.
+        along: the parameter, of numbers, that stands below its panels; with it only cases that
+            have it are shown, and in the benchmark's other figures they are not.
+        scatter: whether coefficients of variation are drawn rather than ratios.
+        bars: published bars to mark.
         runtime: the runtime whose arms it is about; without any it shows nothing.
         published: cost ratios of a publication to mark: one, or both ends of a range.
         source: that publication.
@@ -78,6 +106,9 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table: str = ""
     factor: str = ""
     contrast: str = ""
+    along: str = ""
+    scatter: bool = False
+    bars: tuple[Bars, ...] = ()
     runtime: str = ""
     published: tuple[float, ...] = ()
     source: str = ""

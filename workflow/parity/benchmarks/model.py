@@ -228,6 +228,13 @@ class Benchmark(ABC):
         """
         return None
 
+    def message_times(self, outputs: Outputs) -> Sequence[tuple[int, float]]:
+        """Bytes and seconds one way of each message of a valid run, if it sends one after another.
+
+        Their sizes rise; empty of a benchmark that does something else.
+        """
+        return ()
+
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program for these parameters and factor levels on this node."""

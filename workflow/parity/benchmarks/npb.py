@@ -27,7 +27,7 @@ from parity.core.spack_paths import TOOLCHAIN
 KERNELS = ("lu", "ep", "cg", "mg", "ft", "is")
 RATE = Quantity("rate", "rate", "Mop/s", "higher")
 TIME = Quantity("time", "computing time", "s", "lower")
-PARAMETERS, FIGURES, NOTE = described(__file__, RATE)
+PARAMETERS, FIGURES, NOTE = described(__file__, RATE, TIME)
 CLASSES: tuple[str, ...] = tuple(PARAMETERS["class"]["enum"])
 
 

@@ -67,8 +67,7 @@ def defects(folder: Path) -> tuple[Defect, ...]:
         UserError: a number that a check needs is not there, or is no number.
     """
     text = Path(__file__).with_name("statements.yaml").read_bytes()
-    tables = {TABLE_1: _table_1(folder / TABLE_1), FIGURES: _figures(folder / FIGURES)}
-    known = tables | {
+    known = published_tables(folder) | {
         f"{claim} {key}": number.value
         for claim, of_claim in load_published(folder / "claims.csv").items()
         for key, number in of_claim.items()
@@ -80,6 +79,15 @@ def defects(folder: Path) -> tuple[Defect, ...]:
         )
     except KeyError as error:
         raise UserError(f"no published number {error}", where=str(folder)) from error
+
+
+def published_tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Table 1 of Ruiz et al. and the bars of their figures, in the forms of `arithmetic`.
+
+    Raises:
+        UserError: a value is missing, no number, or there twice.
+    """
+    return {TABLE_1: _table_1(folder / TABLE_1), FIGURES: _figures(folder / FIGURES)}
 
 
 def _checked(statement: _Statement, known: dict[str, Any]) -> Defect:

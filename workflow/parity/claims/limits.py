@@ -15,6 +15,7 @@ from parity.core.wording import listed
 CALLED = {
     "nodes": "node counts",
     "ranks": "rank counts",
+    "containers_per_node": "container counts",
     "threads": "thread counts",
     "seconds": "durations",
     **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "sizes"),

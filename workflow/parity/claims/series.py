@@ -17,7 +17,7 @@ from parity.claims.judging_data import Cell
 from parity.claims.selection import Absent, Scope
 from parity.core.wording import counted
 
-NODES, RANKS = "nodes", "ranks"
+NODES, RANKS, CONTAINERS = "nodes", "ranks", "containers_per_node"
 # Between the cases of a series.
 JOINED = " + "
 
@@ -112,12 +112,15 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     """The series of a test, and what is none.
 
     Cases belong into one series if they differ in nothing else; along nodes, ranks may
-    grow with them.
+    grow with them, and along ranks containers, where those are as many nowhere.
 
     Args:
         fewest: levels that a series needs.
     """
-    grouped = alike([cell for cell in scope.cells if along in cell.parameters], along)
+    cells = [cell for cell in scope.cells if along in cell.parameters]
+    grouped = alike(cells, along)
+    if along == RANKS and all(len(group) < fewest for group in grouped):
+        grouped = alike(cells, along, grows=CONTAINERS)
     if scope.cells and not grouped:
         first = scope.cells[0]
         reason = f"no case of {first.benchmark} has a parameter {along}"
@@ -138,17 +141,23 @@ def series(scope: Scope, along: str, fewest: int) -> tuple[list[Series], list[Ab
     return whole, list(dict.fromkeys(missing))
 
 
-def alike(cells: Iterable[Cell], along: str) -> list[list[Cell]]:
-    """The cells of each arm whose cases have all other parameters in common."""
+def alike(cells: Iterable[Cell], along: str, grows: str = "") -> list[list[Cell]]:
+    """The cells of each arm whose cases have all other parameters in common.
+
+    Args:
+        grows: a parameter that need only be in proportion.
+    """
     grouped: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
-        grouped.setdefault((cell.arm, *_others(cell.parameters, along)), []).append(cell)
+        grouped.setdefault((cell.arm, *_others(cell.parameters, along, grows)), []).append(cell)
     return list(grouped.values())
 
 
-def _others(parameters: Mapping[str, Any], along: str) -> tuple[tuple[str, str], ...]:
+def _others(parameters: Mapping[str, Any], along: str, grows: str) -> tuple[tuple[str, str], ...]:
     """What cases of one series have in common: all other parameters."""
     rest = {name: value for name, value in parameters.items() if name != along}
     if along == NODES and RANKS in rest:
         rest[RANKS] = parameters[RANKS] / parameters[NODES]
+    if grows in rest:
+        rest[grows] = parameters[along] / parameters[grows]
     return tuple(sorted((name, str(value)) for name, value in rest.items()))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,10 +14,13 @@ import pandas as pd
 from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.claims.defects import published_tables
 from parity.plan.plan import Plan, cases_of
-from parity.records import events
+from parity.records import events, messages
 from parity.report import origin
+from parity.report.figures.specs import FIGURES
 from parity.report.origin import Origin
+from parity.report.series import Series, series
 from parity.report.text.formatting import DecidedRow
 from parity.runtimes import every_arm
 
@@ -43,10 +46,15 @@ class ComparedRow(DecidedRow, Protocol):
 
 @dataclass(frozen=True)
 class View(Analysed):
-    """What is presented: a dataset with its analysis and its origin, and where it lies."""
+    """What is presented: a dataset with its analysis and its origin, and where it lies.
+
+    Attributes:
+        published: tables and bars of publications to draw beside it (`published_tables`).
+    """
 
     origin: Origin
     folder: Path | None = None
+    published: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
     def plan(self) -> Plan:
@@ -79,12 +87,28 @@ class View(Analysed):
         if spec.factor and not len(self.crossed(spec)):
             return []
         cases = [c.name for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
+        if spec.along:
+            return [case for each in self.series(spec) for case in each.cases.values()]
+        if spec.form is Form.TIMEOUTS:
+            waited = {row.case for row in self.waits(cases)}
+            return [case for case in cases if case in waited]
+        if spec.form is Form.SIZES:
+            cases = [case for case in cases if case in set(self.message_times["case"])]
+        else:
+            along = (each for each in FIGURES if each.benchmark == spec.benchmark and each.along)
+            elsewhere = {case for each in along for case in self.shown(each)}
+            cases = [case for case in cases if case not in elsewhere]
         if spec.table:
             held = self.of_events[spec.table]
             if spec.form is Form.KINDS:
                 held = held[~held["arm"].isin(self.kinds[ALONE])]
             cases = [case for case in cases if case in set(held["case"])]
         return cases
+
+    def series(self, spec: FigureSpec) -> list[Series]:
+        """The cases of a figure along a parameter, where they differ in nothing else."""
+        cases = [c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed)]
+        return series(spec, cases) if spec.along else []
 
     @cached_property
     def kinds(self) -> dict[str, list[str]]:
@@ -116,6 +140,11 @@ class View(Analysed):
             found[name] = pd.read_parquet(path) if path.exists() else found[EVENTS].iloc[:0]
         return found
 
+    @cached_property
+    def message_times(self) -> pd.DataFrame:
+        """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
+        return messages.message_times(self.folder / "records" if self.folder else None)
+
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
         shown = (c for c in self.plan.cases if spec.shows(c.benchmark, c.is_placed))
@@ -143,6 +172,11 @@ class View(Analysed):
         """The steps of a ladder by arm."""
         steps = _where(self.analysis.steps, case=case, metric=metric).assign(kind="ratio")
         return {row.arm: row for row in rows_of(steps)}
+
+    def waits(self, cases: Iterable[str]) -> list[Any]:
+        """The lines of time against timeouts of the arms that had any, in these cases."""
+        lines = self.analysis.timeouts
+        return rows_of(lines[lines["case"].isin(list(cases)) & (lines["timeouts"] > 0)])
 
     def declared(self, cases: Iterable[str]) -> list[str]:
         """Arms that the study declares as not tested in any of the cases, and does not plan."""
@@ -198,8 +232,12 @@ def _where(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     return table
 
 
-def load(folder: Path) -> View:
-    """The view of a dataset that is analysed already."""
-    return View(
-        dataset.load(folder), analysis.read(folder / "analysis"), origin.load(folder), folder
-    )
+def load(folder: Path, published: Path | None = None) -> View:
+    """The view of a dataset that is analysed already.
+
+    Args:
+        published: config/published, if anything of it is to be drawn.
+    """
+    analysed = analysis.read(folder / "analysis")
+    beside = published_tables(published) if published else {}
+    return View(dataset.load(folder), analysed, origin.load(folder), folder, beside)

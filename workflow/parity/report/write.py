@@ -9,6 +9,7 @@ from parity.records.timed import CaseTime
 from parity.report.figures import figures, forest, page_layout, style
 from parity.report.figures.specs import FIGURES, OVERVIEW
 from parity.report.tables import (
+    networks,
     noise,
     provenance_tables,
     published,
@@ -85,4 +86,5 @@ def draw(view: View, folder: Path) -> list[str]:
 
 def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
     """Every table of `specs.TABLE_NAMES`."""
-    return [*(make(view) for make in TABLES), published.table(view, published_values)]
+    made = [*(make(view) for make in TABLES), *networks.tables(view)]
+    return [*made, published.table(view, published_values)]

@@ -12,20 +12,8 @@ from parity.benchmarks.metrics import Quantity
 from parity.core.wording import counted
 from parity.report.figures.comparison import symbol
 from parity.report.figures.specs import spelt
+from parity.report.series import Series
 from parity.report.view import View
-
-
-@dataclass(frozen=True)
-class Series:
-    """Cases that differ in their number of nodes alone, ascending.
-
-    Attributes:
-        title: what they have in common.
-        cases: number of nodes to case.
-    """
-
-    title: str
-    cases: dict[int, str]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,16 @@ from matplotlib.figure import Figure
 from parity.analysis import ladder
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report.figures import noise, page_layout, scaling, small_multiples, style
+from parity.report.figures import (
+    along,
+    noise,
+    page_layout,
+    scaling,
+    sizes,
+    small_multiples,
+    style,
+    timeouts,
+)
 from parity.report.figures.comparison import comparison
 from parity.report.figures.distribution import distribution
 from parity.report.figures.forest import WIDE, in_grid, of_columns
@@ -45,6 +54,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         Form.NODES: scaling.draw, Form.CROSSED: _crossed, Form.LADDER: _ladder,
         Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
         Form.KINDS: small_multiples.kinds, Form.QUANTILES: noise.quantiles,
+        Form.ALONG: along.draw, Form.TIMEOUTS: timeouts.draw, Form.SIZES: sizes.draw,
         Form.QUOTA: noise.quota, Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
     }  # fmt: skip
     if form := special.get(view.form(spec)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -19,6 +21,13 @@ KEY = (
     "=  equivalent     ≠  different     ≈  within the margin, not concluded     ?  inconclusive\n"
     "…  too few blocks     †  confounded     thick line: 90 % interval, thin: 95 %"
 )
+# Of a page of equal panels: how many stand beside each other up to so many of them, their height
+# at most, and inches left of them, between them, above each for its title, below all, and above
+# all; the key's columns, the height of its rows, and a letter of a title.
+ACROSS: dict[int, float] = {3: 15, 4: 28, 5: float("inf")}
+TALL = 1.35
+LEFT, BETWEEN, ABOVE, FOOT, HEAD = 0.62, 0.42, 0.36, 0.66, 0.22
+KEYED, KEY_ROW, LETTER = 4, 0.135, 0.05
 
 
 def new_figure(height: float) -> Figure:
@@ -80,3 +89,47 @@ def missing(view: View, spec: FigureSpec) -> str:
     if spec.table and view.cases(spec.benchmark):
         return "no run of the study left what this is made of"
     return f"the study has no such case of {spec.benchmark}"
+
+
+def grid(
+    view: View, spec: FigureSpec, titles: Sequence[str], lines: Sequence[str], keyed: int
+) -> tuple[Figure, list[Axes]]:
+    """A page of equal panels with titles, room for a key above them, and lines at its foot.
+
+    Args:
+        keyed: how many entries the key has at most.
+    """
+    across = min(len(titles), next(few for few, most in ACROSS.items() if len(titles) <= most))
+    down = -(-len(titles) // across)
+    top = HEAD + KEY_ROW * -(-keyed // KEYED)
+    tall = min(TALL, (PAGE - top - FOOT) / down - ABOVE)
+    figure = new_figure(top + FOOT + down * (tall + ABOVE))
+    head(figure, spec.title, LEFT)
+    width = (style.TWO_COLUMNS - LEFT - BETWEEN) / across - BETWEEN
+    panels = []
+    for number, title in enumerate(titles):
+        row, column = divmod(number, across)
+        bottom = FOOT + (down - 1 - row) * (tall + ABOVE)
+        axes = place(figure, LEFT + column * (width + BETWEEN), bottom, width, tall)
+        folded = textwrap.fill(title, int(width / LETTER))
+        axes.set_title(folded, loc="left", fontweight="normal", fontsize=6.3, pad=2, linespacing=1)
+        panels.append(axes)
+    foot(figure, view, view.shown(spec), lines)
+    return figure, panels
+
+
+def name_axes(figure: Figure, below: str, left: str) -> None:
+    """What the axes of all panels are of, once."""
+    width, height = figure.get_size_inches()
+    figure.text(0.5, (FOOT - 0.34) / height, below, ha="center", va="bottom")
+    figure.text(0.08 / width, 0.5, left, rotation=90, va="center")
+
+
+def key(figure: Figure, drawn: Mapping[str, Artist]) -> None:
+    """The key of all panels, below the title."""
+    height = figure.get_size_inches()[1]
+    figure.legend(
+        list(drawn.values()), list(drawn), ncols=KEYED, loc="upper left", frameon=False,
+        bbox_to_anchor=(LEFT / style.TWO_COLUMNS, 1 - 0.18 / height), fontsize=6.5, borderpad=0,
+        borderaxespad=0, handlelength=1.6, handletextpad=0.4, columnspacing=1.2, labelspacing=0.25,
+    )  # fmt: skip

@@ -24,6 +24,9 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         return " ".join(filter(None, (spec.caption, CAPTIONS.get(spec.form.value))))
     ratios = [row for row in compared if row.kind == "ratio"]
     form, tested = view.form(spec), _tested(ratios)
+    if form in (Form.ALONG, Form.TIMEOUTS, Form.SIZES):
+        marks = CAPTIONS["scatter" if spec.scatter else form.value]
+        return " ".join([spec.caption, marks, *([CAPTIONS["bars_of_others"]] if spec.bars else [])])
     if form is Form.NODES:
         return f"{spec.caption} {CAPTIONS['curves']}"
     if form in (Form.CROSSED, Form.LADDER):

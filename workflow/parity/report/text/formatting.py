@@ -209,6 +209,17 @@ def estimate(row: DecidedRow) -> str:
     return figures[0] if row.blocks < 2 else f"{figures[0]} [{figures[1]}, {figures[2]}]"
 
 
+def slope(row: Any) -> str:
+    """Seconds for each timeout with their interval: `0.200 s [0.198, 0.203]`; `–` for none."""
+    if row.slope is None or not math.isfinite(row.slope):
+        return "–"
+    digits = 3 if abs(row.slope) >= 0.01 else 4
+    ends = "" if not math.isfinite(row.low) else (
+        f" [{number(row.low, digits)}, {number(row.high, digits)}]"
+    )  # fmt: skip
+    return f"{number(row.slope, digits)} s{ends}"
+
+
 def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
     return "" if row.kind == "ratio" else quantity_of(row).unit

@@ -12,6 +12,7 @@ from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import FIGURES, OVERVIEW
+from parity.report.tables import networks
 from parity.report.tables.sensitivity import changes
 from parity.report.text import campaign, captions, formatting, sentences
 from parity.report.view import STAGES, View
@@ -78,6 +79,7 @@ def _findings(view: View) -> dict[str, str]:
         "shows-steps": _shows(view, Form.LADDER),
         "shows-quota-law": _shows(view, Form.QUOTA),
         "shows-return-levels": _shows(view, Form.LEVELS),
+        **{f"shows-{made.name}": str(int(bool(made.rows))) for made in networks.tables(view)},
         **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in shown},
         **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in shown},
     }

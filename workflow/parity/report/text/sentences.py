@@ -14,7 +14,7 @@ from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import counted, listed
 from parity.report.figures.specs import quantity
-from parity.report.text import contrasts, formatting, noise
+from parity.report.text import contrasts, formatting, networks, noise
 from parity.report.view import ComparedRow, View, rows_of
 
 Rows = Sequence[ComparedRow]
@@ -28,7 +28,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         for quantity in spec.quantities
         if view.comparisons(case, quantity.metric)
     ]
-    of_form = (contrasts.OF_FORM | noise.OF_FORM).get(view.form(spec))
+    of_form = (contrasts.OF_FORM | noise.OF_FORM | networks.OF_FORM).get(view.form(spec))
     said = [of_form(view, spec)] if of_form else [of_comparison(view, *pair) for pair in shown]
     text = " ".join(filter(None, (*said, _not_tested(view, shown))))
     return text or f"This study holds no such case of {spec.benchmark}."

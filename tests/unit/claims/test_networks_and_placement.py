@@ -1,0 +1,108 @@
+"""The claims on networks and placement judge as soon as arms, parameters and metrics are there."""
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import claims_data as data
+import numpy as np
+import pytest
+import yaml
+
+from parity.claims.register import load_register
+
+CONFIG = Path(__file__).parents[3] / "config"
+CLAIMS = {
+    claim["id"]: claim
+    for claim in yaml.safe_load((CONFIG / "claims.yaml").read_text())["claims"]
+    if claim["study"] in ("ruiz2015", "beserra2015")
+}
+REGISTER = load_register(CONFIG / "claims.yaml", CONFIG / "published/claims.csv")
+TESTED = {name: claim for name, claim in CLAIMS.items() if "tests" in claim}
+# Other parameters of which a published statement names several that belong together.
+TOGETHER = ("nodes", "ranks", "containers_per_node")
+
+
+def cases_of(test: dict[str, Any]) -> list[dict[str, Any]]:
+    """A case at each level that a test speaks of; nodes, ranks and containers as they were."""
+    cells = test["cells"]
+    wanted = {k: v if isinstance(v, list) else [v] for k, v in cells.get("parameters", {}).items()}
+    wanted |= cells.get("levels", {})
+    for name in ("along", "factor"):
+        if isinstance(test.get(name), str):
+            flat = np.ravel([np.ravel(each) for each in test.get("order", test.get("levels", []))])
+            wanted.setdefault(test[name], [str(level) for level in flat])
+    longest = max((len(wanted[name]) for name in TOGETHER if name in wanted), default=1)
+    grown = [n for n in TOGETHER if n in wanted and len(wanted[n]) == longest > 1]
+    alone = {name: levels for name, levels in wanted.items() if name not in grown}
+    made = []
+    for levels in itertools.product(*alone.values()):
+        for together in zip(*(wanted[name] for name in grown), strict=True) if grown else [()]:
+            named = dict(zip(alone, levels, strict=True)) | dict(zip(grown, together, strict=True))
+            name = "-".join([cells["benchmark"], *map(str, named.values())])
+            made.append({"case": name, "benchmark": cells["benchmark"], "parameters": named})
+    return made
+
+
+def judged(name: str, number: int, expected: bool) -> Any:
+    """The verdict on one test of a claim, by planted data that show what it expects or not."""
+    claim = next(each for each in REGISTER.claims if each.id == name)
+    test, cells = TESTED[name]["tests"][number], TESTED[name]["tests"][number]["cells"]
+    cases = cases_of(test)
+    arms = dict.fromkeys(
+        ["native-a", "native-b", cells.get("against", "native-a"), *cells["arms"]], "native"
+    )
+    arms |= {test["than"]: "native"} if "than" in test else {}
+    values = {}
+    for place, (case, arm) in enumerate(itertools.product(cases, arms)):
+        cost, spread = 1.0, 0.004
+        if arm in cells["arms"] and arm != cells.get("against"):
+            cost = _cost(test, case["parameters"], expected, claim)
+            # Of a group one arm is unlike the others, or each case and arm scatters too much.
+            if test["rule"] == "group-equivalence" and arm != cells["arms"][-1]:
+                cost = 1.0
+            if test["rule"] == "coefficient-of-variation" and not expected:
+                spread = 0.2
+        if arm == test.get("than"):
+            spread *= 8 if expected else 1 / 8
+        made = data.around(cost, place, spread=spread)
+        values[case["case"], arm] = [float(expected)] * 30 if test["rule"] == "exists" else made
+    if test["rule"] == "exists":
+        values |= {key: [float(test["expect"] == expected)] * 30 for key in values}
+    there = dataclasses.replace(claim.tests[number], waits_for=())
+    alone = dataclasses.replace(REGISTER, claims=(dataclasses.replace(claim, tests=(there,)),))
+    found = data.dataset(values, cases, metric=cells["metric"], arms=arms, label="cluster")
+    return data.row(data.verdicts(alone, found), name)
+
+
+def _cost(test: dict[str, Any], parameters: dict[str, Any], expected: bool, claim: Any) -> float:
+    """The cost ratio of a test's arm that the test expects, or one that it does not."""
+    rule = test["rule"]
+    more = 1 + 3 * (test.get("smallest_effect_percent") or test.get("minimum_percent") or 5) / 100
+    if rule == "trend":
+        level = math.log2(float(parameters[test["along"]]))
+        rising = (test["expect"] == "rising") == expected
+        return more ** (level / 2) if rising else more ** (-level / 2)
+    if rule == "rank":
+        first = str(parameters[test["along"]]) in test["order"][0]
+        return 1.5 if first == expected else 1.2
+    if rule in ("direction", "minimum-effect"):
+        dearer = (test["expect"] == "costs-more") == expected
+        return more if dearer else 1 / more
+    if rule == "magnitude":
+        number = claim.values[test["published"]]
+        value = 1 + number.value / 100 if number.unit == "percent" else number.value
+        return value if expected else value**-2
+    return 1.0 if expected or rule in ("less-variable", "coefficient-of-variation") else 1.5
+
+
+EACH = [(name, number) for name, claim in TESTED.items() for number in range(len(claim["tests"]))]
+
+
+@pytest.mark.parametrize("name, number", EACH)
+def test_each_test_holds_for_what_it_expects_and_not_for_the_opposite(name, number) -> None:
+    held, failed = (judged(name, number, expected) for expected in (True, False))
+    assert held.verdict in ("supported", "holds-in-part", "order-ok"), held.reason
+    assert failed.verdict in ("contradicted", "differs", "inconclusive"), failed.reason

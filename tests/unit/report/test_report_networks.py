@@ -1,0 +1,361 @@
+"""Networks and placement: what figures, tables and sentences make of planted data, and of none."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import split
+import synthetic
+from figure_help import texts, words_apart
+from matplotlib.figure import Figure
+
+from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
+from parity.claims.defects import FIGURES, published_tables
+from parity.records import schema
+from parity.report import along
+from parity.report.figures import figures, page_layout, specs
+from parity.report.series import series
+from parity.report.tables import networks as tables
+from parity.report.text import captions, formatting, networks, numbers, sentences
+from parity.report.view import View
+
+SPECS = {spec.name: spec for spec in specs.FIGURES if spec.along or spec.form is Form.TIMEOUTS}
+CONTAINERS, RANKS, WAITS = (SPECS[f"npb-{what}"] for what in ("containers", "ranks", "timeouts"))
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory) -> View:
+    """The study of Ruiz et al., in which each container more costs what `split.EACH` says."""
+    return split.view(tmp_path_factory.mktemp("data") / "live/ruiz", "ruiz2015", split.RUIZ)
+
+
+@pytest.fixture(scope="module")
+def beserra(tmp_path_factory) -> View:
+    """The study of Beserra et al. of one HPL."""
+    return split.view(tmp_path_factory.mktemp("data") / "live/b", "beserra2015", split.BESERRA)
+
+
+def drawn(view: View, spec: FigureSpec) -> Figure:
+    figure = figures.draw(view, spec)
+    figure.canvas.draw()
+    return figure
+
+
+def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra: View) -> None:
+    for spec in SPECS.values():
+        shown = next(each for each in (view, beserra) if each.shown(spec))
+        figure = drawn(shown, spec)
+        assert words_apart(figure), spec.name
+        said = texts(figure)
+        assert "n = 12" in said
+        assert ("band: margin ±6\u2009%" in said) == (spec.form is Form.ALONG and not spec.scatter)
+        assert any(unit in said for unit in ("(ratio)", "(%)", "(s)"))
+        assert captions.of_figure(shown, spec).startswith(spec.caption)
+        assert f"text-{spec.name}" in numbers.values(shown)
+
+
+def test_a_study_without_such_cases_shows_none_of_it(tmp_path: Path) -> None:
+    plan = synthetic.plan(1, ("native-a", "native-b"))
+    other = synthetic.view(tmp_path, plan, synthetic.records(plan))
+    assert not any(other.shown(spec) for spec in SPECS.values())
+    assert [table.rows for table in tables.tables(other)] == [[], [], []]
+    known = numbers.values(other)
+    assert [known[f"shows-{t}"] for t in ("timeouts", "time-in-mpi", "placement")] == ["0"] * 3
+    assert not any(f"text-{name}" in known for name in SPECS)
+
+
+def test_cases_are_parted_by_all_but_the_parameter(view: View) -> None:
+    assert {each.title: [*each.cases] for each in view.series(CONTAINERS)} == {
+        f"kernel {kernel}, 1 node, 4 ranks": [1, 2, 4] for kernel in ("cg", "ep", "mg")
+    }
+    assert {each.title: [*each.cases.values()] for each in view.series(RANKS)} == {
+        "kernel mg, 1 node, 2 containers": ["npb-1x2/2-mg", "npb-1x4/2-mg"],
+        "kernel mg, 1 rank in each container, 1 node": [
+            "npb-1x2/2-mg", "npb-1x4/4-mg", "npb-1x8/8-mg"
+        ],
+    }  # fmt: skip
+    # What stands along a parameter is not in the benchmark's other figures once more.
+    plain = next(spec for spec in specs.FIGURES if spec.name == "npb")
+    assert view.shown(plain) == ["npb-1x4/4-cg-rto200", "npb-1x4/4-cg-rto2"]
+
+
+def test_nodes_that_grow_with_the_ranks_are_a_series() -> None:
+    cases = [split.case("npb", (n, 16 * n, 1), kernel="cg") for n in (1, 2, 8)]
+    planned = [split.plan("x", cases).case(case["case"]) for case in cases]
+    (found,) = series(RANKS, planned)
+    assert found.title == "kernel cg, 16 ranks on each node, 1 container"
+    assert [*found.cases] == [16, 32, 128]
+
+
+@pytest.mark.parametrize("kernel, each", split.EACH.items())
+def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> None:
+    (found,) = (s for s in view.series(CONTAINERS) if s.title.startswith(f"kernel {kernel}"))
+    curves = along.curves(view, CONTAINERS, found)
+    assert "native-a" not in curves and len(curves) == len(split.ARMS) - 1
+    for arm, times in (("lxc-veth", 1), ("lxc-veth-plain", 2), ("lxc", 0)):
+        for point in curves[arm]:
+            planted = each ** (times * (point.level - 1))
+            assert point.value == pytest.approx(planted, rel=0.02)
+            assert point.low < point.value < point.high and point.blocks == 12
+
+
+def test_published_bars_are_ratios_of_bars() -> None:
+    table = published_tables(split.PUBLISHED)[FIGURES]
+    linux = Bars("Fig. 1a", "CG.B", "Linux 3.2", {}, x="3.2")
+    assert along.ratios(table, linux) == pytest.approx(
+        {1: 6.881 / 5.963, 2: 100.03 / 5.963, 4: 240.405 / 5.963}
+    )
+    one = Bars("Fig. 2", "MG.C", "one node", {}, series="container", over="SM")
+    assert [round(100 * (v - 1), 1) for v in along.ratios(table, one).values()] == [
+        13.0, -11.9, -4.9
+    ]  # fmt: skip
+    nodes = Bars("Fig. 3", "CG.B", "nodes", {}, series="container")
+    assert along.ratios(table, nodes)[128] == pytest.approx(2.807, abs=1e-3)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_the_bars_of_every_figure_are_in_the_file(spec: FigureSpec) -> None:
+    table = published_tables(split.PUBLISHED)[FIGURES]
+    assert all(len(along.ratios(table, bars)) > 1 for bars in spec.bars)
+
+
+def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None:
+    cg, ep, mg = drawn(view, CONTAINERS).axes
+    black = [[line for line in axes.get_lines() if line.get_linestyle() == ":"] for axes in
+             (cg, ep, mg)]  # fmt: skip
+    assert [len(lines) for lines in black] == [3, 0, 0]
+    assert [round(float(y), 2) for y in black[0][0].get_ydata()] == [1.15, 16.78, 40.32]
+    assert cg.get_yscale() == "log" and cg.get_ylim()[1] > 40
+
+
+def test_sentences_give_both_ends_outcomes_and_what_was_published(view: View) -> None:
+    said = sentences.of_figure(view, CONTAINERS)
+    assert (
+        said.count("(margin ±6\u2009%, 12 blocks), cost ratio at 1 container on each node: ") == 3
+    )
+    assert "at 4 containers on each node: 1.00" in said
+    assert "(LXC, veth, no offloads). Of 15 comparisons 7 are equivalent and 8 are differ" in said
+    assert "Kernel ep, 1 node, 4 ranks" in said and "Of 15 comparisons 15 are equivalent." in said
+    assert "CG.B, Linux 3.2 (Fig. 1a): 1.15, 16.8 and 40.3 at 1, 2 and 4" in said
+    assert said.count("The A/A pair gives 1.00") == 3
+
+
+def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
+    spec = SPECS["hpl-scatter"]
+    (found,) = beserra.series(spec)
+    points = along.curves(beserra, spec, found)
+    assert set(points) == set(split.ARMS)
+    values = beserra.values("hpcc-1x4/2", "hpl")["lxc"]
+    assert points["lxc"][1].value == pytest.approx(100 * np.std(values, ddof=1) / np.mean(values))
+    assert points["lxc"][1].low < points["lxc"][1].value < points["lxc"][1].high
+    said = sentences.of_figure(beserra, spec)
+    assert said.startswith("1 node, 4 ranks (12 blocks), coefficient of variation at 1 container")
+    assert "margin" not in said and "Published" not in said
+
+
+def test_planted_waits_are_the_slopes(view: View) -> None:
+    rows = {(row.case[-6:], row.arm): row for row in view.waits(view.shown(WAITS))}
+    assert {arm for _, arm in rows} == {"lxc-veth", "lxc-veth-plain", "podman-veth"}
+    for arm in ("lxc-veth", "lxc-veth-plain", "podman-veth"):
+        row = rows["rto200", arm]
+        assert row.slope == pytest.approx(0.2, abs=0.01) and row.explained > 0.98
+        short = rows["g-rto2", arm]
+        assert short.low < 0.002 < short.high
+    table = tables.timeouts(view)
+    assert [row[2] for row in table.rows] == ["200"] * 3 + ["2"] * 3
+    said = sentences.of_figure(view, WAITS)
+    assert "cg, rto200: each timeout cost 0.198 s [0.189, 0.202] with LXC, veth (238 timeo" in said
+    assert "; the least waiting time is 0.2 s. " in said
+    assert said.endswith("No timeout was counted with Native, Native again, LXC and LXC, macvlan.")
+
+
+def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:
+    first, second = drawn(view, WAITS).axes
+    for axes, wait in ((first, 0.2), (second, 0.002)):
+        (line,) = (line for line in axes.get_lines() if line.get_linestyle() == ":")
+        (x0, x1), (y0, y1) = line.get_data()
+        assert (x0, y0) == (0, 0) and y1 / x1 == pytest.approx(wait)
+    assert "n = 12: 0.198 s [0.189, 0.202]" in texts(first.figure)
+
+
+def waits(*rows: dict) -> SimpleNamespace:
+    """What a view says of lines, where it has these."""
+    usual = {"case": "npb-1x4/2-cg", "rto_min_ms": 200.0, "runs": 8, "timeouts": 30, "slope": 0.2,
+             "low": 0.19, "high": 0.21, "intercept": 4.0, "explained": 0.9}  # fmt: skip
+    made = [SimpleNamespace(**usual | row) for row in rows]
+    plan = split.plan("x", [split.case("npb", (1, 4, 2), kernel="cg")])
+    lines = pd.DataFrame([vars(row) for row in made])
+    return SimpleNamespace(
+        plan=plan, waits=lambda cases: made, shown=lambda spec: ["npb-1x4/2-cg"],
+        arms=list(split.ARMS), analysis=SimpleNamespace(timeouts=lines),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ([{"arm": "lxc-veth"}],
+         "each timeout cost 0.200 s [0.190, 0.210] with LXC, veth (30 timeouts in 8 runs, "
+         "90\u2009% of the variance explained); the least waiting time is 0.2 s."),
+        ([{"arm": "lxc-veth", "runs": 1, "timeouts": 1, "slope": np.nan, "rto_min_ms": np.nan}],
+         "all runs had as many with LXC, veth (1 timeout in 1 run), so what one costs is not "
+         "told."),
+        ([{"arm": "lxc-veth", "runs": 4, "low": np.nan, "high": np.nan}],
+         "each timeout cost 0.200 s with LXC, veth (30 timeouts in 4 runs, too few for an "
+         "interval, 90\u2009% of the variance explained); the least waiting time is 0.2 s."),
+        ([{"arm": "lxc-veth"}, {"arm": "lxc-macvlan", "slope": np.nan}],
+         "each timeout cost 0.200 s [0.190, 0.210] with LXC, veth (30 timeouts in 8 runs, "
+         "90\u2009% of the variance explained); all runs had as many with LXC, macvlan "
+         "(30 timeouts in 8 runs), so what one costs is not told; the least waiting time is "
+         "0.2 s."),
+    ],
+)  # fmt: skip
+def test_one_arm_two_arms_and_arms_without_a_line(rows: list[dict], said: str) -> None:
+    assert networks.of_timeouts(waits(*rows), WAITS) == f"1 node, 2 containers per node, cg: {said}"
+
+
+def test_table_1_stands_beside_ours(view: View) -> None:
+    rows = tables.time_in_mpi(view).rows
+    assert rows[0] == ("CG.B", "Multinode", "3286 (47\u2009%)", "2721 (39\u2009%)",
+                       "1045 (15\u2009%)", "7052", "their Table 1")  # fmt: skip
+    assert sum(row[-1] == "their Table 1" for row in rows) == 18
+    ours = [row for row in rows if row[-1] == "here"]
+    assert len(ours) == 2 * len(split.ARMS)
+    assert ours[0][:2] == ("MPIP: 1 node, 2 containers per node, cg", "Native")
+    # mpiP does not tell MPI's own start by itself.
+    assert ours[0][4] == "–" and int(ours[0][5]) == pytest.approx(4000, rel=0.05)
+
+
+def test_containers_are_told_by_what_their_ranks_saw(tmp_path: Path) -> None:
+    """Records keep of each rank what it said otherwise than the one before it."""
+    ranks = [
+        {"node": "n0", "cpus_allowed": "0", "namespace.net": "1", "namespace.mnt": "5"},
+        {"cpus_allowed": "1"},
+        {"cpus_allowed": "0", "namespace.net": "2"},
+        {"cpus_allowed": "1", "namespace.mnt": None},
+    ]
+    plan = split.plan("x", [split.case("npb", (1, 4, 2), kernel="cg")], blocks=1)
+    run = next(each for each in plan.blocks[0].runs if each.arm == "lxc-veth")
+    name = plan.blocks[0].name
+    raw = {"campaign": plan.campaign, "block": name, "block_number": 1, "run": run.name,
+           "attempt": 1, "record": json.dumps({"ranks": ranks}), "stdout": b"", "stderr": b"",
+           "files": "{}", "samples": ""}  # fmt: skip
+    (tmp_path / "records").mkdir()
+    schema.write(schema.RAW, [raw], tmp_path / "records/raw.parquet")
+    runs = pd.DataFrame([{"block": name, "run": run.name, "attempt": 1, "stage": "valid"}])
+    seen = SimpleNamespace(plan=plan, folder=tmp_path, dataset=SimpleNamespace(runs=runs))
+    case = "NPB: 1 node, 2 containers per node, cg"
+    assert tables.placement(seen).rows == [
+        (case, "LXC, veth", "1", "n0", "0 to 1", "0, 1"),
+        (case, "LXC, veth", "2", "n0", "2", "0"),
+        (case, "LXC, veth", "3", "n0", "3", "1"),
+    ]
+    runs["stage"] = "ran"
+    assert tables.placement(seen).rows == []
+
+
+GOLDEN = Path(__file__).parents[2] / "golden/netpipe/mpi-1x2.txt"
+SIZES = [spec for spec in specs.FIGURES if spec.form is Form.SIZES]
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory) -> View:
+    """A study whose ranks sent messages; in Podman each takes half again as long."""
+    arms = ("native-a", "native-b", "podman")
+    plan = synthetic.scaling_plan(2, arms, (1,))
+    rows = synthetic.records(plan)
+    lines = [line.split() for line in GOLDEN.read_text().splitlines()]
+    largest = int(lines[-1][0])
+    raw = []
+    for run in rows["runs"]:
+        if run["case"] == "netpipe-1x2-mpi":
+            run["parameters"] = json.dumps({"upper_bound": largest})
+            slower = 1.5 if run["arm"] == "podman" else 1.0
+            text = "".join(
+                f"{size:>8} {rate:.6f} {8 * int(size) / 2**20 / rate:.8f}\n"
+                for size, rate in ((line[0], float(line[1]) / slower) for line in lines)
+            )
+            columns = ("campaign", "block", "block_number", "run", "attempt")
+            raw.append({name: run[name] for name in columns} | {
+                "record": "{}", "stdout": b"", "stderr": b"", "samples": "",
+                "files": json.dumps({"np.out": text}),
+            })  # fmt: skip
+    folder = tmp_path_factory.mktemp("data") / "live/sent"
+    return synthetic.view(folder, plan, {**rows, "raw": raw})
+
+
+def test_messages_of_all_sizes_are_read_from_what_runs_left(sent: View) -> None:
+    times = sent.message_times
+    lines = GOLDEN.read_text().splitlines()
+    assert set(times["case"]) == {"netpipe-1x2-mpi"}
+    assert len(times) == 2 * 3 * len(lines)
+    first = times[(times["arm"] == "native-a") & (times["size"] == 1)]
+    assert first["seconds"].to_list() == pytest.approx([8 / 2**20 / float(lines[0].split()[1])] * 2)
+    for arm, ratio in (("podman", 1.5), ("native-b", 1.0)):
+        assert along.ratios_by_size(sent, "netpipe-1x2-mpi")[arm].to_numpy() == pytest.approx(
+            ratio, rel=1e-3
+        )
+
+
+@pytest.mark.parametrize("spec", SIZES, ids=lambda spec: spec.name)
+def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec) -> None:
+    assert not view.shown(spec)
+    figure = drawn(sent, spec)
+    assert words_apart(figure) and "n = 2 blocks of 2 planned" in texts(figure)
+    assert "time over Native (ratio)" in texts(figure) or "rate (Gbit/s)" in texts(figure)
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert len(axes.get_lines()) == (2 if spec.relative else 3)
+    assert sentences.of_figure(sent, spec).startswith(
+        "1 node, MPI: median ratios of times within blocks: 1.500 (Podman, "
+    )
+    assert "; those of the A/A pair 1.000 to 1.000." in sentences.of_figure(sent, spec)
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3, 15, 16, 30, 48])
+def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
+    titles = ["kernel cg, 1 node, 4 ranks"] * panels
+    figure, made = page_layout.grid(view, CONTAINERS, titles, ["n"], 12)
+    assert len(made) == panels and figure.get_size_inches()[1] <= page_layout.PAGE + 0.01
+    figure.canvas.draw()
+    boxes = [axes.bbox for axes in made]
+    assert all(box.height > 0.3 * figure.dpi and box.width > 0.6 * figure.dpi for box in boxes)
+    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("blocks, there", [(1, list(split.ARMS)), (1, ["native-a"]), (2, [])])
+def test_one_block_one_arm_and_no_value_are_said(
+    tmp_path: Path, blocks: int, there: list[str]
+) -> None:
+    absent = {arm: "needs root" for arm in split.ARMS if arm not in there}
+    shown = split.view(tmp_path / "live/few", "beserra2015", split.BESERRA, blocks, absent)
+    for name in ("hpl-containers", "hpl-scatter"):
+        assert words_apart(drawn(shown, SPECS[name]))
+    said = sentences.of_figure(shown, SPECS["hpl-containers"])
+    if "lxc" in there:
+        assert said.startswith("1 node, 4 ranks (margin ±6\u2009%, 1 block), cost ratio at 1 cont")
+        assert "Of 15 comparisons 15 are of too few blocks." in said and "[" not in said
+    else:
+        assert said.startswith("1 node, 4 ranks: no value. Not tested: LXC (needs root), LXC, ")
+    few = sentences.of_figure(shown, SPECS["hpl-scatter"])
+    assert few.startswith("1 node, 4 ranks: no value.")
+
+
+def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
+    monkeypatch.setattr("parity.report.figures.timeouts.MOST", 1)
+    assert "the first 1 of 2 cases; the table has all of them" in texts(drawn(view, WAITS))
+
+
+def test_a_slope_has_the_digits_of_its_size() -> None:
+    def slope(*values: float | None) -> str:
+        return formatting.slope(SimpleNamespace(**dict(zip(("slope", "low", "high"), values,
+                                                           strict=True))))  # fmt: skip
+
+    assert slope(0.2, 0.19, 0.21) == "0.200 s [0.190, 0.210]"
+    assert slope(0.002, -0.001, 0.005) == "0.0020 s [−0.0010, 0.0050]"
+    assert slope(0.2, np.nan, np.nan) == "0.200 s"
+    assert slope(np.nan, np.nan, np.nan) == slope(None, None, None) == "–"
