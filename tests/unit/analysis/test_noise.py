@@ -227,6 +227,17 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
     )
 
 
+def test_a_law_of_any_weight_fits_its_own_sample_and_not_two_groups_of_lengths() -> None:
+    """As a quota makes them: few of 0.1 ms, and many of 50 ms."""
+    own = [return_levels.return_level(_pareto(2.5, seed, seconds=4)) for seed in range(6)]
+    assert 0.05 < np.median([row["fit"] for row in own]) < 0.95
+    assert np.median([row["shape"] for row in own]) == pytest.approx(2.5, rel=0.2)
+    random = np.random.default_rng(1)
+    both = np.concatenate([random.exponential(1e5, 12_000), random.normal(5e7, 1e5, 250)])
+    row = return_levels.return_level([window(range(len(both)), np.abs(both) + 1, 12 * SECOND)])
+    assert row["fit"] <= 0.02
+
+
 @pytest.mark.parametrize("shape", [-0.25, -0.001, 0.3, 0.9])
 def test_a_tail_is_fitted_as_scipy_fits_it(shape: float) -> None:
     sample = stats.genpareto(shape, scale=2e-5).rvs(1000, random_state=1)
