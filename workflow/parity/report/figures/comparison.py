@@ -11,13 +11,23 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, inches, plain_tick, say, ticks
+from parity.report.figures.panels import (
+    Column,
+    beside,
+    inches,
+    logarithmic,
+    plain_tick,
+    say,
+    ticks,
+)
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
 
 NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
 SMALL = 1.0  # inches below which a panel's label has to be short
 CLOSE = 0.1  # length of an axis of ratios below which its ticks have three decimals
+FARTHEST = 2.0  # an axis of ratios that goes on from 1 for more than so much is logarithmic
+MANY = 1e3  # end of an axis of differences that has room for every other power of ten
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
 
@@ -31,6 +41,7 @@ class Scale:
         margin: the equivalence margin; None for differences.
         limits: both ends of the axis.
         published: ratios of a publication to mark.
+        logarithmic: whether it is: ratios from some width on, differences where it is wished.
     """
 
     factor: float
@@ -38,6 +49,7 @@ class Scale:
     margin: float | None
     limits: tuple[float, float]
     published: tuple[float, ...] = ()
+    logarithmic: bool = False
 
 
 def comparison(
@@ -57,7 +69,7 @@ def comparison(
     found = column.compared
     shown = [row for arm in column.arms if (row := found.get(arm)) and row.blocks]
     scale = _scale(column, list(found.values()), shown, logarithmic)
-    _axis(axes, scale, bool(shown), logarithmic)
+    _axis(axes, scale, bool(shown))
     for number, arm in enumerate(column.arms):
         row = found.get(arm)
         if row is None and arm == column.view.plan.reference:
@@ -79,10 +91,22 @@ def _scale(column: Column, found: Sequence[Any], shown: Sequence[Any], logarithm
     factor, neutral = (1.0, 1.0) if ratio else (column.quantity.factor, 0.0)
     margin = found[0].margin if ratio else None
     limits = _limits(shown, factor, margin, neutral, column.published)
-    if shown and logarithmic:
+    if ratio and shown and limits[1] > 1 + FARTHEST:
+        logarithmic, limits = True, _limits_of_wide(shown, column.published)
+    elif ratio:
+        logarithmic = False
+    elif shown and logarithmic:
         lowest = min(factor * row.estimate for row in shown)
         limits = (min(-1.0, 3 * lowest), 2 * limits[1])
-    return Scale(factor, neutral, margin, limits, column.published)
+    return Scale(factor, neutral, margin, limits, column.published, bool(shown and logarithmic))
+
+
+def _limits_of_wide(shown: Sequence[Any], published: Sequence[float]) -> tuple[float, float]:
+    """Ends of a logarithmic axis of ratios: all estimates, and of intervals a decade beyond."""
+    centres = [row.estimate for row in shown]
+    low, high = min([1.0, *published, *centres]), max([1.0, *published, *centres])
+    ends = [end for row in shown for end in (row.low95, row.high95) if np.isfinite(end)]
+    return max(0.1 * low, min([low, *ends])) / 1.3, min(10 * high, max([high, *ends])) * 1.3
 
 
 def _limits(
@@ -114,10 +138,16 @@ def _limits(
     return low - air, high + air
 
 
-def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
+def _axis(axes: Axes, scale: Scale, any_shown: bool) -> None:
     """Limits, the neutral line, the band with its edges, and ticks."""
-    if any_shown and logarithmic:
+    if scale.logarithmic and scale.neutral:
+        logarithmic(axes, scale.limits)
+    elif scale.logarithmic:
         axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
+        if max(scale.limits) > MANY:
+            powers = [100.0**power for power in range(1, 8)]
+            axes.set_xticks([0, *powers, *(-power for power in powers)])
+        axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     axes.set_xlim(scale.limits)
     if scale.margin:
         edges = 1 / (1 + scale.margin), 1 + scale.margin
@@ -131,9 +161,7 @@ def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
     axes.axvline(scale.neutral, color=style.EDGE, linewidth=0.6, zorder=-1)
     if not any_shown:
         axes.set_xticks([])
-    elif logarithmic:
-        axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
-    else:
+    elif not scale.logarithmic:
         # Labels of three decimals do not fit into a small panel.
         tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
         steps = [1, 2, 4, 5, 10] if scale.margin and tight else [1, 2, 2.5, 5, 10]
@@ -194,7 +222,8 @@ def symbol(row: Any) -> str:
 def _comparison_label(column: Column, scale: Scale, short: bool) -> str:
     if scale.margin is None:
         native = formatting.arm_title(column.view.plan, column.view.plan.reference)
-        return f"{column.quantity.label}: difference to\n{native} ({column.quantity.unit})"
+        unit = formatting.unit_of_difference(column.quantity)
+        return f"{column.quantity.label}: difference to\n{native} ({unit})"
     reference = column.reference
     if short:
         return f"ratio to {reference}\n(band: {formatting.margin(scale.margin)})"

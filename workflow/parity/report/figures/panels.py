@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from parity.benchmarks.metrics import Quantity
 from parity.report.figures import style
@@ -119,6 +119,16 @@ def beside(axes: Axes, row: float, text: str, **look: Any) -> None:
         1.02, row + (0.1 if row < 0 else 0), text, transform=axes.get_yaxis_transform(),
         ha="left", va="center", **shown,
     )  # fmt: skip
+
+
+def logarithmic(axes: Axes, ends: tuple[float, float]) -> None:
+    """A logarithmic axis with ticks so few that they stay apart, without powers of ten."""
+    axes.set(xscale="log", xlim=ends)
+    span, wide = ends[1] / ends[0], inches(axes)
+    subs = (1, 2, 5) if span < 8 * wide else (1, 3) if span < 500 * wide else (1,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=3 if wide < NARROW else 5))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def plain_tick(value: float, _position: int) -> str:
