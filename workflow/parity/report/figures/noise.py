@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import arrows
@@ -26,7 +27,6 @@ HEAD, FOOT, GAP = 0.55, 0.8, 0.12  # inches
 BETWEEN = 0.14  # inches between two rows of panels
 BESIDE = 2.4  # inches left of panels for the names of several arms
 WIDE = 3.0  # slowdown from which an axis is logarithmic
-TOGETHER, RANDOM = "together", "random"
 
 
 @dataclass(frozen=True)
