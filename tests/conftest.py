@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -140,3 +140,21 @@ def images() -> dict[str, ImageRecord]:
         words = [snakemake, "images", *config]
         subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
     return read_images(Path(needed.records_in(str(ROOT / "results/images"))) / IMAGES)
+
+
+@pytest.fixture
+def control_group() -> Iterator[Path]:
+    """A control group of version 1 below our own, where we may make one."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            break
+    else:
+        pytest.skip("no control groups of version 1 for the CPU")
+    folder = Path("/sys/fs/cgroup", controllers, path.lstrip("/"), f"parity-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group: {error.strerror}")
+    yield folder
+    folder.rmdir()

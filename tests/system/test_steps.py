@@ -122,29 +122,11 @@ def test_a_program_on_the_same_cpu_takes_what_the_steps_did_not_get(program, tmp
     assert read(tmp_path).lengths.mean() > 1.4e6
 
 
-@pytest.fixture
-def control_group():
-    """A control group with a fifth of a CPU in each 50 ms, where we may make one."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if "cpu" in controllers.split(","):
-            break
-    else:
-        pytest.skip("no control groups of version 1 for the CPU")
-    folder = Path("/sys/fs/cgroup", controllers, path.lstrip("/"), f"steps-{os.getpid()}")
-    try:
-        folder.mkdir()
-    except OSError as error:
-        pytest.skip(f"no control group: {error.strerror}")
-    (folder / "cpu.cfs_period_us").write_text("50000")
-    (folder / "cpu.cfs_quota_us").write_text("10000")
-    yield folder
-    folder.rmdir()
-
-
 def test_whoever_sleeps_between_steps_keeps_within_a_limit_that_holds_others_up(
     program, tmp_path, control_group
 ):
+    (control_group / "cpu.cfs_period_us").write_text("50000")
+    (control_group / "cpu.cfs_quota_us").write_text("10000")
     enter = ["sh", "-ec", 'echo 0 > "$0"; exec "$@"', control_group / "cgroup.procs"]
     seen = []
     for idle_us in (0, 60_000):

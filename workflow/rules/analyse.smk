@@ -13,7 +13,7 @@ ANALYSED = [
     "pairs",
     "comparisons",
     "factorial",
-    "steps",
+    "rungs",
     "timeouts",
     "dispersion",
     "ledger",

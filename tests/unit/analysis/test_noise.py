@@ -59,7 +59,7 @@ def test_periodic_events_slow_programs_as_their_closed_form_says(step: float) ->
     law = replay.laws(found, ONCE)[0]
     below = found.values < 0.999 * length
     assert law[0, below][0] == pytest.approx(1 - work / (period - length), rel=1e-6)
-    assert found.begun[0, 0] == 0
+    assert found.stopped[0, 0].sum() == 0
     # The longest wait is one of L / sqrt 2, so events that began longer ago are left out.
     held = math.sqrt(0.5) * length
     ranged = period - length + held
@@ -99,7 +99,9 @@ def test_the_law_of_delays_is_that_of_each_nanosecond(work: int) -> None:
     stopped = stopped[1::2]
     found = replay.delays([window(starts, lengths, duration)], work / 1e9)
     assert found.working.sum() == duration - sum(lengths)
-    assert found.stopped.sum() == sum(lengths)
+    waits = [0, *(int(each) for each in found.longest[1:] / math.sqrt(2))]
+    within = [sum(min(length, wait) for length in lengths) for wait in waits]
+    assert found.stopped[0].sum(axis=1) == pytest.approx(within)
     assert found.moments.sum() == sum(np.array(delays)[~stopped])
     longest = max(delays)
     assert replay.slowdowns(found, ONCE)[0][-1] == pytest.approx(1 + longest / work, rel=0.02)
@@ -140,6 +142,20 @@ def test_programs_that_go_on_from_step_to_step_are_slowed_alike(
     told = replay.slowdowns(replay.delays([recorded], work / 1e9), ONCE)[0][place]
     steps = min(20_000, round(1e9 * 60 / work))
     assert _stepped(recorded, ranks, work, steps) == pytest.approx(told, rel=0.08)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 16])
+def test_whoever_waited_for_a_short_event_does_not_come_out_of_the_end_of_a_long_one(
+    ranks: int,
+) -> None:
+    """Many short events and a few long ones, as a quiet machine has them."""
+    random = np.random.default_rng(7)
+    lengths = np.where(random.random(40_000) < 0.002, 4 * MS, 15_000)
+    starts = np.cumsum(random.exponential(1.4 * MS, 40_000).astype(int) + 1) + np.cumsum(lengths)
+    recorded = window(starts - lengths, lengths, int(starts[-1]) + MS)
+    place = replay.RANKS.index(ranks)
+    told = replay.slowdowns(replay.delays([recorded], 1e-3), ONCE)[0][place]
+    assert told - 1 == pytest.approx(_stepped(recorded, ranks, MS, 20_000) - 1, rel=0.12)
 
 
 def test_a_number_beyond_what_was_recorded_says_so() -> None:
@@ -225,6 +241,17 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
         None,
         None,
     )
+
+
+def test_a_law_of_any_weight_fits_its_own_sample_and_not_two_groups_of_lengths() -> None:
+    """As a quota makes them: few of 0.1 ms, and many of 50 ms."""
+    own = [return_levels.return_level(_pareto(2.5, seed, seconds=4)) for seed in range(6)]
+    assert 0.05 < np.median([row["fit"] for row in own]) < 0.95
+    assert np.median([row["shape"] for row in own]) == pytest.approx(2.5, rel=0.2)
+    random = np.random.default_rng(1)
+    both = np.concatenate([random.exponential(1e5, 12_000), random.normal(5e7, 1e5, 250)])
+    row = return_levels.return_level([window(range(len(both)), np.abs(both) + 1, 12 * SECOND)])
+    assert row["fit"] <= 0.02
 
 
 @pytest.mark.parametrize("shape", [-0.25, -0.001, 0.3, 0.9])

@@ -54,6 +54,14 @@ def test_no_word_is_cut_and_no_tick_label_covers_another(tmp_path: Path, blocks:
         assert words_apart(figure), name
 
 
+def test_ratios_far_apart_are_on_an_axis_that_none_below_zero_is_on(tmp_path: Path) -> None:
+    effects = {("sysbench", "docker"): 512.3, ("sysbench", "lxc"): 0.01}
+    figure = forest.overview(view_of(tmp_path, 8, effects=effects))
+    assert all(axes.get_xlim()[0] > 0 for axes in figure.axes)
+    assert [axes.get_xscale() for axes in figure.axes].count("log") == 1
+    assert words_apart(figure)
+
+
 def test_an_arm_that_is_only_declared_is_a_line_at_the_foot(tmp_path: Path) -> None:
     for figure in drawn(view_of(tmp_path, 3)).values():
         assert "not tested: Shifter (appendix)" in texts(figure)

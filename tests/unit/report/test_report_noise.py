@@ -1,7 +1,9 @@
 """What single events show: figures, tables and sentences of planted numbers, and of none."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import noise_tables as planted
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report.figures import figures, page_layout, small_multiples, specs
+from parity.report.figures import figures, page_layout, small_multiples, specs, style
 from parity.report.tables import noise as tables
 from parity.report.text import captions, numbers, sentences
 from parity.report.view import ALONE, View
@@ -160,6 +162,31 @@ def test_a_tail_that_was_not_fitted_has_no_level(view: View) -> None:
     assert rows == [n for n, arm in enumerate(planted.TITLES) if "128" not in arm]
 
 
+def test_the_level_of_a_law_that_fits_badly_is_no_finding(tmp_path: Path) -> None:
+    rows = planted.tables()["return_levels"]
+    poor = [row | {"fit": 0.01, "level": 1e9} for row in rows if row["level"]]
+    view = planted.view(tmp_path, {"return_levels": poor}, events=False)
+    assert said(view, Form.LEVELS) == (
+        "The tail fits badly (p below 0.05) with 13 arms, so that such a level says nothing there."
+    )
+    assert {row[5] for row in tables.return_levels(view).rows} >= {"> 10⁶ [0.400, 4.000]"}
+    (axes,) = figures.draw(view, SPECS[Form.LEVELS]).axes
+    assert {line.get_color() for line in axes.get_lines()} <= {"black", style.BAND, "#f0f0f0"}
+
+
+def test_another_case_has_one_panel_for_all_arms(tmp_path: Path) -> None:
+    view = planted.view(tmp_path, planted.tables())
+    (tmp_path / "events/case=selfish-detours").rename(tmp_path / "events/case=selfish-fwq")
+    planted.write_events(tmp_path / "events")
+    fwq = msgspec.structs.replace(view.plan.cases[0], name="selfish-fwq")
+    plan = msgspec.structs.replace(view.plan, cases=(*view.plan.cases, fwq))
+    both = replace(view, dataset=replace(view.dataset, plan=plan))
+    *arms, last = figures.draw(both, SPECS[Form.TAILS]).axes
+    assert len(arms) == len(planted.TITLES)
+    assert last.get_title(loc="left") == "FWQ, all arms"
+    assert len(last.get_lines()) == 1 + len(planted.TITLES)
+
+
 def test_quantiles_are_held_against_one(view: View) -> None:
     panels = figures.draw(view, SPECS[Form.QUANTILES]).axes
     titles = [axes.get_title(loc="left") for axes in panels]
@@ -184,7 +211,7 @@ def test_a_replay_has_a_panel_for_each_kind_and_step(view: View) -> None:
     panels = figures.draw(view, SPECS[Form.REPLAY]).axes
     assert len(panels) == len(view.kinds) * len(planted.STEPS)
     assert [axes.get_title(loc="left") for axes in panels[:5]] == [
-        "0.1 ms", "1 ms", "10 ms", "100 ms", "1000 ms",
+        "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s",
     ]  # fmt: skip
     # Of each arm a full line, a broken one, and hollow points beyond 2^17 ranks.
     lines = {line.get_label(): line for line in reversed(panels[5].get_lines())}

@@ -94,14 +94,7 @@ def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
     from parity.runtimes import arms
 
     names = {arm.runtime for arm in arms().values()} | set(benchmarks())
-    names -= {
-        "native",
-        "startup",
-        "memory",
-        "namespaces",
-        "ladder",
-        "steps",
-    }  # words of their own, too
+    names -= {"native", "startup", "memory", "namespaces", "ladder"}  # words of their own, too
     # The builder of images is one of the runtimes' programs, and stores are named after theirs.
     own = {"runtimes", "benchmarks", "software"}
     for path in MODULES:

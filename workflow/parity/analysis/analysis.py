@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
 from parity.analysis.sample import sample
-from parity.records import schema
 
 # Case, metric and arm: what names a comparison within a dataset.
 Key = tuple[str, str, str]
@@ -40,7 +39,7 @@ class Analysis:
     pairs: pd.DataFrame
     comparisons: pd.DataFrame
     factorial: pd.DataFrame
-    steps: pd.DataFrame
+    rungs: pd.DataFrame
     timeouts: pd.DataFrame
     dispersion: pd.DataFrame
     ledger: pd.DataFrame
@@ -103,7 +102,7 @@ def analyse(
         pairs=pairs,
         comparisons=concluded,
         factorial=crossed.effects(dataset, by_case),
-        steps=ladder.steps(dataset, by_case),
+        rungs=ladder.steps(dataset, by_case),
         timeouts=timeouts.timeouts(dataset.plan, by_case),
         dispersion=dispersion(values),
         ledger=ledger.ledger(dataset, stages),
@@ -131,18 +130,10 @@ def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
 
 
 def write(analysis: Analysis, folder: Path) -> None:
-    """Write each table as `<folder>/<table>.parquet`; the same analysis gives the same bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for field in fields(analysis):
-        table = tables.TABLES[field.name]
-        tables.write(table, getattr(analysis, field.name), folder / f"{field.name}.parquet")
+    """Write all tables into a folder (`tables.write_all`)."""
+    tables.write_all(tables.TABLES, analysis, folder)
 
 
 def read(folder: Path) -> Analysis:
     """Read what `write` wrote."""
-    return Analysis(
-        **{
-            name: schema.read(table, folder / f"{name}.parquet").to_pandas()
-            for name, table in tables.TABLES.items()
-        }
-    )
+    return Analysis(**tables.read_all(tables.TABLES, folder))

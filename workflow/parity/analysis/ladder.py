@@ -33,14 +33,14 @@ def order(plan: Plan, arms: Sequence[str]) -> list[str]:
 
 
 def steps(dataset: Dataset, by_case: ByCase) -> pd.DataFrame:
-    """Each rung over the one before, and each other arm over the top (`tables.STEPS`)."""
+    """Each rung over the one before, and each other arm over the top (`tables.RUNGS`)."""
     rows = list[dict[str, Any]]()
     for (case, metric), margin in dataset.margins.items():
         if margin is not None and rungs(dataset.plan, dataset.arms_of(case)):
             of_case = by_case.get((case, metric), Numbers())
             control = Asked(case, metric, dataset.plan.double, dataset.plan.reference, margin)
             rows += _of_case(dataset, of_case, control)
-    return tables.frame(tables.STEPS, rows)
+    return tables.frame(tables.RUNGS, rows)
 
 
 def _of_case(dataset: Dataset, of_case: Numbers, control: Asked) -> list[dict[str, Any]]:

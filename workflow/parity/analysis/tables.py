@@ -23,7 +23,7 @@ VALUES = TABLES["values"]
 PAIRS = TABLES["pairs"]
 COMPARISONS = TABLES["comparisons"]
 FACTORIAL = TABLES["factorial"]
-STEPS = TABLES["steps"]
+RUNGS = TABLES["rungs"]
 TIMEOUTS = TABLES["timeouts"]
 DISPERSION = TABLES["dispersion"]
 LEDGER = TABLES["ledger"]
@@ -68,6 +68,25 @@ def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.Da
 def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a data frame, each by column."""
     return [{str(name): value for name, value in row.items()} for row in data.to_dict("records")]
+
+
+def read_all(schemas: Mapping[str, schema.TableSchema], folder: Path) -> dict[str, pd.DataFrame]:
+    """What `write_all` wrote, by name."""
+    return {
+        name: schema.read(table, folder / f"{name}.parquet").to_pandas()
+        for name, table in schemas.items()
+    }
+
+
+def write_all(schemas: Mapping[str, schema.TableSchema], made: Any, folder: Path) -> None:
+    """Write each table as `<folder>/<table>.parquet`; the same tables give the same bytes.
+
+    Args:
+        made: an object with the tables as data frames by the same names.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in schemas.items():
+        write(table, getattr(made, name), folder / f"{name}.parquet")
 
 
 def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:

@@ -170,7 +170,7 @@ class View(Analysed):
 
     def steps(self, case: str, metric: str) -> dict[str, DecidedRow]:
         """The steps of a ladder by arm."""
-        steps = _where(self.analysis.steps, case=case, metric=metric).assign(kind="ratio")
+        steps = _where(self.analysis.rungs, case=case, metric=metric).assign(kind="ratio")
         return {row.arm: row for row in rows_of(steps)}
 
     def waits(self, cases: Iterable[str]) -> list[Any]:

@@ -51,10 +51,9 @@ class Delays:
         working: time in which the program works, by the delay of a step that starts then, ns;
             shape (windows, bins).
         moments: the sum of those delays, each times its time, ns².
-        stopped: time in which it is kept from working, alike: such a step has the rest of
-            that event before it.
-        begun: of that time, what lies within the first so many ns of an event, for each of
-            the waiting times; shape (windows, `_WAITS`).
+        stopped: time in which it is kept from working, alike, within the first so many ns of an
+            event, for each of the waiting times: such a step has the rest of that event before
+            it; shape (windows, `_WAITS`, bins).
         values: the mean delay of each bin, ascending, ns.
         longest: the longest delay of each class of waiting times, ascending, ns.
     """
@@ -63,7 +62,6 @@ class Delays:
     working: NDArray[np.float64]
     moments: NDArray[np.float64]
     stopped: NDArray[np.float64]
-    begun: NDArray[np.float64]
     values: NDArray[np.float64]
     longest: NDArray[np.float64]
 
@@ -72,7 +70,8 @@ def delays(windows: Sequence[Window], step: float) -> Delays:
     """The delays of steps of so many seconds of work."""
     work = round(1e9 * step)
     found = [_of_window(window, work) for window in windows]
-    working, moments, stopped = (np.array(each) for each in zip(*found, strict=True))
+    working, moments = (np.array(each) for each in list(zip(*found, strict=True))[:2])
+    stopped = np.array([_spread(rest, rest + lengths) for *_, rest, lengths in found])
     # Few delays are possible at all, and arithmetic is with those alone.
     there = (working + stopped).any(axis=0)
     working, moments, stopped = (each[:, there] for each in (working, moments, stopped))
@@ -80,13 +79,15 @@ def delays(windows: Sequence[Window], step: float) -> Delays:
     values = every / (working + stopped).sum(axis=0)
     longest = max(values[-1], 1.0) * 2.0 ** np.arange(1 - _WAITS, 1)
     # Whoever waited less than the shortest went straight on.
-    waits = np.where(longest == longest[0], 0.0, longest / np.sqrt(2))
-    begun = [np.minimum.outer(waits, window.lengths).sum(axis=1) for window in windows]
-    return Delays(work, working, moments, stopped, np.array(begun), values, longest)
+    waits = np.where(longest == longest[0], 0.0, longest / np.sqrt(2)).astype(np.int64)
+    begun = np.array([_begun(rest, lengths, waits)[:, there] for *_, rest, lengths in found])
+    return Delays(work, working, moments, begun, values, longest)
 
 
 def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
-    """Time at work, its moments and time kept from it, by the bin of the delay.
+    """Time at work and its moments by the bin of the delay; for each event what follows.
+
+    That is the delay after it of a step that starts in it, and how long it lasts.
 
     On the clock that stands still in events a step covers [u, u + work), and its delay is the
     sum of the events in there: one comes in where u + work passes it, and leaves where u does.
@@ -110,7 +111,25 @@ def _of_window(window: Window, work: int) -> tuple[np.ndarray, ...]:
     working, moments = (np.bincount(bins, each, _BINS) for each in (time, time * delay))
     # Within an event the delay falls from all of it and the rest to the rest, as time goes on.
     rest = delay[1:][order >= len(at)]
-    return working, moments, _spread(rest, rest + lengths)
+    return working, moments, rest, lengths
+
+
+def _begun(
+    rest: NDArray[np.int64], lengths: NDArray[np.int64], waits: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Time within the first so many ns of events, by the delay of a step that starts then.
+
+    Args:
+        waits: these numbers, ascending.
+
+    Returns:
+        Shape (waits, bins).
+    """
+    # The first of the waiting times in which all of an event has room.
+    first, last = np.searchsorted(waits, lengths), rest + lengths
+    whole = [_spread(rest[first == k], last[first == k]) for k in range(len(waits))]
+    parts = [_spread(last[first > k] - wait, last[first > k]) for k, wait in enumerate(waits)]
+    return np.asarray(np.cumsum(whole, axis=0) + parts)
 
 
 def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -150,10 +169,7 @@ def laws(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns:
         Shape (samples, `_WAITS`, bins).
     """
-    stopped = often @ found.stopped
-    lost = np.maximum(stopped.sum(axis=1, keepdims=True), 1e-9)
-    share = np.minimum(often @ found.begun / lost, 1.0)
-    time = (often @ found.working)[:, None] + share[:, :, None] * stopped[:, None]
+    time = (often @ found.working)[:, None] + np.tensordot(often, found.stopped, 1)
     below = np.cumsum(time, axis=2)
     return np.asarray(below / below[:, :, -1:])
 

@@ -139,7 +139,9 @@ def fitted(above: Sequence[NDArray[np.float64]], often: NDArray[np.float64]) -> 
         often: how often each group is in each sample, shape (samples, groups).
     """
     every = np.concatenate(above)
-    ratios = np.geomspace(1e-3, 1e4, _GRID) / every.mean() - (1 - 1e-6) / every.max()
+    # The mean of a heavy tail says nothing of its scale; the median does.
+    most = 1e4 * max(1.0, every.mean() / (100 * np.median(every)))
+    ratios = np.geomspace(1e-3, most, _GRID) / every.mean() - (1 - 1e-6) / every.max()
     ratios[ratios == 0] = 1e-9 / every.mean()
     sums = np.array([np.log1p(np.outer(each, ratios)).sum(axis=0) for each in above])
     numbers = often @ np.array([[len(each)] for each in above], np.float64)

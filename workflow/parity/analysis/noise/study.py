@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -99,20 +99,13 @@ def study(dataset: Path, recorded: Path) -> Noise:
 
 
 def write(noise: Noise, folder: Path) -> None:
-    """Write each table as `<folder>/<table>.parquet`; the same tables give the same bytes."""
-    for field in fields(noise):
-        table = tables.NOISE[field.name]
-        tables.write(table, getattr(noise, field.name), folder / f"{field.name}.parquet")
+    """Write all tables into a folder (`tables.write_all`)."""
+    tables.write_all(tables.NOISE, noise, folder)
 
 
 def read(folder: Path) -> Noise:
     """Read what `write` wrote."""
-    return Noise(
-        **{
-            name: schema.read(table, folder / f"{name}.parquet").to_pandas()
-            for name, table in tables.NOISE.items()
-        }
-    )
+    return Noise(**tables.read_all(tables.NOISE, folder))
 
 
 def replay_case(case: str, ranks: int, step: float) -> str:

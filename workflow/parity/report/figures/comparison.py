@@ -16,7 +16,7 @@ from parity.report.figures.panels import (
     Column,
     beside,
     inches,
-    logarithmic_ticks,
+    logarithmic,
     plain_tick,
     say,
     ticks,
@@ -28,6 +28,7 @@ NUMBERS = 1.56  # inches right of a panel for count, estimate and symbol
 SMALL = 1.0  # inches below which a panel's label has to be short
 STEPS = (1, 2, 2.5, 5, 10)
 CLOSE = 0.1  # length of an axis of ratios below which its ticks have three decimals
+MANY = 1e3  # end of an axis of differences that has room for every other power of ten
 THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
 
 
@@ -41,6 +42,7 @@ class Scale:
         margin: the equivalence margin; None for differences.
         limits: both ends of the axis.
         published: ratios of a publication to mark.
+        logarithmic: whether it is, as that of ratios always is.
     """
 
     factor: float
@@ -48,12 +50,13 @@ class Scale:
     margin: float | None
     limits: tuple[float, float]
     published: tuple[float, ...] = ()
+    logarithmic: bool = False
 
 
 def comparison(
     axes: Axes,
     column: Column,
-    logarithmic: bool = False,
+    is_logarithmic: bool = False,
     numbers: bool = False,
     label: bool = True,
     beside_it: Sequence[Column] = (),
@@ -67,12 +70,12 @@ def comparison(
     the axis ends in an arrow.
 
     Args:
-        logarithmic: whether an axis of differences is, as that of a ratio always is.
+        is_logarithmic: whether an axis of differences is, as that of a ratio always is.
     """
     found = column.compared
     shown = _shown(column)
-    scale = _scale(column, list(found.values()), beside_it or [column], logarithmic)
-    _axis(axes, scale, bool(shown), logarithmic)
+    scale = _scale(column, list(found.values()), beside_it or [column], is_logarithmic)
+    _axis(axes, scale, bool(shown))
     same = shown[0].blocks if len({row.blocks for row in shown}) == 1 else 0
     for number, arm in enumerate(column.arms):
         row = found.get(arm)
@@ -98,7 +101,7 @@ def _shown(column: Column) -> list[Any]:
 
 
 def _scale(
-    column: Column, found: Sequence[Any], together: Sequence[Column], logarithmic: bool
+    column: Column, found: Sequence[Any], together: Sequence[Column], is_logarithmic: bool
 ) -> Scale:
     shown = _shown(column)
     if any(row.kind == "ratio" for row in found):
@@ -108,13 +111,13 @@ def _scale(
         of_metric = [row for each in ([column] if own else alike) for row in _shown(each)]
         widest = max(row.margin for row in (*of_metric, *found))
         limits = _of_ratios(of_metric, widest, column.published)
-        return Scale(1.0, 1.0, found[0].margin, limits, column.published)
+        return Scale(1.0, 1.0, found[0].margin, limits, column.published, logarithmic=True)
     factor = column.quantity.factor
     limits = _of_differences(shown, factor)
-    if shown and logarithmic:
+    if shown and is_logarithmic:
         lowest = min(factor * row.estimate for row in shown)
         limits = (min(-1.0, 3 * lowest), 2 * limits[1])
-    return Scale(factor, 0.0, None, limits, column.published)
+    return Scale(factor, 0.0, None, limits, column.published, bool(shown and is_logarithmic))
 
 
 def _reach(middles: Sequence[float], ends: Sequence[float], least: float = 0.0) -> float:
@@ -148,12 +151,18 @@ def _of_differences(shown: Sequence[Any], factor: float) -> tuple[float, float]:
     return low - air, high + air
 
 
-def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
+def _axis(axes: Axes, scale: Scale, any_shown: bool) -> None:
     """Limits, the neutral line, the band with its edges, and ticks."""
     if scale.margin is not None:
-        axes.set_xscale("log")
-    elif any_shown and logarithmic:
+        # Labels of three decimals do not fit into a small panel.
+        tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
+        logarithmic(axes, scale.limits, [1, 2, 4, 5, 10] if tight else STEPS)
+    elif scale.logarithmic:
         axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
+        if max(scale.limits) > MANY:
+            powers = [100.0**power for power in range(1, 8)]
+            axes.set_xticks([0, *powers, *(-power for power in powers)])
+        axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
     axes.set_xlim(scale.limits)
     if scale.margin:
         edges = 1 / (1 + scale.margin), 1 + scale.margin
@@ -165,15 +174,9 @@ def _axis(axes: Axes, scale: Scale, any_shown: bool, logarithmic: bool) -> None:
     for value in scale.published:
         axes.axvline(value, color="black", linestyle=":", linewidth=0.8, zorder=-1)
     axes.axvline(scale.neutral, color=style.EDGE, linewidth=0.6, zorder=-1)
-    if scale.margin is not None:
-        # Labels of three decimals do not fit into a small panel.
-        tight = inches(axes) < SMALL and scale.limits[1] - scale.limits[0] < CLOSE
-        logarithmic_ticks(axes, [1, 2, 4, 5, 10] if tight else STEPS)
-    elif not any_shown:
+    if not any_shown:
         axes.set_xticks([])
-    elif logarithmic:
-        axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
-    else:
+    elif not scale.logarithmic:
         ticks(axes, STEPS)
 
 
@@ -239,7 +242,8 @@ def symbol(row: Any) -> str:
 def _comparison_label(column: Column, scale: Scale, short: bool) -> str:
     if scale.margin is None:
         native = formatting.arm_title(column.view.plan, column.view.plan.reference)
-        return f"{column.quantity.label}: difference to\n{native} ({column.quantity.unit})"
+        unit = formatting.unit_of_difference(column.quantity)
+        return f"{column.quantity.label}: difference to\n{native} ({unit})"
     reference = column.reference
     if short:
         return f"ratio to {reference}\n(band: {formatting.margin(scale.margin)})"

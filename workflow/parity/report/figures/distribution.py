@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import style
-from parity.report.figures.panels import Column, beside, logarithmic_ticks, say, ticks
+from parity.report.figures.panels import Column, beside, logarithmic, say, ticks
 from parity.report.figures.specs import FEW
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
@@ -77,9 +77,7 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
         return
     low, high = min(numbers), max(numbers)
     if spec.logarithmic:
-        axes.set_xscale("log")
-        axes.set_xlim(low / 1.4, high * 1.4)
-        logarithmic_ticks(axes, [1, 2, 5, 10])
+        logarithmic(axes, (low / 1.4, high * 1.4))
         return
     air = 0.06 * (high - low) or max(0.001 * abs(high), 0.1)
     axes.set_xlim(*((0, 1.04 * high) if spec.from_zero else (low - air, high + air)))

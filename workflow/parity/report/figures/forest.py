@@ -116,10 +116,12 @@ def in_grid(
 
 
 def _titles(shown: Sequence[Column], grid: Grid) -> list[str]:
-    """The titles of the panels, short of a word where one would be too long."""
-    titles = [_title(column, grid) for column in shown]
-    if grid.numbers and max(map(len, titles)) > LONGEST:
-        return [title.replace(", margin ", ", ") for title in titles]
+    """The titles of the panels, short of what they share where one would be too long."""
+    titles, plan = [_title(column, grid) for column in shown], shown[0].view.plan
+    shared = {f"{formatting.benchmark_title(plan, plan.case(c.case).benchmark)}: " for c in shown}
+    for word in (", margin ", *(shared if len(shared) == 1 else ())):
+        if grid.numbers and max(map(len, titles)) > LONGEST:
+            titles = [title.replace(word, ", " * word.startswith(","), 1) for title in titles]
     return titles
 
 
@@ -128,7 +130,8 @@ def _title(column: Column, grid: Grid) -> str:
     view = column.view
     first = next(iter(column.compared.values()))
     ratio = first.kind == "ratio"
-    margin = formatting.margin(first.margin) if ratio else f"difference in {column.quantity.unit}"
+    unit = formatting.unit_of_difference(column.quantity)
+    margin = formatting.margin(first.margin) if ratio else f"difference in {unit}"
     several = sum(case == column.case for case, _ in view.planned()) > 1
     label = column.quantity.label if several else ""
     title, levels = title_of(view.plan, column.case, label, grid.numbers)

@@ -12,20 +12,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import arrows
 from parity.report.figures.page_layout import LABELS
-from parity.report.figures.panels import beside, inches, plain_tick, rows, say
+from parity.report.figures.panels import beside, inches, logarithmic, plain_tick, rows, say
 from parity.report.figures.small_multiples import short, styles
-from parity.report.text import formatting
+from parity.report.text import formatting, noise
+from parity.report.text.noise_at_scale import step_words
 from parity.report.view import View, rows_of
 
 HEAD, FOOT, GAP = 0.55, 0.8, 0.12  # inches
 BETWEEN = 0.14  # inches between two rows of panels
 BESIDE = 2.4  # inches left of panels for the names of several arms
 WIDE = 3.0  # slowdown from which an axis is logarithmic
-TOGETHER, RANDOM = "together", "random"
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     shares = sorted(whole["share"].unique())
     for axes, share in zip(page.panels(len(shares), 0.62), shares, strict=True):
         of_share = replace(page, table=whole[whole["share"] == share])
-        _logarithmic(axes, ends)
+        logarithmic(axes, ends)
         if margin:
             axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
         axes.axvline(1, color=style.EDGE, linewidth=0.6, zorder=-1)
@@ -118,14 +119,14 @@ def quota(view: View, spec: FigureSpec) -> Figure:
     table = page.table
     known = table[["predicted", "observed", "low", "high"]].to_numpy(float)
     above = known[known > 0]
-    _logarithmic(left, (700 * above.min(), 1400 * above.max()))
+    logarithmic(left, (700 * above.min(), 1400 * above.max()))
     tick = 1e3 * float(table["tick"].fillna(0).max())
     off = 1e3 * (known[:, 1:] - known[:, :1])
     reach = 1.15 * max([tick or 1, *np.abs(off[np.isfinite(off)])])
     right.set_xlim(-reach, reach)
     right.axvspan(-tick, tick, color=style.BAND, zorder=-2, linewidth=0)
     right.axvline(0, color=style.EDGE, linewidth=0.6, zorder=-1)
-    right.xaxis.set_major_locator(MaxNLocator(5))
+    right.xaxis.set_major_locator(MaxNLocator(5, prune="both"))
     for number, row, look in page.rows():
         left.plot(1e3 * row.predicted, number, "|", color="black", markersize=9, zorder=2)
         beside(right, number, f"{row.events:,}")
@@ -150,11 +151,12 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
     known = known[np.isfinite(known) & (known > 0)]
     middle = known if len(known) else np.array([1.0])
     most = 1.5 * 10 ** min(np.log10(middle.max()), np.log10(np.median(middle)) + 4)
-    _logarithmic(axes, (0.6 * middle.min(), most))
+    logarithmic(axes, (0.6 * middle.min(), most))
     for number, row, look in page.rows():
         axes.plot(1e3 * row.longest, number, "x", color="black", markersize=4, zorder=2)
         if np.isfinite(row.level):
-            _mark(axes, number, tuple(1e3 * np.array([row.level, row.low, row.high])), look)
+            shown = look if row.fit >= noise.POOR else replace(look, colour=style.BAND)
+            _mark(axes, number, tuple(1e3 * np.array([row.level, row.low, row.high])), shown)
         shape, low, high, fit = (
             formatting.number(value, 2)
             for value in (row.shape, row.shape_low, row.shape_high, row.fit)
@@ -165,7 +167,8 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
     axes.set_xlabel(f"reached once in {period:g} minutes (ms); ×: longest observed")
     return page.foot(
         "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
-        "lines: 95 % intervals     × alone: too little was recorded for a level",
+        f"lines: 95 % intervals     grey: a law that fits badly (p below {noise.POOR})     "
+        "× alone: too little was recorded",
     )
 
 
@@ -196,7 +199,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             _slowdown_axis(axes, most)
             axes.tick_params(labelleft=column == 0, labelbottom=arms is last)
             if bottom + tall > FOOT + whole - BETWEEN:
-                axes.set_title(f"{1e3 * step:g} ms", loc="left", fontweight="normal")
+                axes.set_title(step_words(step), loc="left", fontweight="normal")
             if column == 0:
                 _legend(axes, view, title, arms)
         bottom -= BETWEEN
@@ -233,14 +236,16 @@ def _slowdowns(axes: Axes, table: pd.DataFrame, looks: dict[str, style.ArmStyle]
     axes.spines["left"].set_visible(True)
     axes.axhline(1, color=style.EDGE, linewidth=0.6, zorder=-1)
     axes.axhline(1.01, color="black", linewidth=0.6, linestyle=":", zorder=-1)
+    shade = min(0.2, 0.5 / len(looks))
     for arm, look in looks.items():
         of_arm = table[table["arm"] == arm].sort_values("ranks")
         for phases, line in ((RANDOM, "-"), (TOGETHER, (0, (2, 1.5)))):
             found = of_arm[of_arm["phases"] == phases]
             ranks, centre = found["ranks"], found["slowdown"]
             axes.plot(ranks, centre, color=look.colour, linestyle=line, label=arm,
-                      linewidth=1.2 if phases == RANDOM else 0.8)  # fmt: skip
-            axes.fill_between(ranks, found["low"], found["high"], color=look.colour, alpha=0.2,
+                      linewidth=1.2 if phases == RANDOM else 0.8,
+                      alpha=0.4 if look.hollow else 1)  # fmt: skip
+            axes.fill_between(ranks, found["low"], found["high"], color=look.colour, alpha=shade,
                               linewidth=0)  # fmt: skip
             bound = found[found["beyond"]]
             axes.plot(bound["ranks"], bound["slowdown"], "o", color=look.colour, markersize=2.6,
@@ -260,20 +265,10 @@ def _legend(axes: Axes, view: View, title: str, arms: Sequence[str]) -> None:
 
 def _columns(axes: Axes, row: float, *texts: str) -> None:
     """Words right of a row, in columns that end alike."""
-    for text, place in zip(texts, (70, 96, 128), strict=True):
+    for text, place in zip(texts, (74, 98, 128), strict=True):
         axes.annotate(text, (1, row), (place, 0), xycoords=axes.get_yaxis_transform(),
-                      textcoords="offset points", ha="right", va="center", fontsize=7,
+                      textcoords="offset points", ha="right", va="center", fontsize=6.3,
                       color=style.GREY)  # fmt: skip
-
-
-def _logarithmic(axes: Axes, ends: tuple[float, float]) -> None:
-    """A logarithmic axis with few ticks, without powers of ten."""
-    axes.set(xscale="log", xlim=ends)
-    span = ends[1] / ends[0]
-    subs = (1, 2, 5) if span < 8 * inches(axes) else (1, 3) if span < 500 * inches(axes) else (1,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=5))
-    axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
-    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _mark(axes: Axes, row: int, found: Sequence[float], look: style.ArmStyle) -> None:
@@ -283,4 +278,7 @@ def _mark(axes: Axes, row: int, found: Sequence[float], look: style.ArmStyle) ->
     if np.isfinite([low, high]).all():
         axes.plot(np.clip([low, high], *limits), [row, row], color=look.colour, linewidth=1.2)
         arrows(axes, row, (low, high), limits, look.colour)
-    axes.plot(np.clip(value, *limits), row, **look.mark(0.85), zorder=3)
+    if limits[0] <= value <= limits[1]:
+        axes.plot(value, row, **look.mark(0.85), zorder=3)
+    else:
+        arrows(axes, row, (value, value), limits, look.colour)

@@ -97,9 +97,12 @@ def ticks(axes: Axes, steps: Sequence[float]) -> None:
     axes.ticklabel_format(axis="x", useOffset=False)
 
 
-def logarithmic_ticks(axes: Axes, steps: Sequence[float]) -> None:
-    """Ticks of a logarithmic axis: at equal distances, or at 1, 2 and 5 where it is wide."""
-    (low, high), most = axes.get_xlim(), 3 if inches(axes) < NARROW else 4
+def logarithmic(
+    axes: Axes, ends: tuple[float, float], steps: Sequence[float] = (1, 2, 2.5, 5, 10)
+) -> None:
+    """A logarithmic axis with few ticks: at equal distances, or at 1, 2 and 5 where it is wide."""
+    axes.set(xscale="log", xlim=ends)
+    (low, high), most = ends, 3 if inches(axes) < NARROW else 4
     chosen = [*MaxNLocator(most, steps=steps).tick_values(low, high)]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 5), (1, 3), (1,)) if high > WIDE * low else ():

@@ -65,25 +65,35 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
 
 
 def tails(view: View, spec: FigureSpec) -> Figure:
-    """The share of events that are longer, of all runs of each arm, on the reference's."""
-    case = view.shown(spec)[0]
-    held = set(view.of_events[EVENTS].query("case == @case")["arm"])
-    arms = [arm for arm in view.arms if arm in held]
-    return _tails(
-        view, spec, case, dict(zip(_titles(view, arms), ([a] for a in arms), strict=True))
-    )
+    """The share of events that are longer, of all runs of each arm, on the reference's.
+
+    Another case, as of FWQ, has one panel for all arms, in the colours of theirs.
+    """
+    case, *others = view.shown(spec)
+    arms = _held(view, case)
+    groups = dict(zip(_titles(view, arms), ([(case, arm)] for arm in arms), strict=True))
+    for other in others:
+        title = f"{formatting.case_levels(view.plan, other)}, all arms"
+        groups[title] = [(other, arm) for arm in _held(view, other)]
+    return _tails(view, spec, groups, named=False)
 
 
 def kinds(view: View, spec: FigureSpec) -> Figure:
     """The same, where arms of a kind share a panel, from the first, which is dark, to the last."""
     case = view.shown(spec)[0]
-    held = set(view.of_events[EVENTS].query("case == @case")["arm"])
+    held = set(_held(view, case))
     groups = {
-        title: [arm for arm in arms if arm in held]
+        title: [(case, arm) for arm in arms if arm in held]
         for title, arms in view.kinds.items()
         if title != ALONE and held & set(arms)
     }
-    return _tails(view, spec, case, groups)
+    return _tails(view, spec, groups, named=True)
+
+
+def _held(view: View, case: str) -> list[str]:
+    """The arms that have events of a case."""
+    held = set(view.of_events[EVENTS].query("case == @case")["arm"])
+    return [arm for arm in view.arms if arm in held]
 
 
 def styles(view: View) -> dict[str, ArmStyle]:
@@ -114,36 +124,36 @@ def _titles(view: View, arms: Sequence[str]) -> list[str]:
 def _tails(
     view: View,
     spec: FigureSpec,
-    case: str,
-    groups: Mapping[str, Sequence[str]],
+    groups: Mapping[str, Sequence[tuple[str, str]]],
+    named: bool,
 ) -> Figure:
-    """A panel for each group of arms, with their names right of it where they are several."""
-    folder, reference = view.folder or Path(), view.plan.reference
-    wanted = dict.fromkeys([reference, *(arm for arms in groups.values() for arm in arms)])
+    """A panel for each group of cases and arms; `named`: with the arms' names right of it."""
+    folder, first = view.folder or Path(), (view.shown(spec)[0], view.plan.reference)
+    all_of_them = [pair for pairs in groups.values() for pair in pairs]
+    wanted = dict.fromkeys([first, *((case, first[1]) for case, _ in all_of_them), *all_of_them])
     # Only the curves are kept: the events of all arms may be many.
-    curves = {arm: curve(events.lengths(folder / EVENTS, case, arm)) for arm in wanted}
+    curves = {pair: curve(events.lengths(folder / EVENTS, *pair)) for pair in wanted}
     said = "all runs of an arm together; n: events     grey: "
-    said += f"{formatting.arm_title(view.plan, reference)}, n={curves[reference][2]:,}"
-    several = max(map(len, groups.values())) > 1
-    figure, panels = _grid(view, spec, case, list(groups), [said], BESIDE if several else 0)
+    said += f"{formatting.arm_title(view.plan, first[1])}, n={curves[first][2]:,}"
+    figure, panels = _grid(view, spec, first[0], list(groups), [said], BESIDE if named else 0)
     looks = styles(view)
     ends = _ends([curve[0] for curve in curves.values()])
     lowest = min([curve[1][-1] for curve in curves.values() if curve[2]], default=0.1)
-    for axes, arms in zip(panels, groups.values(), strict=True):
+    for axes, pairs in zip(panels, groups.values(), strict=True):
         shares = (0.7 * lowest, 1.5)
         axes.set(xlim=ends, xscale="log", yscale="log",
-                 ylim=shares if several else _with_room(axes, shares))  # fmt: skip
-        axes.plot(*_in_microseconds(curves[reference]), color=GROUND, linewidth=2.2)
-        names = short(view, arms)
-        for arm in arms:
-            label = textwrap.fill(f"{names[arm]}, n={curves[arm][2]:,}", LETTERS)
-            axes.plot(*_in_microseconds(curves[arm]), color=looks[arm].colour, linewidth=1.0,
+                 ylim=shares if named else _with_room(axes, shares))  # fmt: skip
+        axes.plot(*_in_microseconds(curves[pairs[0][0], first[1]]), color=GROUND, linewidth=2.2)
+        names = short(view, [arm for _, arm in pairs])
+        for pair in pairs:
+            label = textwrap.fill(f"{names[pair[1]]}, n={curves[pair][2]:,}", LETTERS)
+            axes.plot(*_in_microseconds(curves[pair]), color=looks[pair[1]].colour, linewidth=1.0,
                       label=label)  # fmt: skip
-        if several:
+        if named:
             axes.legend(fontsize=6, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02),
                         borderpad=0, handlelength=1, labelspacing=0.15)  # fmt: skip
         else:
-            _count(axes, curves[arms[0]][2])
+            _count(axes, sum(curves[pair][2] for pair in pairs))
     _name_axes(figure, panels, "length (µs)", "share of events\nas long or longer")
     return figure
 

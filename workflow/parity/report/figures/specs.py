@@ -93,7 +93,7 @@ def spelt(benchmark: str, level: str) -> str:
 
 
 TABLE_NAMES = (
-    "results", "differences", "factorial", "steps", "sensitivity", "dispersion", "quota-law",
+    "results", "differences", "factorial", "rungs", "sensitivity", "dispersion", "quota-law",
     "return-levels", "timeouts", "time-in-mpi", "placement", "cases", "ledger", "losses",
     "exclusions", "environment", "images", "machine", "not-tested", "published",
 )  # fmt: skip

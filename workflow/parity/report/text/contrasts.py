@@ -222,7 +222,7 @@ def _what(view: View, row: Any) -> str:
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
     arms = {arm: number for number, arm in enumerate(ladder.order(view.plan, view.arms))}
-    added = rows_of(view.analysis.steps.assign(kind="ratio"))
+    added = rows_of(view.analysis.rungs.assign(kind="ratio"))
     rows = [
         (
             formatting.case_title(view.plan, row.case),
@@ -233,7 +233,7 @@ def steps(view: View) -> Table:
         for row in sorted(added, key=lambda row: (row.case, row.metric, arms[row.arm]))
     ]
     head = ("case", "arm", "over", "n", "ratio [95 % interval]", "margin", "outcome")
-    return Table("steps", r"L{3.4cm}llrllL{4cm}", head, rows, "the study has no ladder")
+    return Table("rungs", r"L{3.4cm}llrllL{4cm}", head, rows, "the study has no ladder")
 
 
 def _cells(row: Any) -> tuple[str, ...]:

@@ -197,7 +197,7 @@ def estimate(row: DecidedRow) -> str:
     if row.blocks == 0:
         return "–"
     if row.kind == "ratio":
-        figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
+        figures = [_ratio(value) for value in (row.estimate, row.low95, row.high95)]
     else:
         factor = quantity_of(row).factor
         scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
@@ -220,9 +220,19 @@ def slope(row: Any) -> str:
     return f"{number(row.slope, digits)} s{ends}"
 
 
+def _ratio(value: float) -> str:
+    """A ratio with three decimals; a large one with four digits."""
+    return significant(value, 4) if value >= 10 else number(value)
+
+
 def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
-    return "" if row.kind == "ratio" else quantity_of(row).unit
+    return "" if row.kind == "ratio" else unit_of_difference(quantity_of(row))
+
+
+def unit_of_difference(quantity: Quantity) -> str:
+    """Unit of a quantity's differences: those of shares are points, not per cent of a share."""
+    return "percentage points" if quantity.unit == "%" else quantity.unit
 
 
 def outcome(row: DecidedRow) -> str:

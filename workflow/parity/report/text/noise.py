@@ -134,10 +134,15 @@ def of_levels(view: View, spec: FigureSpec) -> str:
     fitted = [row for row in rows if np.isfinite(row.level)]
     if not fitted:
         return "No arm recorded enough for a return level."
-    span = _range(view, fitted, lambda r: r.level, lambda r: interval(r.level, r.low, r.high))
-    said = [f"What is reached once in {rows[0].period_seconds / 60:g} minutes {span}."]
+    said = []
+    if good := [row for row in fitted if row.fit >= POOR]:
+        span = _range(view, good, lambda r: r.level, lambda r: interval(r.level, r.low, r.high))
+        said.append(f"What is reached once in {rows[0].period_seconds / 60:g} minutes {span}.")
     if poor := [row for row in fitted if row.fit < POOR]:
-        said.append(f"The tail fits badly (p below {POOR}) with {_names(view, poor)}.")
+        said.append(
+            f"The tail fits badly (p below {POOR}) with {_names(view, poor)}, so that such a level "
+            "says nothing there."
+        )
     if few := [row for row in rows if not np.isfinite(row.level)]:
         said.append(f"Too little was recorded for a level: {_names(view, few)}.")
     return " ".join(said)
@@ -145,8 +150,9 @@ def of_levels(view: View, spec: FigureSpec) -> str:
 
 def of_replay(view: View, spec: FigureSpec) -> str:
     """From how many ranks on limits or runtimes slow a program."""
-    replayed, limits = (view.of_events[name] for name in ("replay", "quota_law"))
-    return answer(view.plan, replayed[replayed["case"] == view.shown(spec)[0]], set(limits["arm"]))
+    replayed, quotas = (view.of_events[name] for name in ("replay", "quota_law"))
+    of_case = replayed[replayed["case"] == view.shown(spec)[0]]
+    return answer(view.plan, of_case, set(quotas["arm"]), view.kinds[ALONE])
 
 
 OF_FORM = {

@@ -76,7 +76,7 @@ def _findings(view: View) -> dict[str, str]:
         "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
         "shows-factorial": _shows(view, Form.CROSSED),
-        "shows-steps": _shows(view, Form.LADDER),
+        "shows-rungs": _shows(view, Form.LADDER),
         "shows-quota-law": _shows(view, Form.QUOTA),
         "shows-return-levels": _shows(view, Form.LEVELS),
         **{f"shows-{made.name}": str(int(bool(made.rows))) for made in networks.tables(view)},

@@ -10,9 +10,11 @@ import pandas as pd
 
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.analysis.statistics.kappa import Kappa
+from parity.benchmarks.figure_spec import Form
 from parity.records.timed import CaseTime
+from parity.report.figures.specs import FIGURES
 from parity.report.origin import Origin
-from parity.report.text import formatting, sentences
+from parity.report.text import formatting, noise, sentences
 from parity.report.view import STAGES, View, rows_of
 
 LETTERS = 80  # of a line, as in a terminal that nobody has made wider
@@ -29,6 +31,10 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
     time = [_time(times, lasted)] if times else []
     answer = _wrapped(sentences.abstract(view))
     parts = [_plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
+    at_scale = [
+        noise.of_replay(view, s) for s in FIGURES if s.form is Form.REPLAY and view.shown(s)
+    ]
+    parts += [f"At scale\n{_wrapped(text, '  ')}" for text in at_scale if text]
     return "\n\n".join([answer, *parts, answer]) + "\n"
 
 

@@ -1,0 +1,56 @@
+"""The tools that look at noise in other ways: what they hand to others, and read from them."""
+
+import check_simgrid
+import numpy as np
+import pytest
+import trace_switches
+
+from parity.analysis.noise.windows import Window
+
+SWITCH = (
+    "{time}: sched:sched_switch: prev_comm={left} prev_pid={left_pid} prev_prio=120 "
+    "prev_state={state} ==> next_comm={came} next_pid={came_pid} next_prio=120"
+)
+
+
+def test_a_profile_of_speed_stands_still_in_each_detour_and_goes_round() -> None:
+    runs = [
+        Window(("a", 0), 1000, np.array([100, 500]), np.array([50, 20])),
+        Window(("b", 0), 500, np.array([490]), np.array([10])),
+    ]
+    head, *lines = check_simgrid.availability(runs, 300).splitlines()
+    assert head.startswith("LOOPAFTER ")
+    changes = [(round(1e9 * float(at)), float(speed)) for at, speed in map(str.split, lines)]
+    # 500, 1490 and 100 of a ring of 1500 ns that begins at 300.
+    slow = check_simgrid.STOPPED
+    assert changes == [
+        (200, slow), (220, 1.0), (1190, slow), (1200, 1.0), (1300, slow), (1350, 1.0), (1499, 1.0),
+    ]  # fmt: skip
+
+
+def test_who_took_the_cpu_is_told_with_how_often_and_for_how_long() -> None:
+    def switch(time: float, left: str, state: str, came: str) -> str:
+        pids = {"selfish": 7, "a b": 8}
+        return SWITCH.format(
+            time=f"{time:.9f}", left=left, left_pid=pids[left], state=state, came=came,
+            came_pid=pids[came],
+        )  # fmt: skip
+
+    lines = []
+    for turn in range(11):
+        lines += [
+            switch(turn * 0.1, "selfish", "R+", "a b"),
+            switch(turn * 0.1 + 0.004, "a b", "S", "selfish"),
+        ]
+    lines.insert(
+        5, "0.3: sched:sched_migrate_task: comm=selfish pid=7 prio=120 orig_cpu=0 dest_cpu=1"
+    )
+    # Whoever sleeps is not taken off.
+    lines += [switch(1.2, "selfish", "S", "a b"), switch(1.3, "a b", "S", "selfish")]
+    (process,) = trace_switches.processes(lines, "selfish").values()
+    assert process.moves == 1 and process.last - process.first == pytest.approx(1.3)
+    assert process.off == pytest.approx([0.004] * 11)
+    assert process.others == {"a b": pytest.approx(0.044)}
+    assert trace_switches.row(7, process).split()[:8] == [
+        "7", "1.30", "0.8", "8.5", "4.000", "4.00", "100.0", "0.00",
+    ]  # fmt: skip

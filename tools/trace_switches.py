@@ -1,0 +1,117 @@
+"""What keeps programs of a name from their CPU while a command runs, by the kernel's scheduler.
+
+`python tools/trace_switches.py NAME COMMAND…` records sched_switch and sched_migrate_task on all
+CPUs (Debian's linux-perf, root or a low perf_event_paranoid) and prints a row for each process of
+that name: how often it is moved to another CPU and taken off one, for how long, how regularly (the
+deviation of gaps over their mean, far below 1), and who ran in its place first. Tracing disturbs,
+so no number of such a run belongs beside one that was measured.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+EVENTS = ("sched:sched_switch", "sched:sched_migrate_task")
+SWITCH = re.compile(
+    r"(?P<time>\d+\.\d+): +sched:sched_switch: prev_comm=(?P<left>.+) prev_pid=(?P<left_pid>\d+) "
+    r"prev_prio=\S+ prev_state=(?P<state>\S+) ==> "
+    r"next_comm=(?P<came>.+) next_pid=(?P<came_pid>\d+) "
+)
+MOVE = re.compile(r": +sched:sched_migrate_task: comm=(?P<name>.+) pid=(?P<pid>\d+) ")
+HEAD = (
+    "pid  seconds  moves/s  taken off/s  off: median ms  longest ms  gaps: mean ms  deviation  for"
+)
+
+
+@dataclass
+class Process:
+    """What the scheduler did with a process.
+
+    Attributes:
+        first, last: when it was first and last seen, s.
+        moves: how often it was moved to another CPU.
+        taken: when it was taken off a CPU though it could go on, s.
+        off: for how long, s.
+        others: how long others ran first in its place, by their names, s.
+    """
+
+    first: float
+    last: float = 0.0
+    moves: int = 0
+    taken: list[float] = field(default_factory=list)
+    off: list[float] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+
+
+def processes(lines: Iterable[str], name: str) -> Mapping[int, Process]:
+    """The processes of a name, by their number, from the lines of `perf script`."""
+    found: dict[int, Process] = {}
+    waiting: dict[int, tuple[float, str]] = {}
+    for line in lines:
+        if moved := MOVE.search(line):
+            if moved["name"] == name and int(moved["pid"]) in found:
+                found[int(moved["pid"])].moves += 1
+        elif switch := SWITCH.search(line):
+            time = float(switch["time"])
+            left, came = int(switch["left_pid"]), int(switch["came_pid"])
+            if switch["left"] == name:
+                found.setdefault(left, Process(time)).last = time
+                # One that can go on is taken off; others wait for something themselves.
+                if switch["state"].startswith("R"):
+                    waiting[left] = time, switch["came"]
+            if switch["came"] == name:
+                process = found.setdefault(came, Process(time))
+                process.last = time
+                if came in waiting:
+                    began, other = waiting.pop(came)
+                    process.taken.append(began)
+                    process.off.append(time - began)
+                    process.others[other] += time - began
+    return found
+
+
+def row(pid: int, process: Process) -> str:
+    """A row below `HEAD`."""
+    seconds = max(process.last - process.first, 1e-9)
+    if not process.off:
+        return f"{pid}  {seconds:.2f}  {process.moves / seconds:.1f}  0"
+    gaps = np.diff(process.taken) if len(process.taken) > 1 else np.array([np.nan])
+    who = ", ".join(
+        f"{name} {100 * lost / sum(process.off):.0f} %"
+        for name, lost in process.others.most_common(3)
+    )
+    return (
+        f"{pid}  {seconds:.2f}  {process.moves / seconds:.1f}  {len(process.off) / seconds:.1f}  "
+        f"{1e3 * np.median(process.off):.3f}  {1e3 * max(process.off):.2f}  "
+        f"{1e3 * gaps.mean():.1f}  {gaps.std() / gaps.mean():.2f}  {who}"
+    )
+
+
+def lines(name: str, command: list[str]) -> Iterator[str]:
+    """The table of what a command ran."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "perf.data")
+        events = [word for event in EVENTS for word in ("-e", event)]
+        words = ["perf", "record", "--quiet", "--all-cpus", *events, "-o", data, "--", *command]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        told = subprocess.run(
+            ["perf", "script", "--ns", "-F", "time,event,trace", "-i", data],
+            check=True, capture_output=True, text=True, errors="replace",
+        )  # fmt: skip
+    found = processes(told.stdout.splitlines(), name)
+    yield HEAD
+    yield from (row(pid, process) for pid, process in sorted(found.items()))
+
+
+if __name__ == "__main__":
+    for line in lines(sys.argv[1], sys.argv[2:]):
+        print(line)
