@@ -85,11 +85,6 @@ def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: P
     return _frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 
 
-def never(planted: str, says: str, arm: str, word: str) -> Measure:
-    """A verdict that must not be given even once."""
-    return judged(planted, says, (arm,), word, acceptance.never())
-
-
 def _passed(planted: str, arm: str, beside: str, promise: Promise) -> Measure:
     """How often the equivalence test alone passes."""
     return _frequency(
