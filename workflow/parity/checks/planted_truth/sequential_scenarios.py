@@ -24,7 +24,7 @@ from parity.checks.planted_truth import acceptance, in_memory
 from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE
 from parity.checks.planted_truth.in_memory import Layout
-from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost, covered
+from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost, covered, frequency
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.checks.planted_truth.trials import Scenario
 from parity.plan.looks import HOPELESS, Stop
@@ -138,12 +138,7 @@ def _share(
     happened: Callable[[pd.DataFrame], pd.Series],
 ) -> Measure:
     """In how many cases something is true of an arm."""
-
-    def observe(trials: Trials) -> Observed:
-        of_arm = happened(trials.compared(arm))
-        return acceptance.share(int(of_arm.sum()), len(of_arm))
-
-    return Measure(cost(ratio), measured, promise, observe)
+    return frequency(cost(ratio), measured, promise, lambda trials: happened(trials.compared(arm)))
 
 
 def _equal(
