@@ -28,13 +28,7 @@ from parity.checks.planted_truth.planted_claims import claims_of
 from parity.checks.planted_truth.planted_effects import Misfortune
 from parity.checks.planted_truth.raw_logs import plant
 from parity.checks.planted_truth.runner_simulation import FAILING
-from parity.checks.planted_truth.scenarios import (
-    failures,
-    pair_at_margin,
-    quiet,
-    scenarios,
-    spoiled_pair,
-)
+from parity.checks.planted_truth.scenarios import log_scenarios, scenarios
 from parity.checks.planted_truth.sketches import sketches
 from parity.claims import finding, judging, judging_data, most
 from parity.claims.rules import exists, rank, rules
@@ -91,16 +85,16 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
     # The rank test alone would hide it from the claims.
     by_ranks = estimate.rank_interval
     monkeypatch.setattr(estimate, "rank_interval", lambda effects, _: by_ranks(effects, 0.68))
-    found = _refuted(quiet(), 75)
+    found = _refuted(log_scenarios()["quiet"], 75)
     assert {"claim of a higher cost supported", "95 % interval holds the truth"} <= found
     # Where the A/A pair lies at the margin, equivalence hangs on its short interval alone.
-    assert _refuted(pair_at_margin(), 150) == {"claim of equivalence supported"}
+    assert _refuted(log_scenarios()["pair at margin"], 150) == {"claim of equivalence supported"}
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(judging, "gated", lambda found, proves_sameness: found)
     monkeypatch.setattr(judging, "_steady", lambda found, data: found)
-    assert _refuted(spoiled_pair(), 25) == {
+    assert _refuted(log_scenarios()["spoiled pair"], 25) == {
         "claim of equivalence supported",
         "claim of equivalence contradicted",
         "claim of a higher cost supported",
@@ -120,13 +114,13 @@ def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
 def test_a_parser_that_takes_cut_off_output_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(sysbench, "require_complete", lambda text, begin, end: None)
     monkeypatch.setattr(sysbench, "_require_consistent", lambda *_: None)
-    found = _refuted(failures(), 25)
+    found = _refuted(log_scenarios()["failures"], 25)
     assert {"runs not counted once as such", "mean error of the estimate"} <= found
 
 
 def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None:
     often = Misfortune(absent=1.0, killed=1.0)
-    campaign = _unlucky(_small(failures(), cases=6).trial.campaign, often)
+    campaign = _unlucky(_small(log_scenarios()["failures"], cases=6).trial.campaign, often)
     outcome = _run(campaign)
     assert trials.miscounted(outcome) == 0
     assert "other-session" in set(outcome.stages["reason"])
@@ -236,7 +230,7 @@ def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> Non
 
 
 def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> None:
-    scenario = _small(quiet(), cases=3)
+    scenario = _small(log_scenarios()["quiet"], cases=3)
     made = [
         trials.make_trials(scenario, GOLDEN, seed, effort=2, workers=workers).verdicts
         for seed, workers in ((1, 1), (1, 2), (2, 1))
@@ -247,7 +241,7 @@ def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> No
 
 def test_every_misfortune_happens_and_is_told_apart() -> None:
     often = Misfortune(0.3, truncated=0.1, other_work=0.1, absent=0.9, killed=0.9, lost=0.2)
-    outcome = _run(_unlucky(failures().trial.campaign, often))
+    outcome = _run(_unlucky(log_scenarios()["failures"].trial.campaign, often))
     assert trials.miscounted(outcome) == 0
     assert set(outcome.stages["stage"]) == {"planned", "ran", "parsed", "valid", "analysed"}
     reasons = {"truncated", "wrong-size", "not-run", "no-pair", "other-session", *FAILING}
@@ -267,7 +261,9 @@ def _words(line: str) -> str:
 
 
 def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
-    planted = plant(_small(quiet(), cases=2).trial.campaign, GOLDEN, tmp_path, SEED)
+    planted = plant(
+        _small(log_scenarios()["quiet"], cases=2).trial.campaign, GOLDEN, tmp_path, SEED
+    )
     folder = planted.folders[0]
     archive = ROOT / "results/archive/machine-2026-11-20/records"
     raw = schema.read(schema.RAW, archive / "raw.parquet").slice(0, 1).to_pylist()[0]

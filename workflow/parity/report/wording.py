@@ -15,3 +15,7 @@ CAPTIONS: Mapping[str, str] = _WORDING["captions"]
 DASHBOARD: Mapping[str, Mapping[str, Any]] = _WORDING["dashboard"]
 # Facts of the node that the section on the machine shows, with their labels.
 MACHINE_FACTS: Mapping[str, str] = DASHBOARD["facts"]
+# What is said of verdicts on claims and of their rules.
+CLAIMS: Mapping[str, Mapping[str, Any]] = _WORDING["claims"]
+# What stands for characters that LaTeX would take for a command, or refuse.
+LATEX: Mapping[str, str] = _WORDING["latex"]

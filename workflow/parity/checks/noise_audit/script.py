@@ -28,28 +28,7 @@ _SITE_WORDS = {
 
 # `bare` starts the program as a user's job script would. Before it the node is left alone
 # for as long as a block leaves it before its first run.
-_SCRIPT = """\
-#!/bin/sh
-# Made by `snakemake harness`: each line at the end is one side of a pair.
-cd {here} || exit 1
-{modules}
-bare() {{
-    sleep 1
-    for start in {starts}; do
-        left={folder}/$1-$start
-        began=$(date +%s.%N)
-        {program} > "$left.stdout" 2> "$left.stderr"
-        status=$?
-        echo "$began $(date +%s.%N) $status" > "$left.times"
-    done
-}}
-block() {{
-    {block} > {folder}/"$1.log" 2>&1
-}}
-{sides}
-# A side that failed is counted by who reads what they left.
-exit 0
-"""
+_SCRIPT = Path(__file__).with_name("pairs.sh.template").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

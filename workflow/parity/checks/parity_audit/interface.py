@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from parity.benchmarks.model import Program
 from parity.measure.inner_command import namespaces, witnessed
@@ -30,37 +31,8 @@ _HANDED_OVER = rf"""{_VARIABLES}
 exec "$@"
 """
 
-# A control group's limits are looked up from its own level to the highest that can be seen.
-_SCRIPT = rf"""{_VARIABLES}
-echo "kernel $(uname -r)"
-echo "glibc $(ldd --version 2>/dev/null | sed -n 1p)"
-for name in enabled defrag; do
-  file=/sys/kernel/mm/transparent_hugepage/$name
-  if [ -r $file ]; then echo "huge-pages-$name $(cat $file)"; fi
-done
-sed 's/^/status /' /proc/self/status
-sed 's/^/limit /' /proc/self/limits
-stat -f -c 'shm %T %S %b' /dev/shm 2>/dev/null
-echo "user $(id -u)"
-sed 's/^/user-map /' /proc/self/uid_map
-echo "group $(id -g)"
-sed 's/^/group-map /' /proc/self/gid_map
-while IFS=: read -r number controllers path; do
-  folder=/sys/fs/cgroup/$controllers
-  if [ "$number" = 0 ] && [ -d /sys/fs/cgroup/unified ]; then folder=/sys/fs/cgroup/unified; fi
-  if [ ! -d "$folder$path" ]; then path=; fi
-  while :; do
-    for file in memory.limit_in_bytes cpu.cfs_quota_us cpu.cfs_period_us cpu.shares cpuset.cpus \
-        memory.high memory.max cpu.max cpu.weight cpuset.cpus.effective pids.max; do
-      if [ -r "$folder$path/$file" ]; then echo "cgroup $file $(cat "$folder$path/$file")"; fi
-    done
-    if [ -z "${{path#/}}" ]; then break; fi
-    path=${{path%/*}}
-  done
-done < /proc/self/cgroup
-"$@"
-echo "{_LAST_LINE}"
-"""
+# Ends with what `is_whole` looks for.
+_SCRIPT = _VARIABLES + Path(__file__).with_suffix(".sh").read_text(encoding="utf-8")
 
 _STATUS = {
     "THP_enabled": "huge pages of the process",

@@ -67,7 +67,7 @@ def cost(ratio: float) -> str:
     return "the same" if ratio == 1 else f"{100 * (ratio - 1):+.3g} %"
 
 
-def _frequency(
+def frequency(
     planted: str, measured: str, promise: Promise, happened: Callable[[Trials], pd.Series]
 ) -> Measure:
     """In how many of the cases something happened."""
@@ -82,17 +82,12 @@ def _frequency(
 def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: Promise) -> Measure:
     """How often a claim about arms gets a verdict."""
     measured = f"{_CLAIM[says]} {word}"
-    return _frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
-
-
-def never(planted: str, says: str, arm: str, word: str) -> Measure:
-    """A verdict that must not be given even once."""
-    return judged(planted, says, (arm,), word, acceptance.never())
+    return frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 
 
 def _passed(planted: str, arm: str, beside: str, promise: Promise) -> Measure:
     """How often the equivalence test alone passes."""
-    return _frequency(
+    return frequency(
         planted,
         f"equivalence test passed, without the A/A gate{beside}",
         promise,
@@ -132,7 +127,7 @@ def covered(arm: str, ratio: float) -> Measure:
         return rows["planted"].between(rows["low95"], rows["high95"])
 
     promise = acceptance.at_least(0.95, slack=0.03)
-    return _frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
+    return frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
 
 
 def unbiased(arm: str, ratio: float, slack: float = 0.0) -> Measure:
@@ -156,7 +151,7 @@ def consistent(arm: str, ratio: float) -> Measure:
         return apart | ((verdicts == CONTRADICTED) != (outcomes == DIFFERENT))
 
     measured = "verdict other than the analysis's outcome"
-    return _frequency(cost(ratio), measured, acceptance.never(), is_apart)
+    return frequency(cost(ratio), measured, acceptance.never(), is_apart)
 
 
 def miscounted() -> Measure:

@@ -8,14 +8,16 @@ time), of the other more is (a bandwidth).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks import likwid, sysbench
+import msgspec
+
+from parity.benchmarks import benchmarks, likwid, sysbench
 from parity.benchmarks.model import Benchmark, NodeFacts
+from parity.core.documents import Document
 
 # A node that never was, with the cache of the machine that printed the golden outputs.
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 1024)
@@ -29,31 +31,38 @@ MEGA = 1e6
 Values = Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Printer:
-    """How to print what one benchmark would have printed.
+class Printer(Document, frozen=True):
+    """How to print what one benchmark would have printed; an entry of `outputs.yaml`.
 
     Attributes:
+        name: the benchmark's.
         golden: its real output, relative to the folder of golden outputs.
         metric: the number that arms are compared by.
         parameters: what its cases have in common beside its defaults.
         counter: the parameter by which cases differ.
         places: text of the golden output, and the format string that replaces it.
-        values: what to fill in, from parameters and log cost.
     """
 
-    benchmark: Benchmark
+    name: str
     golden: str
     metric: str
-    parameters: Mapping[str, Any]
+    parameters: dict[str, Any]
     counter: str
-    places: Sequence[tuple[str, str]]
-    values: Callable[[Mapping[str, Any], float], Values]
+    places: tuple[tuple[str, str], ...]
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark itself."""
+        return benchmarks()[self.name]
+
+    def values(self, parameters: Mapping[str, Any], log_cost: float) -> Values:
+        """What to fill in, from parameters and log cost."""
+        return _VALUES[self.name](parameters, log_cost)
 
     def case_parameters(self, number: int) -> dict[str, Any]:
         """The parameters of the case of that number, from 0."""
         defaults = {name: rule["default"] for name, rule in self.benchmark.parameters.items()}
-        parameters = defaults | dict(self.parameters)
+        parameters = defaults | self.parameters
         return parameters | {self.counter: parameters[self.counter] + number}
 
     def text(self, folder: Path, parameters: Mapping[str, Any], log_cost: float) -> str:
@@ -63,7 +72,7 @@ class Printer:
             folder: of the golden outputs.
             log_cost: log of the cost relative to the benchmark's usual one.
         """
-        template = _template(folder / self.golden, tuple(self.places))
+        template = _template(folder / self.golden, self.places)
         return template.format(**self.values(parameters, log_cost))
 
     def seconds(self, parameters: Mapping[str, Any], log_cost: float) -> float:
@@ -115,41 +124,10 @@ def _bandwidth(parameters: Mapping[str, Any], log_cost: float) -> Values:
     }
 
 
+_VALUES = {PROCESSOR: _processor, BANDWIDTH: _bandwidth}
 PRINTERS = {
-    PROCESSOR: Printer(
-        benchmark=sysbench.BENCHMARK,
-        golden="sysbench/real.txt",
-        metric="time",
-        parameters={},
-        counter="prime",
-        places=(
-            ("Prime numbers limit: 10000\n", "Prime numbers limit: {prime}\n"),
-            ("per second:  2612.51\n", "per second: {rate:8.2f}\n"),
-            ("                          1.0704s\n", "                          {seconds:.4f}s\n"),
-            ("of events:              2800\n", "of events:              {events}\n"),
-            ("avg:                                    0.38\n", "avg: {mean:39.2f}\n"),
-            ("sum:                                 1069.72\n", "sum: {total:39.2f}\n"),
-            ("   2800.0000/0.00\n", "   {events:.4f}/0.00\n"),
-            ("   1.0697/0.00\n", "   {busy:.4f}/0.00\n"),
-        ),
-        values=_processor,
-    ),
-    BANDWIDTH: Printer(
-        benchmark=likwid.BENCHMARK,
-        golden="likwid/real-copy.txt",
-        metric="bandwidth",
-        parameters={"kernel": "copy"},
-        counter="iterations",
-        places=(
-            ("Cycles:\t\t\t1143910844\n", "Cycles:\t\t\t{cycles}\n"),
-            ("Time:\t\t\t4.973632e-01 sec\n", "Time:\t\t\t{seconds:.6e} sec\n"),
-            ("Iterations:\t\t6\n", "Iterations:\t\t{iterations}\n"),
-            ("Iterations per thread:\t6\n", "Iterations per thread:\t{iterations}\n"),
-            ("Size (Byte):\t\t1090512000\n", "Size (Byte):\t\t{size}\n"),
-            ("Size per thread:\t1090512000\n", "Size per thread:\t{size}\n"),
-            ("(Byte):\t6543072000\n", "(Byte):\t{volume}\n"),
-            ("MByte/s:\t\t13155.52\n", "MByte/s:\t\t{rate:.2f}\n"),
-        ),
-        values=_bandwidth,
-    ),
+    printer.name: printer
+    for printer in msgspec.yaml.decode(
+        Path(__file__).with_suffix(".yaml").read_bytes(), type=list[Printer]
+    )
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from parity.plan.plan import Block
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What makes a run's cost deviate from its arm's. All of it is on the log scale.
 
     Attributes:
@@ -42,8 +42,7 @@ class Noise:
         return self.run * 2**0.5
 
 
-@dataclass(frozen=True)
-class Misfortune:
+class Misfortune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often things go wrong, each as a probability.
 
     Attributes:
@@ -73,7 +72,7 @@ class Effects:
 
     noise: Noise
     ratios: Mapping[str, float] = field(default_factory=dict)
-    misfortune: Misfortune = Misfortune()
+    misfortune: Misfortune = field(default_factory=Misfortune)
 
     def ratio(self, arm: str) -> float:
         """The true cost ratio of an arm to the reference."""

@@ -24,7 +24,7 @@ from parity.checks.planted_truth import acceptance, in_memory
 from parity.checks.planted_truth.acceptance import Observed, Promise
 from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE
 from parity.checks.planted_truth.in_memory import Layout
-from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost, covered
+from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, cost, covered, frequency
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.checks.planted_truth.trials import Scenario
 from parity.plan.looks import HOPELESS, Stop
@@ -40,6 +40,8 @@ PROMISED = {
     1.0: (acceptance.at_least(0.8), acceptance.at_most(0.6, 0), acceptance.at_most(1.1, 0)),
     1.5: (acceptance.not_controlled(), acceptance.at_most(0.9, 0), acceptance.at_most(1.3, 0)),
 }
+EDGE, HALF = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
+SHOWN = acceptance.not_controlled()
 # Replicates that are analysed together.
 CASES = 20
 REPLICATES = 600
@@ -130,27 +132,24 @@ def _one(looked: Looked, number: int, seed: int) -> Trials:
     return Trials(comparisons=found.assign(planted=planted, study=number))
 
 
-def _share(
-    arm: str,
-    ratio: float,
-    measured: str,
-    promise: Promise,
-    happened: Callable[[pd.DataFrame], pd.Series],
-) -> Measure:
-    """In how many cases something is true of an arm."""
-
-    def observe(trials: Trials) -> Observed:
-        of_arm = happened(trials.compared(arm))
-        return acceptance.share(int(of_arm.sum()), len(of_arm))
-
-    return Measure(cost(ratio), measured, promise, observe)
+# What may happen to an arm, by what it is called in the report.
+HAPPENED: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "called the same in the end": lambda at: at["outcome"] == EQUIVALENT,
+    "called the same at a look, but not in the end": (
+        lambda at: at["ever_equivalent"] & (at["outcome"] != EQUIVALENT)
+    ),
+    "ever called the same": lambda at: at["ever_equivalent"],
+    "ever called different": lambda at: at["ever_different"],
+    "given up": lambda at: at["stopped"] == HOPELESS,
+}
 
 
-def _equal(
-    measured: str, promise: Promise, happened: Callable[[pd.DataFrame], pd.Series]
-) -> Measure:
-    """The same of the arm that costs nothing."""
-    return _share(EQUAL, 1.0, measured, promise, happened)
+def _share(measured: str, promise: Promise, arm: str = EQUAL) -> Measure:
+    """In how many cases something of `HAPPENED` is true of an arm."""
+    happened = HAPPENED[measured]
+    return frequency(
+        cost(AT_MARGIN[arm]), measured, promise, lambda trials: happened(trials.compared(arm))
+    )
 
 
 def _blocks(of: int, whose: str, promise: Promise) -> Measure:
@@ -162,34 +161,32 @@ def _blocks(of: int, whose: str, promise: Promise) -> Measure:
     return Measure(cost(1.0), f"blocks until stopped, of {of} {whose}", promise, observe)
 
 
-def _never_wrong(looked: Looked) -> list[Measure]:
+def _never_wrong() -> list[Measure]:
     """At the margin nothing may be concluded, at no look: one in twenty times the same."""
-    limit, half = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
     return [
         each
         for arm in (UPPER, LOWER)
-        for ratio in [looked.costs[arm]]
         for each in (
-            _share(arm, ratio, "ever called the same", limit, lambda at: at["ever_equivalent"]),
-            _share(arm, ratio, "ever called different", half, lambda at: at["ever_different"]),
-            covered(arm, ratio),
+            _share("ever called the same", EDGE, arm),
+            _share("ever called different", HALF, arm),
+            covered(arm, AT_MARGIN[arm]),
         )
     ]
 
 
 def _found(looked: Looked, power: Promise, blocks: Promise, of_once: Promise) -> list[Measure]:
     """Of an equal arm: how often it is proven, and in how many blocks; one look beside it."""
-    shown, half = acceptance.not_controlled(), acceptance.at_most(LEVEL / 2)
     plain = gated_power(looked.deviation, looked.once, MARGIN)
     alone = f"the same, looked at once after {looked.once} (plain t: {100 * plain:.3g} %)"
-    withdrawn = "called the same at a look, but not in the end"
     return [
-        _equal("called the same in the end", power, lambda at: at["outcome"] == EQUIVALENT),
-        _equal(alone, shown, lambda at: at["once"] == EQUIVALENT),
+        _share("called the same in the end", power),
+        frequency(
+            cost(1.0), alone, SHOWN, lambda trials: trials.compared(EQUAL)["once"] == EQUIVALENT
+        ),
         _blocks(LOOKS[-1], "in all", blocks),
         _blocks(looked.once, "of one look", of_once),
-        _equal("ever called different", half, lambda at: at["ever_different"]),
-        _equal(withdrawn, shown, lambda at: at["ever_equivalent"] & (at["outcome"] != EQUIVALENT)),
+        _share("ever called different", HALF),
+        _share("called the same at a look, but not in the end", SHOWN),
         covered(EQUAL, 1.0),
     ]
 
@@ -209,41 +206,32 @@ def _deciding(margins: float, aimed: float) -> Scenario:
         f"looks, {margins:g} margins",
         f"the ratio of two runs of a block deviates by {margins:g} margins",
         looked,
-        [*_found(looked, *PROMISED[margins]), *_never_wrong(looked)],
+        [*_found(looked, *PROMISED[margins]), *_never_wrong()],
     )
 
 
 def _hopeless() -> Scenario:
     """Scatter of which 36 blocks decide nothing."""
-    looked, half = Looked(10 * MARGIN, {EQUAL: 1.0}), acceptance.at_most(LEVEL / 2)
     return _scenario(
         "looks, 10 margins",
         "the same, but by 10 margins, of which so many blocks decide nothing",
-        looked,
+        Looked(10 * MARGIN, {EQUAL: 1.0}),
         [
-            _share(
-                EQUAL,
-                1.0,
-                "given up",
-                acceptance.at_least(0.95),
-                lambda at: at["stopped"] == HOPELESS,
-            ),
+            _share("given up", acceptance.at_least(0.95)),
             _blocks(LOOKS[-1], "in all", acceptance.at_most(0.65, 0)),
-            _equal("ever called the same", half, lambda at: at["ever_equivalent"]),
-            _equal("ever called different", half, lambda at: at["ever_different"]),
+            _share("ever called the same", HALF),
+            _share("ever called different", HALF),
         ],
     )
 
 
 def _pair_at_margin() -> Scenario:
     """The A/A pair differs by exactly the margin: equal arms must hardly ever be found equal."""
-    looked = Looked(MARGIN, {DOUBLE: 1 + MARGIN, EQUAL: 1.0})
-    limit = acceptance.at_most(LEVEL)
     return _scenario(
         "looks, pair at margin",
         "by one margin; the A/A pair differs from itself by exactly the margin",
-        looked,
-        [_equal("ever called the same", limit, lambda at: at["ever_equivalent"])],
+        Looked(MARGIN, {DOUBLE: 1 + MARGIN, EQUAL: 1.0}),
+        [_share("ever called the same", EDGE)],
     )
 
 

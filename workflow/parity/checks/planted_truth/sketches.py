@@ -18,9 +18,9 @@ from parity.analysis import comparisons, pairing, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
 from parity.checks.planted_truth import acceptance, in_memory
-from parity.checks.planted_truth.acceptance import Observed, Promise
+from parity.checks.planted_truth.acceptance import Promise
 from parity.checks.planted_truth.in_memory import BENCHMARK, Layout, Metric
-from parity.checks.planted_truth.measures import LEVEL, Measure, Trials
+from parity.checks.planted_truth.measures import LEVEL, Measure, Trials, frequency
 from parity.checks.planted_truth.planted_claims import entry, register_of
 from parity.checks.planted_truth.planted_numbers import Chance
 from parity.checks.planted_truth.trials import Scenario
@@ -143,11 +143,11 @@ class Sketch(Document, frozen=True):
     def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
         truth, key = self.truths[number], str(number)
 
-        def observe(trials: Trials) -> Observed:
-            made = trials.verdicts[trials.verdicts["says"] == key]["verdict"]
-            return acceptance.share(int((made == verdict).sum()), len(made))
+        def has_ended_so(trials: Trials) -> pd.Series:
+            return trials.verdicts.loc[trials.verdicts["says"] == key, "verdict"] == verdict
 
-        return Measure(truth.planted, f"{self.test['rule']} {verdict}", promise, observe)
+        measured = f"{self.test['rule']} {verdict}"
+        return frequency(truth.planted, measured, promise, has_ended_so)
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from parity.claims.finding import (
     too_few_in,
 )
 from parity.claims.rules.direction import directed
-from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.selection import Scope
 from parity.claims.series import Series, series
 from parity.core import wording
@@ -58,10 +58,6 @@ class Slope(SeriesRule):
 
     name = "slope"
     version = 2
-    options: ClassVar[Options] = {
-        "along": {"description": "The parameter, such as nodes.", **NAME},
-        "margin_percent": {"description": "Margin of the ratio per doubling, in %.", **PERCENT},
-    }
     proves_sameness = True
 
     def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:
@@ -92,15 +88,6 @@ class Trend(SeriesRule):
 
     name = "trend"
     version = 3
-    options: ClassVar[Options] = {
-        "along": {"description": "The parameter, such as nodes.", **NAME},
-        "expect": {"description": "Which way the ratio goes.", "enum": [RISING, FALLING]},
-        "smallest_effect_percent": {
-            "description": "Smallest cost that counts where most is lost, in %.",
-            **PERCENT,
-            "default": None,
-        },
-    }
     one_sided = True
 
     def look(self, one: Series, options: Mapping[str, Any]) -> list[Finding]:

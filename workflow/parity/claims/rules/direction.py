@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +16,13 @@ from parity.analysis.statistics.sequential import Levels
 from parity.claims import terms
 from parity.claims.finding import Bounds, Finding, about, bounds, control
 from parity.claims.judging_data import AT_ONE_LOOK, Cell, CellLevels
-from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.rules.model import CellRule
 from parity.claims.selection import Scope
 from parity.claims.series import Series
 from parity.core import wording
 
 MORE, LESS = "costs-more", "costs-less"
 NOTHING = "is equivalent to no effect within"
-EXPECT = {"description": "What the arm does beside the other.", "enum": [MORE, LESS]}
 
 
 class Direction(CellRule):
@@ -38,11 +37,6 @@ class Direction(CellRule):
 
     name = "direction"
     version = 2
-    options: ClassVar[Options] = {
-        "expect": EXPECT,
-        "smallest_effect_percent": {"description": "Smallest effect that counts, in %.", **PERCENT},
-        "of_cells": OF_CELLS,
-    }
     one_sided = True
     for_looks = True
 
@@ -62,11 +56,6 @@ class MinimumEffect(CellRule):
     """
 
     name = "minimum-effect"
-    options: ClassVar[Options] = {
-        "expect": EXPECT,
-        "minimum_percent": {"description": "Least amount, in %.", **PERCENT},
-        "of_cells": OF_CELLS,
-    }
     one_sided = True
     for_looks = True
 

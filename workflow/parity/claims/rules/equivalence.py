@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations, groupby
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.analysis.decision import decide
 from parity.analysis.estimate import mean_of, p_outside
 from parity.claims.finding import Finding, about, at_most, control, tested, too_few_in
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import OF_CELLS, PERCENT, CellRule, Options, Rule
+from parity.claims.rules.model import CellRule, Rule
 from parity.claims.selection import Scope
 from parity.core import wording
 
@@ -27,10 +27,6 @@ class Equivalence(CellRule):
 
     name = "equivalence"
     version = 2
-    options: ClassVar[Options] = {
-        "margin_percent": {"description": "Margin of the cost ratio, in %.", **PERCENT},
-        "of_cells": OF_CELLS,
-    }
     proves_sameness = True
     for_looks = True
 
@@ -59,14 +55,6 @@ class EquivalentDifference(CellRule):
     """
 
     name = "equivalent-difference"
-    options: ClassVar[Options] = {
-        "margin": {
-            "description": "Margin of the difference, in the unit of the records.",
-            "type": "number",
-            "exclusiveMinimum": 0,
-        },
-        "of_cells": OF_CELLS,
-    }
     proves_sameness = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
@@ -103,10 +91,6 @@ class NonInferiority(CellRule):
     """
 
     name = "non-inferiority"
-    options: ClassVar[Options] = {
-        "margin_percent": {"description": "Largest cost that is allowed, in %.", **PERCENT},
-        "of_cells": OF_CELLS,
-    }
     proves_sameness = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
@@ -141,10 +125,6 @@ class GroupEquivalence(Rule):
 
     name = "group-equivalence"
     version = 2
-    options: ClassVar[Options] = {
-        "margin_percent": {"description": "Margin of every ratio, in %.", **PERCENT},
-        "of_cells": OF_CELLS,
-    }
     proves_sameness = True
     every_pair = True
     for_looks = True

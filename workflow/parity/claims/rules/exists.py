@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from scipy import stats
@@ -15,7 +15,7 @@ from parity.analysis.estimate import ALPHA
 from parity.claims import terms
 from parity.claims.finding import Finding, about, absent, too_few_in
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import Options, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.selection import Scope, Selection, resolve
 from parity.core.wording import counted, number
 
@@ -44,24 +44,6 @@ class Exists(Rule):
 
     name = "exists"
     version = 2
-    options: ClassVar[Options] = {
-        "expect": {
-            "description": "Whether it happens, or the start is refused.",
-            "enum": [True, False, REFUSED],
-        },
-        "at_least": {
-            "description": "Share of runs that have to show it.",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
-            "default": 0.5,
-        },
-        "control": {
-            "description": "Cells that have to show the opposite.",
-            "oneOf": [{"$ref": "#/$defs/cells"}],
-            "default": None,
-        },
-    }
     compares = False
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:

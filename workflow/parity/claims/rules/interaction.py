@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from parity.analysis.statistics.factorial import two_by_two
 from parity.claims.finding import Finding, tested, too_few, untested
 from parity.claims.judging_data import Cell
 from parity.claims.rules.direction import directed
-from parity.claims.rules.model import NAME, PERCENT, Options, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.selection import Scope
 from parity.claims.series import Series
 from parity.core import wording
@@ -31,26 +31,6 @@ class Interaction(Rule):
 
     name = "interaction"
     version = 2
-    options: ClassVar[Options] = {
-        "factor": {"description": "The parameter that is the other factor.", **NAME},
-        "levels": {
-            "description": "Its two levels.",
-            "type": "array",
-            "minItems": 2,
-            "maxItems": 2,
-            "uniqueItems": True,
-            "items": {"$ref": "#/$defs/level"},
-        },
-        "expect": {"description": "Which of the two costs more.", "enum": [FIRST, SECOND]},
-        "smallest_effect_percent": {
-            "description": "Smallest effect of the factor that counts, in %.",
-            **PERCENT,
-        },
-        "margin_percent": {
-            "description": "Margin of what the container costs more at one level, in %.",
-            **PERCENT,
-        },
-    }
     one_sided = True
     proves_sameness = True
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.analysis.decision import Decision, decide
 from parity.analysis.estimate import Effects, mean_of
-from parity.analysis.pairing import DIFFERENCE, RATIO
+from parity.analysis.pairing import RATIO
 from parity.claims import terms
 from parity.claims.finding import Finding, about, control, untested
 from parity.claims.judging_data import Cell
 from parity.claims.published import Published
-from parity.claims.rules.model import CellRule, Options, Rule
+from parity.claims.rules.model import CellRule, Rule
 from parity.claims.selection import Scope
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 
 PERCENT_UNIT, FACTOR_UNIT = "percent", "factor"
-PUBLISHED = {
-    "description": "`<metric>/<runtime>` of a row of config/published/claims.csv.",
-    "type": "string",
-    "minLength": 3,
-}
 
 
 class Magnitude(CellRule):
@@ -39,10 +34,6 @@ class Magnitude(CellRule):
 
     name = "magnitude"
     version = 2
-    options: ClassVar[Options] = {
-        "published": PUBLISHED,
-        "scale": {"description": "How arms are compared.", "enum": [RATIO, DIFFERENCE]},
-    }
     for_looks = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
@@ -126,7 +117,6 @@ class Anchor(Rule):
     """Not tested, on any system; our median stands beside the published value."""
 
     name = "anchor"
-    options: ClassVar[Options] = {"published": PUBLISHED}
     compares = False
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
 
 from parity.claims.finding import Finding, too_few_in
 from parity.claims.judging_data import Cell
 from parity.claims.selection import Scope
 
-PERCENT = {"type": "number", "exclusiveMinimum": 0, "maximum": 1000}
 Options = Mapping[str, Mapping[str, Any]]
-NAME = {"$ref": "#/$defs/name"}
-ALL, MOST = "all", "most"
-OF_CELLS = {
-    "description": "Whether it has to hold in all cells, or in most of those of such tests.",
-    "enum": [ALL, MOST],
-    "default": ALL,
-}
+_OPTIONS: Mapping[str, Options] = msgspec.yaml.decode(
+    Path(__file__).with_name("options.yaml").read_bytes()
+)["rules"]
+# Of the option `of_cells`.
+MOST = "most"
 
 
 class Rule(ABC):
@@ -28,8 +28,6 @@ class Rule(ABC):
         name: as the register calls it.
         version: raised whenever the rule decides otherwise than before, because that
             amends every claim that uses it.
-        options: JSON schema of each of its numbers, each with a description; those that have
-            a default may be left out.
         one_sided: whether it concludes that something differs. Such claims share one
             family per study and kind, and are adjusted for their number (Holm).
         proves_sameness: whether it concludes that two things are the same, so that the
@@ -43,12 +41,16 @@ class Rule(ABC):
 
     name: str
     version: ClassVar[int] = 1
-    options: ClassVar[Options] = {}
     one_sided: ClassVar[bool] = False
     proves_sameness: ClassVar[bool] = False
     compares: ClassVar[bool] = True
     every_pair: ClassVar[bool] = False
     for_looks: ClassVar[bool] = False
+
+    @property
+    def options(self) -> Options:
+        """JSON schema of each of its numbers, from options.yaml."""
+        return _OPTIONS[self.name]
 
     def against(self, options: Mapping[str, Any]) -> str:
         """The arm to compare with where the cells name none; empty for the reference."""

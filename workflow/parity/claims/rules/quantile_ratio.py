@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from parity.analysis.statistics.quantiles import (
 )
 from parity.claims.finding import Finding, about, control, too_few
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import PERCENT, Options, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.selection import Scope
 from parity.core import wording
 
@@ -31,16 +31,6 @@ class QuantileRatio(Rule):
 
     name = "quantile-ratio"
     version = 2
-    options: ClassVar[Options] = {
-        "quantiles": {
-            "description": "Shares, such as 0.5 for the median.",
-            "type": "array",
-            "minItems": 1,
-            "uniqueItems": True,
-            "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        },
-        "margin_percent": {"description": "Margin of every ratio, in %.", **PERCENT},
-    }
     proves_sameness = True
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
 from parity.claims.finding import Finding, about, too_few, untested
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import NAME, Options, Rule
+from parity.claims.rules.model import Rule
 from parity.claims.selection import Scope
 from parity.claims.series import Series, alike
 from parity.core.wording import interval, listed, number
@@ -41,27 +41,6 @@ class Rank(Rule):
 
     name = "rank"
     version = 4
-    options: ClassVar[Options] = {
-        "along": {"description": "The parameter whose levels are ranked.", **NAME},
-        "order": {
-            "description": "Its levels, or groups of them, the one that loses most first.",
-            "type": "array",
-            "minItems": 2,
-            "uniqueItems": True,
-            "items": {
-                "oneOf": [
-                    {"$ref": "#/$defs/level"},
-                    {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/level"}},
-                ]
-            },
-        },
-        "minimum_tau": {
-            "description": "Least tau of the same order.",
-            "type": "number",
-            "exclusiveMinimum": -1,
-            "maximum": 1,
-        },
-    }
 
     def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
         """One finding for each arm and what its cases have in common beside the level."""

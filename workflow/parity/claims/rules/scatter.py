@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from parity.analysis.statistics import spread
 from parity.claims import terms
 from parity.claims.finding import Finding, about, too_few
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import NAME, OF_CELLS, PERCENT, CellRule, Options
+from parity.claims.rules.model import CellRule
 from parity.claims.selection import Scope
 from parity.core.wording import interval, number
 
@@ -88,9 +88,6 @@ class CoefficientOfVariation(CellRule):
 
     name = "coefficient-of-variation"
     version = 2
-    options: ClassVar[Options] = {
-        "bound_percent": {"description": "Bound of the coefficient, in %.", **PERCENT}
-    }
     proves_sameness = True
     fewest = FEWEST_FOR_A_DIFFERENCE
 
@@ -165,15 +162,6 @@ class SpreadRatio(CellRule):
 
     name = "spread-ratio"
     version = 2
-    options: ClassVar[Options] = {
-        "factor": {
-            "description": "Largest ratio of deviations; above 1.",
-            "type": "number",
-            "exclusiveMinimum": 1,
-            "maximum": 100,
-        },
-        "of_cells": OF_CELLS,
-    }
     proves_sameness = True
     fewest = FEWEST_FOR_A_DIFFERENCE
 
@@ -222,10 +210,6 @@ class LessVariable(CellRule):
 
     name = "less-variable"
     version = 3
-    options: ClassVar[Options] = {
-        "than": {"description": "The arm that scatters more.", **NAME},
-        "of_cells": OF_CELLS,
-    }
     one_sided = True
     fewest = FEWEST_FOR_A_DIFFERENCE
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from parity.analysis.decision import decide
 from parity.analysis.estimate import mean_of
 from parity.claims.finding import Finding, about, at_most, control, untested
 from parity.claims.judging_data import Cell
-from parity.claims.rules.model import PERCENT, CellRule, Options
+from parity.claims.rules.model import CellRule
 from parity.claims.selection import Scope
 from parity.core.wording import number
 
@@ -26,9 +26,6 @@ class ShareOfNode(CellRule):
 
     name = "share-of-node"
     version = 2
-    options: ClassVar[Options] = {
-        "bound_percent": {"description": "Bound, in % of the node's memory.", **PERCENT}
-    }
     proves_sameness = True
 
     def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:

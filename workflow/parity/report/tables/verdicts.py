@@ -14,12 +14,13 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.claims import terms
-from parity.claims.registration import AFTER, AMENDED, BEFORE, UNREGISTERED
+from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.claims.tables import VERDICTS
 from parity.core import wording
 from parity.report.tables.table import Table, to_latex
 from parity.report.text import formatting
 from parity.report.view import rows_of
+from parity.report.wording import CLAIMS
 
 WIDTH = 80
 ORDER = (
@@ -27,12 +28,6 @@ ORDER = (
     terms.INCONCLUSIVE, terms.NOT_TESTED,
 )  # fmt: skip
 HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", "coverage")
-REGISTERED = {
-    BEFORE: "registered before these data",
-    AFTER: "registered after these data and not changed since",
-    AMENDED: "amended (*): not the rule, margin or plan that was registered",
-    UNREGISTERED: "unregistered (+): nothing says when their rules were made",
-}
 # Behind the verdict of a rule that was not fixed before, or not at all.
 MARKS = {AMENDED: "*", UNREGISTERED: "+"}
 PUBLISHED = "claims"  # the register of the published claims; all others are somebody's own
@@ -101,7 +96,7 @@ def registered(verdicts: pd.DataFrame) -> str:
     """How many rules were fixed when."""
     claims = verdicts["registration"].value_counts()
     return ", ".join(
-        f"{claims[when]} {text}" for when, text in REGISTERED.items() if when in claims
+        f"{claims[when]} {text}" for when, text in CLAIMS["counted"].items() if when in claims
     )
 
 

@@ -14,37 +14,17 @@ import pandas as pd
 
 from parity.claims import terms
 from parity.claims.defects import Defect
-from parity.claims.registration import AFTER, AMENDED, BEFORE, UNREGISTERED
+from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.core.wording import RATIO, counted, listed
 from parity.report.tables import table
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import rows_of
+from parity.report.wording import CLAIMS
 
-# What is said first is what says most; each for one claim and for several.
-ENDED = {
-    terms.CONTRADICTED: ("is contradicted", "are contradicted"),
-    terms.DIFFERS: ("differs", "differ"),
-    terms.SUPPORTED: ("is supported", "are supported"),
-    terms.HOLDS_IN_PART: ("holds in part", "hold in part"),
-    terms.ORDER_OK: ("is of the published order", "are of the published order"),
-    terms.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
-    terms.NOT_TESTED: ("was not tested", "were not tested"),
-}
+# What is said of verdicts and of rules, each for one and for several; first what says most.
+ENDED, REGISTERED = CLAIMS["ended"], CLAIMS["registered"]
 ORDER = tuple(ENDED)
-# What became of the rules, each for one and for several.
-REGISTERED = {
-    BEFORE: ("was registered before the data", "were registered before the data"),
-    AFTER: (
-        "was registered after the data and not changed since",
-        "were registered after the data and not changed since",
-    ),
-    AMENDED: (
-        "is not as it was first registered, or its plan is not",
-        "are not as they were first registered, or their plans are not",
-    ),
-    UNREGISTERED: ("was never registered", "were never registered"),
-}
 # What a rule is called that was not fixed before its data, in the text and in the appendix.
 NOT_FIXED = {AMENDED: "amended", UNREGISTERED: "never registered"}
 Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
@@ -98,7 +78,7 @@ def registered(verdicts: pd.DataFrame) -> str:
     return f"Of their {rules} {_shares(verdicts['registration'], REGISTERED)}."
 
 
-def _shares(found: pd.Series, words: Mapping[str, tuple[str, str]]) -> str:
+def _shares(found: pd.Series, words: Mapping[str, Sequence[str]]) -> str:
     """How many rows hold each word, in the order of the words."""
     rows = found.value_counts()
     return listed(

@@ -13,27 +13,7 @@ from parity.core.errors import spelt_out
 from parity.core.wording import counted
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import quantity, spelt
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "\u00a0": "~",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "≠": r"$\neq$",
-    "×": r"$\times$",
-    "µ": r"\textmu{}",
-    "·": r"$\cdot$",
-    "≤": r"$\leq$",
-    "†": r"\dag{}",
-    "–": "--",
-    "…": r"\dots{}",
-    "\u2009": r"\,",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
+from parity.report.wording import LATEX
 
 
 class DecidedRow(Protocol):
@@ -64,7 +44,7 @@ class DecidedRow(Protocol):
 
 def latex(text: str) -> str:
     """Text with every character that LaTeX would take for a command, or refuse, escaped."""
-    return "".join(_LATEX.get(character, character) for character in spelt_out(text))
+    return "".join(LATEX.get(character, character) for character in spelt_out(text))
 
 
 def arm_title(plan: Plan, arm: str) -> str:
