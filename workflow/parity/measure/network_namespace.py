@@ -90,8 +90,8 @@ def new_namespace() -> Namespace:
     def make() -> Namespace:
         _ask_kernel("unshare", _CLONE_NEWNET)
         made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
-        born = round(psutil.Process().create_time() * 100)
-        output_of(["ip", "link", "set", "lo", "alias", f"parity-{os.getpid()}-{born}", "up"])
+        mark = f"parity-{os.getpid()}-{_born(os.getpid())}"
+        output_of(["ip", "link", "set", "lo", "alias", mark, "up"])
         return made
 
     return _in_a_thread(make)
@@ -127,9 +127,23 @@ def _is_orphaned(namespace: Namespace) -> bool:
         return False
     with suppress(psutil.NoSuchProcess):
         runner = psutil.Process(int(mark["runner"]))
-        is_same = round(runner.create_time() * 100) == int(mark["born"])
+        is_same = _born(runner.pid) == int(mark["born"])
         return not is_same or runner.status() == psutil.STATUS_ZOMBIE
     return True
+
+
+def _born(process: int) -> int:
+    """When a process was started, in ticks since the boot, which no correction of clocks moves.
+
+    Raises:
+        NoSuchProcess: there is none of that number.
+    """
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise psutil.NoSuchProcess(process) from error
+    # proc(5), field 22; the second is the name, which may hold anything.
+    return int(stat.rpartition(")")[2].split()[19])
 
 
 def _in_a_thread(do: Callable[[], T]) -> T:
