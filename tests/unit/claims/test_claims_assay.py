@@ -89,7 +89,7 @@ def test_steps_and_crossings_need_it_as_well(plus) -> None:
     arms = {**ARMS, "box": "ladder"}
     found = data.dataset(values, cases, arms=arms, positive=PLUS, margin=0.01)[1]
     expected = {""} if plus > 1 else {ASSAY}
-    crossed, steps = found.factorial, found.steps[found.steps["case"] == "spin-linked"]
+    crossed, steps = found.factorial, found.rungs[found.rungs["case"] == "spin-linked"]
     for rows in (crossed[crossed["arm"] == "crate"], steps[steps["arm"] == "crate"]):
         assert len(rows) and set(rows["reason"]) == expected
 

@@ -58,7 +58,6 @@ def test_ratios_far_apart_are_on_an_axis_that_none_below_zero_is_on(tmp_path: Pa
     effects = {("sysbench", "docker"): 512.3, ("sysbench", "lxc"): 0.01}
     figure = forest.overview(view_of(tmp_path, 8, effects=effects))
     assert all(axes.get_xlim()[0] > 0 for axes in figure.axes)
-    assert [axes.get_xscale() for axes in figure.axes].count("log") == 1
     assert words_apart(figure)
 
 

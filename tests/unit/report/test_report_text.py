@@ -205,12 +205,9 @@ def test_every_study_file_says_the_same_kinds_of_things() -> None:
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_the_paper_types_no_result_by_hand(path: Path) -> None:
     body = path.read_text().split(r"\begin{abstract}")[-1]
-    body = body.split(r"\begin{thebibliography}")[0]
+    body = re.sub(r"\\cite\{[^}]*\}|Table~1|^%.*", "", body, flags=re.MULTILINE)
     # The levels of the tests and the definition of the margin are the method's own.
-    for known in ("90\\,\\%", "95\\,\\%", "5\\,\\%", "(1/(1+m),\\,1+m)", "torrez2019", "levy2021",
-                  "ruiz2015", "beserra2015",
-                  "schuirmann1987", "holm1979", "hoefler2015", "kalibera2013",
-                  "\\tabcolsep}{3pt}"):  # fmt: skip
+    for known in ("90\\,\\%", "95\\,\\%", "5\\,\\%", "(1/(1+m),\\,1+m)", "\\tabcolsep}{3pt}"):
         body = body.replace(known, "")
     assert not re.findall(r"\d", body)
 

@@ -253,3 +253,11 @@ def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
         return f"{shown(value)} is not a safe name", f"text that matches {rule}"
     said = error.message.removeprefix(repr(value))
     return (f"{shown(value)}{said}" if said != error.message else said), meaning
+
+
+def toolchains_of(path: Path | str) -> dict[str, Any]:
+    """The toolchains of the system file at `path`, and those of the file that it names."""
+    document = load_checked(path, "system")
+    named = document.get("toolchains_of")
+    others = toolchains_of(Path(path).with_name(named)) if named else {}
+    return {**others, **document.get("toolchains", {})}

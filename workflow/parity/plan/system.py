@@ -13,7 +13,7 @@ from msgspec import field
 from parity.core.commands import answer_of, is_installed
 from parity.core.documents import Document, as_document
 from parity.core.errors import UserError
-from parity.core.settings import load_checked
+from parity.core.settings import load_checked, toolchains_of
 from parity.plan.batch_systems import batch_systems
 
 
@@ -66,6 +66,8 @@ class System(Document, frozen=True, rename={"name": "system"}):
 def load_system(path: Path | str) -> System:
     """The system file at `path`; raises UserError."""
     document = load_checked(path, "system")
+    if document.pop("toolchains_of", None):
+        document["toolchains"] = toolchains_of(path)
     base = document["base_image"]
     if base != "bootstrap" and not re.fullmatch(r"[a-z0-9._:/-]+@sha256:[0-9a-f]{64}", base):
         raise UserError(

@@ -24,7 +24,7 @@ from pathlib import Path
 from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError, shown_to_the_user
-from parity.core.settings import load_checked
+from parity.core.settings import toolchains_of
 from parity.runtimes import arms, networked
 from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
@@ -77,7 +77,7 @@ def wanted_packages(
     wanted |= {"networks of containers": networked.PACKAGES}
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
     if toolchain:
-        entries = load_checked(system, "system").get("toolchains", {})
+        entries = toolchains_of(system)
         named = debian_packages(choose_toolchain(toolchain, entries, str(system)))
         wanted[f"toolchain {toolchain}"] = (*named.build, *named.run)
     return wanted
