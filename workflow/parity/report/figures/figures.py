@@ -65,7 +65,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     if spec.in_rows and _height_in_rows(shown) <= PAGE:
         return _side_by_side(shown, spec)
     if len(shown) > MOST or spec.in_rows:
-        return of_columns(shown)
+        return of_columns([_compared(column) for column in shown])
     return _stacked(shown, spec)
 
 
@@ -119,9 +119,7 @@ def _row_title(column: Column, spec: FigureSpec) -> str:
 def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
     """Several cases or quantities beside each other: values on top, comparisons below."""
     of_values = style.ROW * len(shown[0].arms)
-    # Its row would be empty in a panel of comparisons.
-    reference = shown[0].view.plan.reference
-    compared = [replace(c, arms=[arm for arm in c.arms if arm != reference]) for c in shown]
+    compared = [_compared(column) for column in shown]
     body = style.ROW * len(compared[0].arms)
     height = TITLE + HEAD + of_values + body + BETWEEN + FOOT
     figure = page_layout.new_figure(height)
@@ -138,6 +136,12 @@ def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
         top.set_title(_column_title(column, spec), loc="left", fontweight="normal")
     _key(figure, *shown)
     return figure
+
+
+def _compared(column: Column) -> Column:
+    """The column without the reference, whose row would be empty in a panel of comparisons."""
+    reference = column.view.plan.reference
+    return replace(column, arms=[arm for arm in column.arms if arm != reference])
 
 
 def _column_title(column: Column, spec: FigureSpec) -> str:

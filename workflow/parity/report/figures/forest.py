@@ -96,8 +96,10 @@ def of_columns(shown: Sequence[Column]) -> Figure:
     arms = max(len(column.arms) for column in shown)
     grid = WIDE if WIDE.height(len(shown), arms) <= PAGE else DENSE
     reference = formatting.reference_title(shown[0].view.plan)
-    key = f"cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
-    return in_grid(shown, _titles(shown, grid), grid, [key, page_layout.KEY])
+    titles, shared = _titles(shown, grid)
+    all_have = f"{shared}; " if shared else ""
+    key = f"{all_have}cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
+    return in_grid(shown, titles, grid, [key, page_layout.KEY])
 
 
 def in_grid(
@@ -115,14 +117,18 @@ def in_grid(
     return figure
 
 
-def _titles(shown: Sequence[Column], grid: Grid) -> list[str]:
-    """The titles of the panels, short of what they share where one would be too long."""
+def _titles(shown: Sequence[Column], grid: Grid) -> tuple[list[str], str]:
+    """The titles of the panels, and what they all share and leave out, as one would be too long."""
     titles, plan = [_title(column, grid) for column in shown], shown[0].view.plan
     shared = {f"{formatting.benchmark_title(plan, plan.case(c.case).benchmark)}: " for c in shown}
     for word in (", margin ", *(shared if len(shared) == 1 else ())):
         if grid.numbers and max(map(len, titles)) > LONGEST:
             titles = [title.replace(word, ", " * word.startswith(","), 1) for title in titles]
-    return titles
+    if len(shown) == 1 or not grid.numbers or max(map(len, titles)) <= LONGEST:
+        return titles, ""
+    parts = [title.split(", ") for title in titles]
+    common = [part for part in parts[0] if all(part in others for others in parts)]
+    return [", ".join(p for p in of_one if p not in common) for of_one in parts], ", ".join(common)
 
 
 def _title(column: Column, grid: Grid) -> str:

@@ -22,11 +22,13 @@ KEY = (
     "…  too few blocks     †  confounded     thick line: 90 % interval, thin: 95 %"
 )
 # Of a page of equal panels: how many stand beside each other up to so many of them, their height
-# at most, and inches left of them, between them, above each for its title, below all, and above
-# all; the key's columns, the height of its rows, and a letter of a title.
+# at most, and inches left of them, between them, above each for a title of two lines, below all,
+# and above all; right of them, and of a third line of a title; the key's columns, the height of
+# its rows, and a letter of a title.
 ACROSS: dict[int, float] = {3: 15, 4: 28, 5: float("inf")}
 TALL = 1.35
-LEFT, BETWEEN, ABOVE, FOOT, HEAD = 0.62, 0.42, 0.36, 0.66, 0.22
+LEFT, BETWEEN, ABOVE, FOOT, HEAD = 0.62, 0.42, 0.34, 0.66, 0.22
+RIGHT, LINE = 0.1, 0.09
 KEYED, KEY_ROW, LETTER = 4, 0.135, 0.05
 
 
@@ -102,16 +104,17 @@ def grid(
     across = min(len(titles), next(few for few, most in ACROSS.items() if len(titles) <= most))
     down = -(-len(titles) // across)
     top = HEAD + KEY_ROW * -(-keyed // KEYED)
-    tall = min(TALL, (PAGE - top - FOOT) / down - ABOVE)
-    figure = new_figure(top + FOOT + down * (tall + ABOVE))
+    width = (style.TWO_COLUMNS - LEFT - RIGHT + BETWEEN) / across - BETWEEN
+    titles = [textwrap.fill(title, int(width / LETTER)) for title in titles]
+    above = ABOVE + LINE * max(0, *(title.count("\n") - 1 for title in titles))
+    tall = min(TALL, (PAGE - top - FOOT) / down - above)
+    figure = new_figure(top + FOOT + down * (tall + above))
     head(figure, spec.title, LEFT)
-    width = (style.TWO_COLUMNS - LEFT - BETWEEN) / across - BETWEEN
     panels = []
-    for number, title in enumerate(titles):
+    for number, folded in enumerate(titles):
         row, column = divmod(number, across)
-        bottom = FOOT + (down - 1 - row) * (tall + ABOVE)
+        bottom = FOOT + (down - 1 - row) * (tall + above)
         axes = place(figure, LEFT + column * (width + BETWEEN), bottom, width, tall)
-        folded = textwrap.fill(title, int(width / LETTER))
         axes.set_title(folded, loc="left", fontweight="normal", fontsize=6.3, pad=2, linespacing=1)
         panels.append(axes)
     foot(figure, view, view.shown(spec), lines)

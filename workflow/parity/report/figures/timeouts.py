@@ -32,7 +32,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     ]
     if len(every) > MOST:
         said.append(f"the first {MOST} of {len(every)} cases; the table has all of them")
-    titles = [_title(view, case) for case in cases]
+    titles = [formatting.case_levels(view.plan, case) for case in cases]
     figure, panels = page_layout.grid(view, spec, titles, said, len(arms) + 1)
     drawn: dict[str, Line2D] = {}
     for axes, case in zip(panels, cases, strict=True):
@@ -55,21 +55,16 @@ def draw(view: View, spec: FigureSpec) -> Figure:
                 fontsize=6.2, color=look.colour,
             )  # fmt: skip
         _expected(axes, of_case[0].rto_min_ms, drawn)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        # Room for the words on top.
+        axes.margins(y=0.05 + 0.14 * len(of_case))
     page_layout.name_axes(
         figure, "timeouts of TCP in a run",
         f"time over the median of {formatting.arm_title(view.plan, view.plan.reference)} (s)",
     )  # fmt: skip
     page_layout.key(figure, drawn)
     return figure
-
-
-def _title(view: View, case: str) -> str:
-    """The case with its least waiting time."""
-    wait = view.plan.case(case).parameters.get("rto_min_ms")
-    said = f"rto_min {wait} ms" if wait else ""
-    return ", ".join(filter(None, (formatting.case_levels(view.plan, case), said)))
 
 
 def _runs(view: View, case: str, arm: str) -> Iterator[tuple[float, float]]:
