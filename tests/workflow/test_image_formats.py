@@ -74,7 +74,7 @@ SHIPPED = {
     ("mounts", "machine"): DIRECTORIES,
 }
 PACKAGES = {
-    "burst": "selfish.c_steps.c",
+    "burst": "openmpi-bin_selfish.c_steps.c",
     "isolation": "likwid_sysbench",
     "guests": "coreutils",
     "beserra2015": "coreutils_hpcc_libopenblas0-pthread"
