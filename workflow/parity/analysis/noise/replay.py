@@ -33,7 +33,7 @@ RANDOM, TOGETHER = "random", "together"
 _EACH, _DOUBLINGS = 50, 41
 # Waiting times are told apart by their doublings, down to a thousandth of the longest delay.
 _WAITS = 12
-_REPLICATES = 200
+_REPLICATES = 100
 # Samples whose laws fit into a processor's cache together.
 _AT_ONCE = 10
 _NEVER = 1e-60
