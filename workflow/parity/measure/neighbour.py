@@ -110,10 +110,14 @@ def _took_and_ended(loop: psutil.Process) -> float:
     """The loop's CPU time in seconds, when it was killed; -inf if it had ended before."""
     with suppress(psutil.NoSuchProcess):
         took, status = _taken(loop), loop.status()
-        below = loop.children()
-        for each in (loop, *below):
+        # Nothing more is started while it is ended.
+        loop.suspend()
+        every = [loop, *loop.children()]
+        for each in every:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
+        # Whoever waits for a disk ends when that is done.
+        psutil.wait_procs(every, END_SECONDS)
         return took if status != psutil.STATUS_ZOMBIE else -math.inf
     return -math.inf
 
