@@ -29,9 +29,9 @@ STUDY = {
     "seed": 7,
     "reference": "native-a",
     "aa_pair": ["native-a", "native-b"],
-    # A control that does more work belongs to a study that says how much, and ranks on several
-    # nodes to one that has some.
-    "arms": [n for n, arm in arms().items() if not arm.does_more and arm.placement != "spread"],
+    # A control that does more work belongs to a study that says how much, and ranks that are spread
+    # or unbound to one that has some.
+    "arms": [n for n, arm in arms().items() if not (arm.does_more or arm.placement)],
     "benchmarks": {
         "sysbench": {"margin_percent": 5, "parameters": {"events": 600}},
         "startup": {
