@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all figures test test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
+.PHONY: help all measure figures test test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -14,6 +14,9 @@ help:  ## Say what there is
 
 all: setup  ## Install, measure here, and set the paper: paper/paper.pdf
 	snakemake $(QUIET) -- all
+
+measure: setup  ## What containers cost a program of yours: make measure WORDS="--runtimes podman -- ./solver in.dat"
+	@python -m parity measure $(WORDS)
 
 figures: environment  ## Draw the archived data, offline
 	snakemake $(QUIET) -- figures

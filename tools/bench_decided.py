@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from planted_truth import in_memory
+from planted_truth.in_memory import Layout
+from planted_truth.sequential_scenarios import concluded
 
 from parity.analysis import comparisons
 from parity.analysis.analysis import analysed
 from parity.analysis.look import stops_in_time
 from parity.analysis.outcomes import EQUIVALENT
 from parity.analysis.pairing import numbers
-from parity.checks.planted_truth import in_memory
-from parity.checks.planted_truth.in_memory import Layout
-from parity.checks.planted_truth.sequential_scenarios import concluded
 from parity.core.errors import shown_to_the_user
 from parity.plan.looks import Stop
 from parity.plan.study import Study, load_study

@@ -21,7 +21,6 @@ from typing import Any
 
 import yaml
 
-from parity.benchmarks import benchmarks
 from parity.core.commands import is_installed
 from parity.core.files import read_json
 from parity.measure import history
@@ -162,7 +161,7 @@ def _study_of_one_job(clone: Path, blocks: int) -> None:
 def _records(clone: Path) -> Path:
     """Where the records of the study's image are in a clone."""
     study = load_study(clone / STUDY, SCALE)
-    used = [benchmarks()[case.benchmark] for case in study.cases]
+    used = [case.definition for case in study.cases]
     base = load_system(clone / "config/systems/slurm.yaml").base_image
     needed = needed_image(base, used, [every_arm()[name] for name in study.arms])
     return Path(needed.records_in(IMAGE_ROOT)) / IMAGES

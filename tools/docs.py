@@ -1,7 +1,7 @@
 """Writes the generated documentation; `--check` says what is out of date.
 
-The data dictionary, the fault table and the validation are generated whole. In config/README.md a
-generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+The data dictionary, the fault table and the validation are generated whole. In README.md and
+config/README.md a generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from parity.analysis import tables as analysis
-from parity.analysis.tables import AGREEMENT, NOISE
+from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
 from parity.benchmarks import benchmarks, network
 from parity.claims import tables as claims
 from parity.core.errors import shown_to_the_user
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))
 
 import faults  # noqa: E402
+import found  # noqa: E402
 import validate  # noqa: E402
 
 DICTIONARY_HEAD = """# Data dictionary
@@ -132,9 +133,13 @@ def documents() -> dict[Path, str]:
         *analysis.TABLES.values(),
         *claims.TABLES.values(),
         *NOISE.values(),
+        EVENT_VALUES,
         AGREEMENT,
     ]
+    readme = ROOT / "README.md"
+    answers = _table(found.HEAD, found.table(read_json(found.COMMITTED)))
     return {
+        readme: with_parts(readme.read_text(encoding="utf-8"), {"found": answers}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
         ROOT / "docs/faults.md": faults.render(read_json(faults.COMMITTED).values()),

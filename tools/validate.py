@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from parity.checks.planted_truth.report import COLUMNS, cells, document, render, row
-from parity.checks.planted_truth.scenarios import scenarios
-from parity.checks.planted_truth.trials import NO, SHOWN, YES, validate
+from planted_truth.report import COLUMNS, cells, document, render, row
+from planted_truth.scenarios import scenarios
+from planted_truth.trials import NO, SHOWN, YES, validate
+
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 

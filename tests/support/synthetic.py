@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from plans import block_record_of, plan_of
 
-from parity.analysis import analysis, dataset
+from parity.analysis import analysis, dataset, sensitivity
 from parity.core.documents import canonical
 from parity.plan.plan import Block, Plan, Run, write_plan
 from parity.records import schema
@@ -531,7 +531,9 @@ def view(
 ) -> View:
     """Write a dataset, analyse it (`beside`: by all methods), read it as the presentation does."""
     loaded = dataset.load(write(folder, plan, rows, scale_label))
-    analysis.write(analysis.analyse(loaded, beside=beside), folder / "analysis")
+    analysis.write(analysis.analyse(loaded), folder / "analysis")
+    if beside:
+        sensitivity.write(folder)
     return views.load(folder)
 
 

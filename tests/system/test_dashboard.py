@@ -309,7 +309,7 @@ def test_a_point_of_a_plot_leads_on(context: BrowserContext, address: str) -> No
 
 def _matrix(opened: Page) -> dict[tuple[str, str], str]:
     """What the cells of the matrix say, by the names of their line and their column."""
-    cells = opened.get_by_role("region", name="Cost against native").evaluate(
+    cells = opened.get_by_role("region", name="Cost against the reference").evaluate(
         """region => [...region.querySelectorAll("tbody tr")].flatMap(row =>
         [...region.querySelectorAll("th[scope=col]")].map((head, at) =>
           [row.cells[0].innerText, head.innerText, row.cells[at].innerText]).slice(1))"""
@@ -350,7 +350,9 @@ def test_an_answer_is_found_by_its_words_and_leads_to_a_run(
     others = opened.get_by_text("other number of the same runs")
     others.click()
     expect(opened.get_by_role("region", name="Other numbers")).to_be_visible()
-    opened.get_by_role("region", name="against native").get_by_role("link", name="Docker").click()
+    opened.get_by_role("region", name="against the reference").get_by_role(
+        "link", name="Docker"
+    ).click()
     expect(opened).to_have_url(re.compile(f"{re.escape(COMPARISON)}$"))
     opened.locator("tbody td a").first.click()
     expect(opened.get_by_role("heading", level=2, name="Exact command")).to_be_visible()
@@ -371,7 +373,7 @@ def test_a_native_that_differs_from_itself_stands_above_all(
     page.write(made, tmp_path / "dashboard.html")
     opened = _open(context, (tmp_path / "dashboard.html").as_uri())
     alarm = opened.locator("h1 + div")
-    expect(alarm).to_contain_text("Native differs from itself in 1 case")
+    expect(alarm).to_contain_text("The reference differs from itself in 1 case")
     expect(alarm.get_by_role("link")).to_have_text([re.compile("^likwid-bench: copy, bandwidth")])
     _picture(opened, tmp_path, "light-alarm")
     matrix = _matrix(opened)
@@ -381,7 +383,7 @@ def test_a_native_that_differs_from_itself_stands_above_all(
     assert confounded == [("likwid-bench stream; bandwidth", "Docker")]
     # It stays there whatever is searched.
     opened.get_by_role("searchbox").fill("triad docker")
-    expect(alarm).to_contain_text("Native differs from itself")
+    expect(alarm).to_contain_text("The reference differs from itself")
 
 
 @pytest.mark.parametrize("context", [{"viewport": WIDE}, {"viewport": PHONE}], indirect=True)

@@ -14,6 +14,7 @@ from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
 from parity.measure import idle_cpu, pilot
 from parity.measure.pilot import NEAR, make_pilot
+from parity.plan import plan
 from parity.plan.pilot import read_pilot
 from parity.plan.plan import Case
 from parity.plan.study import Study
@@ -115,7 +116,7 @@ def _study() -> Study:
     ],
 )
 def test_a_program_that_fails_or_says_something_else_is_refused(argv, why, monkeypatch) -> None:
-    monkeypatch.setattr(pilot, "benchmarks", lambda: {"sysbench": Replaced(*argv)})
+    monkeypatch.setattr(plan, "benchmark_of", lambda *_: Replaced(*argv))
     with pytest.raises(UserError) as raised:
         make_pilot(_study(), (CASE,), System("test", "vm", "bootstrap", 1.0, 0.0, 1.0))
     assert raised.value.what.startswith(f"no amount of work is found for sysbench: {why}")

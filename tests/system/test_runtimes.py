@@ -145,6 +145,8 @@ def test_scratch_is_writable_from_inside(arm, launch):
 def test_root_is_read_only(arm, launch):
     if arm.image_format is None:
         pytest.skip("native has the host's root")
+    if getattr(arm, "is_writable", False):
+        pytest.skip("it is this arm's difference that it has a layer of its own")
     done, _ = run(
         arm, launch, "! ( : > /usr/written ) 2>/dev/null && ! ( : > /written ) 2>/dev/null"
     )

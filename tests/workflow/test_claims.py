@@ -30,7 +30,7 @@ OWN = """claims:
 OFFLINE = ["unshare", "--map-root-user", "--net"]
 # Of processor time, which a busy machine does not stretch as it does a clock's: for the register,
 # and for each archive of the system, which is analysed in it.
-LIMIT_SECONDS, LIMIT_OF_EACH = 12, 6
+LIMIT_SECONDS, LIMIT_OF_EACH = 12, 3
 
 
 def _cpu_seconds() -> float:

@@ -19,6 +19,9 @@ def test_without_fresh_data_one_message_says_so_and_nothing_is_measured(clone: P
     said = done.stdout + done.stderr
     assert done.returncode != 0 and "Traceback" not in said
     assert "there is no such dataset" in said and "snakemake all" in said
+    # The log that the rule declares has the message, and is shown.
+    log = (clone / "results/compare.log").read_text()
+    assert log.startswith("parity: there is no such dataset") and "not found" not in said
     assert "run_batch" not in said and not (clone / "results/blocks").exists()
 
 

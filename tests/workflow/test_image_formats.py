@@ -51,6 +51,11 @@ SHIPPED = {
             *("machinerto", "clusterrto"),
         )
     },
+    **{("own", scale): ["base", "directory", "oci", "podman"] for scale in ("smoke", "quick")},
+    **{
+        ("applications", scale): ["base", "directory", "docker", "oci", "sif"]
+        for scale in ("smoke", "quick", "machine")
+    },
     ("libaio", "smoke"): FEW,
     ("libaio", "machine"): NO_SQUASHFS,
     ("libaio", "cluster"): FEW,
@@ -72,8 +77,19 @@ SHIPPED = {
     ("mounts", "smoke"): DIRECTORIES,
     ("mounts", "quick"): DIRECTORIES,
     ("mounts", "machine"): DIRECTORIES,
+    ("yildirim2021", "smoke"): ["base", "directory", "oci", "podman"],
+    **{
+        ("yildirim2021", scale): NO_SQUASHFS
+        for scale in ("small", "machine", "machineservers", "cluster")
+    },
+    ("yildirim2021", "smallclient"): ["base", "docker", "oci", "podman", "sif"],
+    ("yildirim2021", "smalldisk"): ["base", "docker", "oci", "podman"],
+    ("yildirim2021", "smallnetwork"): ["base", "docker", "oci"],
+    ("yildirim2021", "smallmonitor"): ["base", "docker", "oci"],
 }
 PACKAGES = {
+    "own": "bc_openssl",
+    "applications": "lammps_openmpi-bin",
     "burst": "openmpi-bin_selfish.c_steps.c",
     "isolation": "likwid_sysbench",
     "guests": "coreutils",
@@ -85,6 +101,7 @@ PACKAGES = {
     "levy2021": "selfish.c",
     "levy2021-check": "rt-tests_selfish.c",
     "limits": "selfish.c",
+    "yildirim2021": "fio_moosefs-chunkserver_moosefs-client_moosefs-master",
     "torrez2019-quick": "coreutils_likwid_sysbench",
     "torrez2019-hour": "coreutils_likwid_sysbench",
     "torrez2019": "coreutils_hpcc_libopenblas0-pthread_likwid_openmpi-bin_sysbench",

@@ -1,12 +1,10 @@
-"""Analyse and draw: from records to conclusions, figures, tables and the summary.
+"""Analyse and draw: from records to conclusions, figures, tables and the summary; offline.
 
-Needs: plan.json and records of a dataset, measured here or archived. Makes: its
-analysis/, events/ (every detour, say, which follows from the raw outputs and is no part of a
-dataset), figures/, tables/, numbers.tex and summary.txt. It measures nothing, and needs no
-network, no root and no runtime.
+Needs: plan.json and records of a dataset. Makes: its analysis/, events/ (every detour, say: no part
+of a dataset), figures/, tables/, numbers.tex, section.tex and summary.txt.
 """
 
-from parity.report.figures.specs import TABLE_NAMES
+from parity.report.figures.specs import FIGURES, TABLE_NAMES
 
 ANALYSED = [
     "values",
@@ -19,13 +17,10 @@ ANALYSED = [
     "ledger",
     "losses",
     "exclusions",
-    "sensitivity",
-    "quantiles",
-    "return_levels",
-    "quota_law",
-    "replay",
     "event_values",
 ]
+# Shown alone, and asked by no claim: most of the time goes into intervals and other methods.
+SHOWN = ["sensitivity", "quantiles", "return_levels", "quota_law", "replay"]
 EVENTS = "results/{source}/{dataset}/events"
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
 
@@ -71,14 +66,30 @@ rule draw:
         ],
         harness=noise_audit,
     output:
-        # Those that show anything of it, and a list of the others: a file, because a folder of an
-        # older version would do.
-        figures=directory("results/{source}/{dataset}/figures"),
+        # A list of what is not drawn: a file, because a folder of an older version would do.
+        figures=report(
+            directory("results/{source}/{dataset}/figures"),
+            patterns=["{figure}.png"],
+            caption="../report/figure.rst",
+            category="{dataset}",
+            subcategory="figures",
+            labels={"figure": "{figure}"},
+        ),
         not_drawn="results/{source}/{dataset}/not-drawn.txt",
+        shown=expand(
+            "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=SHOWN
+        ),
         latex=expand(
             "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
         ),
-        csv=expand("results/{{source}}/{{dataset}}/tables/{name}.csv", name=TABLE_NAMES),
+        csv=report(
+            expand(
+                "results/{{source}}/{{dataset}}/tables/{name}.csv", name=TABLE_NAMES
+            ),
+            caption="../report/table.rst",
+            category="{dataset}",
+            subcategory="tables",
+        ),
         numbers="results/{source}/{dataset}/numbers.tex",
         section="results/{source}/{dataset}/section.tex",
         summary="results/{source}/{dataset}/summary.txt",
@@ -89,6 +100,7 @@ rule draw:
         "../../envs/parity.yaml"
     params:
         code=code_of("draw"),
+        captions={spec.name: spec.caption for spec in FIGURES},
     script:
         "../scripts/draw.py"
 

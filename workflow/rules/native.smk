@@ -16,7 +16,7 @@ from parity.software.toolchain import LOCKED, composed_manifest, packages_now
 
 try:
     # The environment that the study asks for, with what other studies asked for before.
-    BUILDS = builds_of_study(sorted({case.benchmark for case in STUDY.cases}))
+    BUILDS = builds_of_study(STUDY.definitions.values())
     MANIFEST = composed_manifest(TOOLCHAIN, BUILDS, expected_release(config["spack"]))
 except UserError as error:
     raise WorkflowError(str(error)) from None

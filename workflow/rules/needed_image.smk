@@ -1,14 +1,16 @@
 """Which image the study needs, in which formats, and where each lies."""
 
-from parity.benchmarks import benchmarks, compiled
+from parity.benchmarks import compiled
 from parity.runtimes import arms, every_arm
 from parity.software.debian_packages import installed_versions
+from parity.software.images import FOREIGN
 from parity.software.needed_image import ROOT, maker_of, needed_image
 
 NEEDED = needed_image(
     SYSTEM.base_image,
-    [benchmarks()[case.benchmark].provided_by(STUDY.provider) for case in STUDY.cases],
+    [each.provided_by(STUDY.provider) for each in STUDY.definitions.values()],
     [every_arm()[name] for name in STUDY.arms],
+    foreign=STUDY.image,
 )
 # What Spack builds has images of its own.
 IMAGE_ROOT = f"{BUILT}/images" if BY_SPACK else ROOT

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-CLAIM_PARTS = ["claims.tex", "discussion.tex", "claims-register.tex", "defects.tex"]
+CLAIM_PARTS = expand(
+    "{name}.tex",
+    name=["claims", "discussion", "register", "claims-register", "defects"],
+)
 PUBLISHED = [
     configured(f"config/published/{name}.csv")
     for name in ("claims", "ruiz_table1", "ruiz_figures")
@@ -16,6 +19,8 @@ rule tell:
         verdicts="results/{source}/{dataset}/claims/verdicts.parquet",
         claims=configured("config/claims.yaml"),
         published=PUBLISHED,
+        plan="results/{source}/{dataset}/plan.json",
+        plans_beside=of_other_datasets("plan.json"),
     output:
         parts=expand("results/{{source}}/{{dataset}}/claims/{name}", name=CLAIM_PARTS),
         csv=expand(
@@ -46,8 +51,10 @@ rule build_paper:
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
+        compared="results/{source}/{dataset}/analysis/comparisons.parquet",
+        expected=configured(EXPECTED),
         sections=of_other_datasets("section.tex"),
-        beside=of_other_datasets("figures"),
+        beside=of_other_datasets("figures", "analysis/comparisons.parquet"),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:

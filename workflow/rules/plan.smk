@@ -58,6 +58,8 @@ rule write_plan:
         scale=config["scale"],
         toolchain=TOOLCHAIN.name,
         minutes=STUDY.minutes,
+        # Of own programs: what they need is a part of what is measured.
+        needs=STUDY.needs,
         code=code_of("write_plan"),
     script:
         "../scripts/write_plan.py"

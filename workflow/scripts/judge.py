@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from parity.analysis import analysis, dataset
-from parity.analysis.noise import study
+from parity.analysis.tables import EVENT_VALUES
 from parity.claims import registration, tables
 from parity.claims.declared import declared
 from parity.claims.judging_data import JudgingData
@@ -11,12 +11,14 @@ from parity.claims.register import load_register, load_users_claims
 from parity.claims.replayed import with_events
 from parity.claims.verdicts import judge
 from parity.core.errors import shown_to_the_user
+from parity.plan.plan import read_plan
+from parity.records import schema
 from parity.records.dataset import archived
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, folder = snakemake.input, Path(snakemake.input.plan).parent
-        names = declared()
+        names = declared(map(read_plan, map(Path, [given.plan, *given.plans_beside])))
         published = load_register(Path(given.claims), Path(given.published), names)
         own = [load_users_claims(Path(path), names) for path in given.get("own", [])]
         registration.refuse_shared_ids([published, *own])
@@ -25,7 +27,7 @@ if __name__ == "__main__":
         loaded = {
             each: with_events(
                 JudgingData(dataset.load(each), analysis.read(each / "analysis")),
-                study.read(each / "analysis").event_values,
+                schema.read(EVENT_VALUES, each / "analysis/event_values.parquet").to_pandas(),
             )
             for each in folders
         }

@@ -7,7 +7,7 @@ from parity.checks.parity_audit import comparison, document, report
 from parity.checks.parity_audit.side import ask_all, programs_of
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
-from parity.software.images import read_images
+from parity.software.images import FOREIGN, read_images
 from parity.software.native import read_native
 
 if __name__ == "__main__":
@@ -20,5 +20,5 @@ if __name__ == "__main__":
         recorded = natives[0] if natives else {}
         audit = document.audit_of(plan, ask_all(plan, images), programs, recorded, changed)
         document.write(Path(snakemake.params.folder), audit)
-        print("\n".join(report.report(audit, programs)))
+        print("\n".join(report.report(audit, programs, FOREIGN in images)))
         comparison.refuse(audit.mismatches)

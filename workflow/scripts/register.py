@@ -7,16 +7,17 @@ from parity.claims import registration
 from parity.claims.declared import declared
 from parity.claims.register import load_register, load_users_claims
 from parity.core.errors import shown_to_the_user
+from parity.plan.plan import read_plan
 
 if __name__ == "__main__":
     with shown_to_the_user():
         given, path = snakemake.input, Path(snakemake.params.registration)
-        names = declared()
+        plans = [Path(plan) for plan in given.plans]
+        names = declared(map(read_plan, plans))
         registers = [
             load_register(Path(given.claims), Path(given.published), names),
             *(load_users_claims(Path(path), names) for path in given.own),
         ]
-        plans = [Path(plan) for plan in given.plans]
         if not path.exists():
             # Used from another folder: the project's own registrations stay as they are.
             path.parent.mkdir(exist_ok=True)

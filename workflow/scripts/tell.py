@@ -4,6 +4,7 @@ from pathlib import Path
 
 from parity.claims import defects, register, tables
 from parity.core.errors import shown_to_the_user
+from parity.plan.plan import read_plan
 from parity.records import schema
 from parity.report.text import adjudication
 
@@ -13,4 +14,7 @@ if __name__ == "__main__":
         known = register.load_register(Path(snakemake.input.claims), claims)
         verdicts = schema.read(tables.VERDICTS, Path(snakemake.input.verdicts)).to_pandas()
         folder = Path(snakemake.output.csv[0]).parent
-        adjudication.write(verdicts, known.studies, defects.defects(claims.parent), folder)
+        plans = map(read_plan, map(Path, [snakemake.input.plan, *snakemake.input.plans_beside]))
+        ours = adjudication.follows(plans, known.studies)
+        studies, checked = (known.studies, defects.defects(claims.parent)) if ours else ({}, ())
+        adjudication.write(verdicts, studies, checked, folder)

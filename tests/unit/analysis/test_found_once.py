@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
 
 def test_numbers_are_sorted_by_case_and_metric_once(dataset, asked) -> None:
     made = asked(pairing, "Numbers")
-    done = analyse(dataset, beside=True)
+    done = analyse(dataset)
     assert len(made) >= len(done.values.groupby(["case", "metric"])) > 0
     # One row of values asks for one, whether it is the first of its case and metric or not.
     assert len(made) == len(done.values)

@@ -6,15 +6,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from msgspec.structs import replace
+from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
+from planted_truth.outputs import PROCESSOR
+from planted_truth.planted_effects import Effects, Misfortune, Noise
+from planted_truth.raw_logs import Planted, plant
+from planted_truth.trials import collect
 
 from parity.analysis import comparisons, pairing
 from parity.analysis.dataset import load
 from parity.analysis.look import look_at, share_left, stops_in_time
-from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
-from parity.checks.planted_truth.outputs import PROCESSOR
-from parity.checks.planted_truth.planted_effects import Effects, Misfortune, Noise
-from parity.checks.planted_truth.raw_logs import Planted, plant
-from parity.checks.planted_truth.trials import collect
 from parity.core.errors import UserError
 from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
 

@@ -392,7 +392,7 @@ def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     held = simulated[(simulated["arm"] == "held") & (simulated["step_seconds"] == 1e-3)]
     together = held[held["phases"] == "together"]
     assert together["slowdown"].to_numpy() == pytest.approx(100 / 60)
-    of_runs = found.event_values
+    of_runs = study.event_values(folder, folder / "events")
     assert set(of_runs["metric"]) == {"duration_return_level", "slowdown"}
     name = study.replay_case("selfish-detours", 1024, 1e-3)
     assert name == "selfish-detours-replay-1024-0.001"
@@ -401,9 +401,8 @@ def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     # 1024 ranks that wait 40 ms spend more than the ten seconds of a run: no run has a number.
     assert not ((of_runs["case"] == name) & (of_runs["arm"] == "held")).any()
     study.write(found, tmp_path)
-    again = study.read(tmp_path)
-    for table in tables.NOISE:
-        assert getattr(again, table).equals(getattr(found, table)), table
+    for table, again in tables.read_all(tables.NOISE, tmp_path).items():
+        assert again.equals(getattr(found, table)), table
 
 
 def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Path) -> None:
@@ -413,10 +412,11 @@ def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Pa
     write_plan(tmp_path / "plan.json", made.plan)
     tables.write(tables.VALUES, analysed.values, tmp_path / "analysis/values.parquet")
     schema.write(schema.NODES, tables.rows(made.nodes), tmp_path / "records/nodes.parquet")
-    found = study.study(tmp_path, tmp_path / "events")
-    for name, table in tables.NOISE.items():
-        assert not len(getattr(found, name))
-        assert list(getattr(found, name).columns) == [column.name for column in table.columns]
+    found = vars(study.study(tmp_path, tmp_path / "events"))
+    found["event_values"] = study.event_values(tmp_path, tmp_path / "events")
+    for name, table in (tables.NOISE | {"event_values": tables.EVENT_VALUES}).items():
+        assert not len(found[name])
+        assert list(found[name].columns) == [column.name for column in table.columns]
 
 
 def test_an_arm_whose_runs_had_several_limits_follows_no_law() -> None:

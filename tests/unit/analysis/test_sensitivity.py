@@ -44,7 +44,7 @@ def analysed(
     rows = synthetic.records(plan, **plants)
     change(plan, rows)
     loaded = dataset.load(synthetic.write(folder / "live/synthetic-smoke", plan, rows))
-    return analysis.analyse(loaded, beside=True)
+    return by.asked(loaded, analysis.analyse(loaded))
 
 
 def of(done: analysis.Analysis, arm: str, case: str = CASE) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
+from planted_truth.in_memory import Layout
 from scipy import stats
 
 from parity.analysis.comparisons import Comparison
@@ -13,8 +15,6 @@ from parity.analysis.decision import Decision, decide, outcome_of
 from parity.analysis.pairing import Asked
 from parity.analysis.statistics.sequential import levels_at
 from parity.analysis.stopping import HIDDEN, LEAST_CHANCE, chance_of, stops
-from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
-from parity.checks.planted_truth.in_memory import Layout
 from parity.plan.looks import DECIDED, HOPELESS, REPORTED, Stop
 from parity.plan.plan import Plan
 

@@ -120,6 +120,7 @@ PRINTOUTS = [
         ONE_NODE | {"block_mib": 8, "file": "own", "access": "direct"},
         "openmpi/one-node.txt",
     ),
+    Printout("local-files", "fio/real-1.txt", parameters={"gigabytes": "0.0625"}, step=3),
     # The average is printed with three digits, and tells the length of what is longer than 1 ms.
     Printout(
         "oslat",

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from planted_truth import in_memory
+from planted_truth.campaign import DOUBLE, PLUS, REFERENCE
+from planted_truth.in_memory import Layout, dataset
+from planted_truth.order_scenario import DRIFT, drifts
+from planted_truth.planted_numbers import Chance
+from planted_truth.sketches import judging
 from scipy import stats
 
 from parity.analysis.pairing import numbers
-from parity.checks.planted_truth import in_memory
-from parity.checks.planted_truth.campaign import DOUBLE, PLUS, REFERENCE
-from parity.checks.planted_truth.in_memory import Layout, dataset
-from parity.checks.planted_truth.order_scenario import DRIFT, drifts
-from parity.checks.planted_truth.planted_numbers import Chance
-from parity.checks.planted_truth.sketches import judging
 from parity.claims.judging_data import JudgingData
 from parity.records import schema
 

@@ -10,26 +10,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from parity.analysis import decision, estimate, outcomes
-from parity.analysis.dataset import Dataset
-from parity.analysis.decision import Decision
-from parity.analysis.statistics.sequential import ONE_LOOK
-from parity.benchmarks import sysbench
-from parity.checks.planted_truth import (
+from planted_truth import (
     acceptance,
     in_memory,
     report,
     sequential_scenarios,
     trials,
 )
-from parity.checks.planted_truth.outputs import PRINTERS
-from parity.checks.planted_truth.planted_claims import claims_of
-from parity.checks.planted_truth.planted_effects import Misfortune
-from parity.checks.planted_truth.raw_logs import plant
-from parity.checks.planted_truth.runner_simulation import FAILING
-from parity.checks.planted_truth.scenarios import log_scenarios, scenarios
-from parity.checks.planted_truth.sketches import sketches
+from planted_truth.outputs import PRINTERS
+from planted_truth.planted_claims import claims_of
+from planted_truth.planted_effects import Misfortune
+from planted_truth.raw_logs import plant
+from planted_truth.runner_simulation import FAILING
+from planted_truth.scenarios import log_scenarios, scenarios
+from planted_truth.sketches import sketches
+
+from parity.analysis import decision, estimate, outcomes
+from parity.analysis.dataset import Dataset
+from parity.analysis.decision import Decision
+from parity.analysis.statistics.sequential import ONE_LOOK
+from parity.benchmarks import sysbench
 from parity.claims import finding, judging, judging_data, most
 from parity.claims.rules import exists, rank, rules
 from parity.records import parse, schema

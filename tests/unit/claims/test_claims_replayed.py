@@ -50,7 +50,7 @@ def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> Judg
                  "better": "lower"}
                 for block, value in zip(made.plan.blocks, values, strict=True)
             ]  # fmt: skip
-    values = tables.frame(tables.NOISE["event_values"], rows)
+    values = tables.frame(tables.EVENT_VALUES, rows)
     return with_events(JudgingData(made, analysis), values)
 
 
@@ -93,7 +93,7 @@ def test_cases_and_numbers_of_the_runs_stay_what_they_were() -> None:
 
 def test_a_dataset_without_events_is_as_it_was() -> None:
     plain = JudgingData(*data.dataset(data.quiet()))
-    nothing = tables.frame(tables.NOISE["event_values"], [])
+    nothing = tables.frame(tables.EVENT_VALUES, [])
     assert isinstance(nothing, pd.DataFrame) and not len(nothing)
     again = with_events(plain, nothing)
     assert again.plan == plain.plan and again.dataset.runs is plain.dataset.runs

@@ -43,6 +43,14 @@ def test_group_equivalence_looks_at_every_pair(tmp_path: Path) -> None:
     assert judged(tmp_path, test, data.quiet(box=1.05, crate=0.95)).verdict == "contradicted"
 
 
+def test_a_runtime_is_not_blamed_for_what_runs_beside_its_container(tmp_path: Path) -> None:
+    test = data.test_of("equivalence", {"arms": "containers"}, margin_percent=1)
+    disturbed = "podman-beside-memory"
+    values = data.quiet() | {("spin", disturbed): data.around(2.0, seed=9)}
+    found = judged(tmp_path, test, values, arms=data.ARMS | {disturbed: "podman"})
+    assert (found.verdict, found.cells) == ("supported", 2)
+
+
 @pytest.mark.parametrize(
     "added, verdict", [(100.0, "supported"), (328.0, "inconclusive"), (900.0, "contradicted")]
 )

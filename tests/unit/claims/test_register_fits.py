@@ -35,7 +35,6 @@ each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
 AWAITED = {
     "how MPI is started, and with what": {"hpcg.pmi", "hpcg.libraries"},
     "images in memory": {"charliecloud-tmpfs", "memory.image_mib"},
-    "a file server in a container": {"orangefs", "docker-bridge"},
     "interruptions": {"noise-replay", "injected-noise"},
     "parts of a CPU": {"podman-rootless-quota"},
 }  # fmt: skip

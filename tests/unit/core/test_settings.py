@@ -87,6 +87,13 @@ BAD_STUDIES = {
     "margin of nothing": (_set("benchmarks", "sysbench", "margin_percent", 0), ["margin_percent"]),
     "foreign reference": (_set("reference", "podman-x"), ["unknown arm of this study"]),
     "reference outside the pair": (_set("reference", "docker"), ["not one of the A/A pair"]),
+    "image that is not there": (_set("image", {"from": "none.sif"}), ["no image none.sif", "SIF"]),
+    "a chroot where the image is ours": (
+        lambda study: study.update(
+            aa_pair=["chroot-a", "chroot-b"], reference="chroot-a", arms=["chroot-a", "chroot-b"]
+        ),
+        ["is not native, and no reference but with `image`"],
+    ),
     "pair in a container": (_set("aa_pair", ["native-a", "docker"]), ["is not native"]),
     "parameters of nothing": (
         _set("scales", "smoke", "parameters", {"linpack": {}}),
@@ -126,6 +133,18 @@ def test_a_text_that_is_no_study_is_refused_in_words(name: str, tmp_path: Path) 
     path.write_text(text)
     with pytest.raises(UserError, match=expected):
         load_study(path, "smoke")
+
+
+def test_a_chroot_is_the_reference_of_a_foreign_image_alone(tmp_path: Path) -> None:
+    (tmp_path / "app.sif").touch()
+    pair = ["chroot-a", "chroot-b"]
+
+    def change(study) -> None:
+        study.update(aa_pair=pair, reference=pair[0], image={"from": str(tmp_path / "app.sif")})
+        study["arms"] += pair
+
+    study = load_study(_write(tmp_path, change), "machine")
+    assert (study.reference, study.image) == ("chroot-a", str(tmp_path / "app.sif"))
 
 
 def test_a_missing_file_is_named_with_its_neighbours(tmp_path: Path) -> None:
@@ -264,6 +283,17 @@ def test_a_controller_that_does_not_answer_is_said_in_one_line(monkeypatch, tmp_
     with pytest.raises(UserError, match="squeue does not answer: no controller") as caught:
         refuse_without_batch_system(slurm, now=True)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("names", ["itself.yaml", "other.yaml"])
+def test_a_file_named_for_its_toolchains_has_to_have_some(names: str, tmp_path: Path) -> None:
+    text = (ROOT / "config/systems/epyc2.yaml").read_text().rpartition("toolchains_of")[0]
+    (tmp_path / "other.yaml").write_text(text + "toolchains_of: itself.yaml\n")
+    path = tmp_path / "itself.yaml"
+    path.write_text(text + f"toolchains_of: {names}\n")
+    with pytest.raises(UserError, match=f"{names} has no toolchains") as caught:
+        load_system(path)
+    assert f"{path}: toolchains_of" in str(caught.value)
 
 
 @pytest.mark.parametrize("command", ["mpiexec -n {ranks} --ppn {ranks_per_node}",

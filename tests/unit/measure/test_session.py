@@ -190,7 +190,7 @@ def test_each_of_several_nodes_is_asked_for_its_idleness_alone(world: World) -> 
     second = world.begin("second", checked=first, **later)
     assert len(world.audited) == 4 and first.states == second.states
     asked = json.loads((world.folder / "second/session-1-nodes/question.json").read_text())
-    assert asked["arms"] == asked["benchmarks"] == []
+    assert (asked["arms"], asked["binaries"]) == ([], {})
     before, after = world.started("first"), world.started("second")
     assert (after["busy_fraction"], after["other_nodes"][0]["busy_fraction"]) == (0.125, 0.25)
     for old, new in zip(

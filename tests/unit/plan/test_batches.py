@@ -4,9 +4,9 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from planted_truth.campaign import CONTAINERS
+from planted_truth.in_memory import Layout
 
-from parity.checks.planted_truth.campaign import CONTAINERS
-from parity.checks.planted_truth.in_memory import Layout
 from parity.plan.batches import BESIDE_PROGRAMS_MINUTES, batches_of, job_of
 from parity.plan.plan import Plan
 

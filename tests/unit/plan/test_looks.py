@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 from plans import changed
+from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
+from planted_truth.in_memory import Layout
 
-from parity.checks.planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
-from parity.checks.planted_truth.in_memory import Layout
 from parity.core.errors import UserError
 from parity.plan.looks import (
     DECIDED,

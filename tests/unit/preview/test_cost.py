@@ -6,6 +6,7 @@ import msgspec
 import pandas
 import pytest
 
+from parity.benchmarks import benchmarks
 from parity.core.availability import Availability
 from parity.core.documents import canonical
 from parity.core.files import write_json
@@ -144,7 +145,7 @@ def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
     assert any("jobs for slurm: 0," in line for line in lines)
 
 
-def test_every_gap_has_its_reason(scaling) -> None:
+def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
     probes = [Probe("arm", "apptainer", AWAY)]
     images = {"directory": ImageRecord("directory", reason="umoci failed")}
     gaps = not_tested(scaling, _here(scaling, SLURM, probes=probes, images=images))
@@ -154,13 +155,18 @@ def test_every_gap_has_its_reason(scaling) -> None:
     assert not [gap for gap in gaps if "launcher" in gap]
     (gap,) = [gap for gap in not_tested(scaling, _here(scaling)) if "launcher" in gap]
     assert gap.startswith("hpcc-1x1, ")
+    monkeypatch.setenv("COLUMNS", "80")
     assert probe_lines(probes) == [
-        "arm        apptainer            no   lxc-execute cannot be found; apt-get install lxc"
+        "arm        apptainer            no   lxc-execute cannot be found; apt-get",
+        "            install lxc",
     ]
 
 
 def test_limited_arms_are_asked_by_their_names() -> None:
-    asked = [(each.kind, each.name) for each in probes(["native-a-cpu0", "startup", "native-a"])]
+    asked = [
+        (each.kind, each.name)
+        for each in probes(["native-a-cpu0", "native-a"], {"startup": benchmarks()["startup"]})
+    ]
     assert asked == [("arm", "native-a-cpu0"), ("arm", "native-a"), ("benchmark", "startup")]
 
 

@@ -1,15 +1,21 @@
 """What the paper says about published claims follows from the verdicts, row by row."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
+from plans import plan_of
 
 from parity.claims import tables
 from parity.claims.defects import Defect
+from parity.claims.register import load_register
 from parity.report.text import adjudication
 from parity.report.text.paper import BANNED, refuse_banned
 
+ROOT = Path(__file__).parents[3]
 STUDIES = {
     "first2019": {"title": "A", "authors": "One, Two", "venue": "Here", "year": 2019},
     "second2021": {"title": "B", "authors": "Other", "venue": "There & then", "year": 2021},
@@ -98,10 +104,11 @@ def test_every_claim_is_counted_once(verdicts) -> None:
         "1 is inconclusive and 4 were not tested."
     )
     second = verdicts[verdicts["study"] == "second2021"]
-    assert adjudication.untested(second) == [
-        "2 claims: No case of hpcg.",
-        "1 claim: Needs two hosts.",
+    assert adjudication.untested(second).rows == [
+        ("2", "No case of hpcg.", "f, g"),
+        ("1", "Needs two hosts.", "h"),
     ]
+    assert adjudication.counts(second[:3]) == "None of 3 claims was tested."
 
 
 def test_rules_are_counted_by_when_they_were_fixed(verdicts) -> None:
@@ -113,7 +120,8 @@ def test_rules_are_counted_by_when_they_were_fixed(verdicts) -> None:
     early = verdicts.assign(registration="before-data")
     assert adjudication.registered(early) == "Of their 9 rules 9 were registered before the data."
     table = adjudication.register(verdicts)
-    assert [row[2] for row in table.rows[-2:]] == ["not-tested (never registered)", "holds-in-part"]
+    assert [row[0] for row in table.rows] == ["a", "b", "c", "d", "i"]
+    assert table.rows[2][2] == "contradicted (amended)"
 
 
 def test_datasets_that_were_judged_together_are_named(verdicts) -> None:
@@ -137,6 +145,23 @@ def test_the_discussion_holds_what_does_not_come_out(verdicts, tmp_path) -> None
     text = (tmp_path / "discussion.tex").read_text()
     assert text == r"\point{One et al. 2019.} One and one are 2, not 3 (Table 1)."
     assert (tmp_path / "defects.csv").read_text().count("\n") == 3
-    assert (tmp_path / "claims-register.csv").read_text().count("\n") == 10
+    assert (tmp_path / "claims-register.csv").read_text().count("\n") == 6
     for path in tmp_path.glob("*.tex"):
         refuse_banned(path)
+
+
+def test_data_that_follow_no_study_of_the_register_say_nothing_of_it(verdicts, tmp_path) -> None:
+    plans = [plan_of({"reproduces": said}) for said in ("none", "One: A title (2019)")]
+    studies = {"first2019": {**STUDIES["first2019"], "title": "A title"}}
+    assert [adjudication.follows([plan], studies) for plan in plans] == [False, True]
+    adjudication.write(verdicts, {}, (), tmp_path)
+    assert (tmp_path / "claims.tex").read_text() == ""
+    shows = re.findall(r"shows-([a-z-]+)}{(\d)}", (tmp_path / "register.tex").read_text())
+    assert shows == [("studies", "0"), ("claims-register", "0"), ("defects", "0")]
+
+
+def test_our_studies_name_what_they_are_after_by_its_title() -> None:
+    known = load_register(ROOT / "config/claims.yaml", ROOT / "config/published/claims.csv").studies
+    for path in (ROOT / "config/studies").glob("*.yaml"):
+        after = yaml.safe_load(path.read_text())["reproduces"]
+        assert after == "none" or any(facts["title"] in after for facts in known.values()), path

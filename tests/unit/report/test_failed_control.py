@@ -10,6 +10,7 @@ from parity.claims import terms
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import load_register
 from parity.claims.verdicts import Judgement, judge
+from parity.report import answer
 from parity.report.tables import result_tables, verdicts
 from parity.report.text import adjudication, contrasts, formatting, numbers, section, sentences
 from parity.report.text.summary import summary
@@ -18,7 +19,8 @@ from parity.report.view import View
 CONFIG = Path(__file__).parents[3] / "config"
 # A difference said in words, of anything but the A/A pair itself.
 SAID = re.compile(
-    r"contradicted|\bdiffers\b(?! from itself)|costs? (?:more|less) than|: costs |different beyond"
+    r"contradicted|\bdiffers\b(?! from itself)|costs? (?:more|less)(?: than|:)|: costs "
+    r"|different beyond|dearer|cheaper"
     r"|[1-9]\d* beyond the margin|does not contain|No arm reaches",
     re.IGNORECASE,
 )
@@ -55,6 +57,7 @@ def printed(view: View) -> str:
     texts = [
         re.sub(r"A/A pair: .*?\n\n", "", summary(view), flags=re.DOTALL),
         section.of_dataset(view),
+        answer.said(answer.of_dataset(view.plan, view.analysis.comparisons), 1),
         *(text for key, text in numbers.values(view).items() if key.startswith("text-")),
         adjudication.sections(found, studies),
         verdicts.to_text(found, width=1000),

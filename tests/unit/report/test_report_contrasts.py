@@ -1,5 +1,6 @@
 """A factor crossed with the container, the ladder, and what Spack provides: drawn and said."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from parity.benchmarks.figure_spec import Form
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
 from parity.report.figures import figures, page_layout, specs, style
-from parity.report.text import contrasts, numbers, section
+from parity.report.text import contrasts, numbers, questions, section
 from parity.report.view import View
 
 SPECS = {spec.name: spec for spec in specs.FIGURES}
@@ -124,7 +125,7 @@ def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:
     assert (net.outcome, net.reason) == (outcomes.NOT_TESTED, "needs root")
     said = numbers.values(view)["text-ladder"]
     assert "reaches the 8\u2009% to 10\u2009% of Medeiros et al. 2024 or beyond with" in said
-    assert "Not tested: +net (needs root)." in said
+    assert "+net: needs root." in questions.answers(view)
     assert ("HPCG: 1 node", "+seccomp", "+user") in {row[:3] for row in contrasts.steps(view).rows}
 
 
@@ -186,7 +187,11 @@ def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Pat
 def test_a_dataset_is_a_section_of_another_one_s_paper(tmp_path: Path) -> None:
     written = section.of_dataset(view_of(tmp_path, "libaio", 3))
     assert r"\includegraphics{machine-libaio/libaio.pdf}" in written
-    assert written.count(r"\begin{figure*}") == written.count(r"\point{") == 2
+    assert written.count(r"\begin{figure*}") == 2
+    # What compares with native is told by question, the crossing in a paragraph of its own.
+    asked = re.findall(r"\\point\{([^}(]+)", written)
+    assert asked[-1].startswith("Library or container")
+    assert all(each.endswith("?") for each in asked[:-1]) and "Does native equal itself?" in asked
     together = section.together(["machine-libaio"], ["hpcg", "ladder"])
     assert r"\input{machine-libaio/section}" in together
     assert "The studies hpcg and ladder of this system are not in the archive." in together

@@ -1,6 +1,7 @@
 """Words, tables, sentences and numbers."""
 
 import dataclasses
+import hashlib
 import math
 import re
 from collections.abc import Callable
@@ -9,16 +10,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import synthetic
+from matplotlib.text import Text
 from msgspec.structs import replace
 
 from parity.core.errors import UserError
+from parity.records import dataset
 from parity.records.timed import CaseTime
-from parity.report import write
-from parity.report.figures import specs
+from parity.report import answer, write
+from parity.report.figures import ledger, specs
 from parity.report.tables import provenance_tables, published, result_tables, table
-from parity.report.text import campaign, formatting, numbers, sentences
+from parity.report.text import artifact, campaign, formatting, numbers, questions, sentences
 from parity.report.text.summary import summary
 from parity.report.view import View
 
@@ -71,41 +75,80 @@ def test_latex_is_escaped() -> None:
     )
 
 
-def test_arms_that_ended_differently_have_sentences_of_their_own(make_view: MakeView) -> None:
+def test_each_question_has_the_comparisons_that_answer_it(make_view: MakeView) -> None:
     view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
-    said = sentences.of_comparison(view, "sysbench", "time")
-    assert said.startswith("SysBench CPU, computing time (margin ±1\u2009%). ")
-    assert re.search(r"Docker costs more than Native over 30 blocks; the ratio is 1\.0\d+ \[", said)
-    assert re.search(
-        r"Namespaces, .* and Podman are equivalent to Native over 30 blocks; "
-        r"the ratio ranges from [01]\.\d+ with .* to [01]\.\d+ with ",
-        said,
+    said = questions.answers(view, "d-").replace(r"\,", " ").replace(r"$\pm$", "±")
+    nothing, something, undecided, pair, differences, absent = said.split("\n")
+    assert nothing.startswith(
+        r"\point{What costs nothing beyond its margin?}Equivalent to Native in"
     )
-    assert re.search(r"The A/A pair gives [01]\.\d+ \[.*\] over 30 blocks: equivalent\.", said)
-    figure = next(spec for spec in specs.FIGURES if spec.name == "bandwidth")
-    assert sentences.of_figure(view, figure).count("LXC (needs root)") == 1
+    assert (
+        r"Process memory (6, ratio 1.000, margin ±1 \%; Fig.~\ref{fig:d-process-memory})" in nothing
+    )
+    assert "In a part of them: SysBench CPU, computing time (5 of 6, ratios " in nothing
+    assert re.search(
+        r"SysBench CPU, computing time \(1 of 6, ratio 1\.0\d+,.* costs more: 1\.0\d+ \[", something
+    )
+    assert something.endswith("(Docker).")
+    assert (
+        "6 of 36 comparisons are undecided: 5 (A/A pair not equivalent) and 1 (hangs" in undecided
+    )
+    assert "The A/A pair is equivalent in 5 of 6 comparisons of one native with the other." in pair
+    assert "Not so in LIKWID bandwidth: triad, bandwidth: 1.0" in pair
+    assert re.search(
+        r"Start-up time .*ms \(Namespaces, warm\) to .* ms \(Docker, cold\)", differences
+    )
+    assert absent == r"\point{What could not be tested?}LXC: needs root."
 
 
-def test_arms_that_ended_alike_share_a_sentence(make_view: MakeView) -> None:
-    said = sentences.of_comparison(make_view(30), "memory", "process_private")
-    assert said.startswith("Process memory (margin")
-    assert "All 7 other arms are equivalent to Native over 30 blocks" in said
-    assert "the ratio is 1.000 in each." in said
-
-
-def test_a_difference_has_no_verdict(make_view: MakeView) -> None:
-    said = sentences.of_comparison(make_view(30), "startup-warm", "start_seconds")
-    assert said.startswith("Start-up time, warm (no margin was set). ")
-    assert re.search(r"ranges from .* ms with Namespaces to .* ms with Docker, over 30", said)
+def test_the_table_of_answers_counts_every_measured_ratio_once(make_view: MakeView) -> None:
+    view = make_view(30, effects={("sysbench", "docker"): 1.05, ("hpcc", "native-b"): 1.3})
+    rows = {row[0]: row[3:8] for row in questions.table(view).rows}
+    assert rows["SysBench CPU, computing time"] == ("7", "6", "1", "0", "0")
+    assert rows["HPCC, HPL rate"] == ("7", "0", "0", "0", "7")
+    assert all(int(row[0]) == sum(map(int, row[1:])) for row in rows.values())
+    said = questions.answers(view)
+    assert "equivalent in 4 of 6 comparisons" in said and "Not so in HPCC, HPL rate: 1.300 " in said
+    assert "15 of 42 comparisons are undecided: 7 (A/A pair differs), 6 (A/A pair not equ" in said
 
 
 def test_a_confounded_arm_is_named_so(make_view: MakeView) -> None:
-    view = make_view(30, confounded=(("sysbench", "docker"),))
-    said = sentences.of_comparison(view, "sysbench", "time")
-    assert "All 7 other arms (Docker confounded) are equivalent" in said
+    effects = {("sysbench", "docker"): 1.05}
+    view = make_view(30, effects=effects, confounded=(("sysbench", "docker"),))
+    assert "(Docker, confounded)" in questions.answers(view)
     rows = result_tables.results(view).rows
     outcome = {row[1]: row[-1] for row in rows if row[0].startswith("Sys")}
-    assert outcome["Docker"] == "equivalent; confounded: libraries differ"
+    assert outcome["Docker"] == "costs more; confounded: libraries differ"
+
+
+def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView) -> None:
+    view = make_view(30, effects={("sysbench", "docker"): 1.05}, absent={"lxc": "needs root"})
+    ended = answer.of_dataset(view.plan, view.analysis.comparisons)
+    assert answer.counts(ended) == {"equivalent": 29, "costs-more": 1, "costs-less": 0, "open": 6}
+    said = answer.said([*ended, *ended], 2).replace("\u2009", " ")
+    assert said.startswith(
+        "Of 72 cost ratios in 2 campaigns, 58 are equivalent to native within the margin of the "
+        "case (±1 % to ±5 %), 2 are dearer beyond it and 12 are undecided. Every arm is equivalent "
+        "to native in HPCC (ratios 0.993 to 0.997) and Memory (ratio 1.000). "
+    )
+    assert re.search(r"The largest of these costs is 1\.0\d+ \[.*\]: Docker in SysBench CPU", said)
+    assert "of 36 cost ratios the cost is below " in answer.bounds(ended)
+    alike = [each for each in ended if each.word == "equivalent"]
+    assert "one campaign, all 29 are equivalent to native" in answer.said(alike, 1)
+    assert answer.said([], 1) == "No cost ratio with a margin was measured."
+    odd = [dataclasses.replace(e, row=e.row._replace(arm="podman-quota-1")) for e in ended]
+    assert answer.said(odd, 1).startswith("Of 36 of arms with a network, a limit or a neighbour of")
+
+
+def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
+    lost = {(1, "sysbench.docker"): ("ran", "timeout"), (2, "sysbench.docker"): ("ran", "timeout")}
+    view = make_view(3, failures=lost)
+    words = [text.get_text().strip() for text in ledger.draw(view).findobj(Text)]
+    planned = str(view.analysis.ledger["planned"].sum())
+    assert [word for word in words if word in ledger.STAGES] == list(ledger.STAGES)
+    assert "2: timeout" in words and planned in words
+    many = pd.DataFrame({"stage": "ran", "reason": list("abcde"), "runs": [5, 4, 3, 2, 0]})
+    assert ledger.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 
 def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:
@@ -116,7 +159,7 @@ def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:
     # Six cases have a margin; seven arms besides the A/A pair; Shifter is only declared.
     assert said.startswith("Of 42 measured comparisons with Native over 30 blocks, ")
     assert "1 is different beyond it" in said and "; 1 of them is confounded." in said
-    assert "7 of them compare numbers that did not vary at all." in said
+    assert "7 of the 42 compare constants." in said
     assert said.endswith("6 more comparisons could not be tested.")
 
 
@@ -153,7 +196,7 @@ def test_absence_of_evidence_is_not_sold_as_evidence(
     make_view: MakeView, plants: dict[str, Any]
 ) -> None:
     view = make_view(3, **plants)
-    texts = [*numbers.values(view).values(), summary(view)]
+    texts = [*numbers.values(view).values(), summary(view), questions.answers(view)]
     texts += [cell for each in write.all_tables(view, []) for row in each.rows for cell in row]
     texts += [path.read_text() for path in PAPER]
     assert not [text for text in texts if BANNED.search(text)]
@@ -183,7 +226,7 @@ def test_the_paper_asks_only_for_values_that_exist(make_view: MakeView) -> None:
         assert asked - {"key"} <= set(known)
         assert not re.findall(r"\\(?:fullfigure|finding)\{[^}#]+\}", source)
     for name in shown:
-        assert {f"{part}-{name}" for part in ("caption", "text")} <= set(known)
+        assert f"caption-{name}" in known
 
 
 def test_the_data_say_which_figures_the_paper_has(make_view: MakeView) -> None:
@@ -192,7 +235,11 @@ def test_the_data_say_which_figures_the_paper_has(make_view: MakeView) -> None:
     written = numbers.to_latex(numbers.values(view), shown)
     names = [spec.name for spec in shown]
     assert re.findall(r"\\fullfigure\{([^}]+)\}", written) == names
-    assert re.findall(r"\\finding\{[^}]+\}\{([^}]+)\}", written) == names
+    # What compares with the reference is told by question, and not figure by figure.
+    assert not re.findall(r"\\finding\{[^}]+\}\{([^}]+)\}", written)
+    empty = write.all_tables(view, [])
+    assert r"\paritydefine{shows-exclusions}{0}" in numbers.of_dataset(view, empty)
+    assert r"\paritydefine{shows-ledger}{1}" in numbers.of_dataset(view, empty)
 
 
 def test_every_study_file_says_the_same_kinds_of_things() -> None:
@@ -207,7 +254,15 @@ def test_the_paper_types_no_result_by_hand(path: Path) -> None:
     body = path.read_text().split(r"\begin{abstract}")[-1]
     body = re.sub(r"\\cite\{[^}]*\}|Table~1|^%.*", "", body, flags=re.MULTILINE)
     # The levels of the tests and the definition of the margin are the method's own.
-    for known in ("90\\,\\%", "95\\,\\%", "5\\,\\%", "(1/(1+m),\\,1+m)", "\\tabcolsep}{3pt}"):
+    for known in (
+        "90\\,\\%",
+        "95\\,\\%",
+        "5\\,\\%",
+        "(1/(1+m),\\,1+m)",
+        "\\tabcolsep}{3pt}",
+        "\\tabcolsep}{4pt}",
+        "<10\\baselineskip",
+    ):
         body = body.replace(known, "")
     assert not re.findall(r"\d", body)
 
@@ -321,3 +376,27 @@ def test_the_answer_says_by_how_much_it_was_too_noisy() -> None:
     )
     assert "1 inconclusive one: margins 1.3 times" in sentences.too_noisy(open_rows[1:])
     assert sentences.too_noisy([passed]) == ""
+
+
+def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path: Path) -> None:
+    plan, folder = synthetic.plan(2), tmp_path / "kept/machine-synthetic-2026-01-01"
+    view = synthetic.view(folder, plan, synthetic.records(plan))
+    for name in dataset.FILES:
+        if not (folder / name).exists():
+            (folder / name).write_text("{}")
+    (folder / dataset.CHECKSUMS).write_text("abc\n")
+    expected = {("archive/machine", name): "order-ok" for name in "ab"} | {
+        ("live/x", "a"): "differs"
+    }
+    text = artifact.appendix(folder, [folder], "archive/machine", expected)
+    digest = hashlib.sha256(b"abc\n").hexdigest()[:16]
+    assert text.count(f"machine-synthetic-2026-01-01 & 2026-01-01 & {len(plan.blocks)} & ") == 1
+    assert digest in text and "-{}-config archive=machine-synthetic-2026-01-01}" in text
+    made = view.dataset.images
+    size = formatting.size(int(made["bytes"].sum()))
+    said = f"converting it: {made['seconds'].sum():.0f} s, {size} in all formats."
+    assert said in text.replace("\n", " ")
+    assert "Of 2 claims of archive/machine: 2 order-ok" in text
+    assert artifact.verdicts("live/y", expected).startswith("Nothing is expected of live/y")
+    assert view.origin.facts.programs[0].commit in text
+    assert not re.search("<[a-z]+>", text)

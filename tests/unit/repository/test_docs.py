@@ -1,6 +1,7 @@
 """Documentation that is generated is current; documentation that is written stays short."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -19,6 +20,15 @@ def _tool(name: str):
 def test_generated_documents_are_current() -> None:
     for path, text in _tool("docs").documents().items():
         assert path.read_text(encoding="utf-8") == text, "run: make docs"
+
+
+def test_what_was_found_is_of_the_archives_that_are_here() -> None:
+    found = _tool("found")
+    systems = json.loads(found.COMMITTED.read_text(encoding="utf-8"))
+    listed = [each for system in systems for each in system["datasets"].items()]
+    assert len(listed) >= 4 and all(found.digest(name) == digest for name, digest in listed)
+    for system in systems:
+        assert system["ratios"] == sum(system[word] for word in found.answer.ENDED)
 
 
 def test_a_part_without_a_place_is_an_error() -> None:

@@ -57,6 +57,23 @@ def test_namespaces_command(tmp_path):
     assert argv == [*unshare, *enter, "--", *INNER]
 
 
+@pytest.mark.parametrize(
+    ("uid", "mapped", "isolates"),
+    [(0, [], ("mnt",)), (1000, ["--map-root-user"], ("mnt", "user"))],
+)
+def test_a_chroot_is_a_mount_namespace_and_nothing_more(
+    tmp_path, monkeypatch, uid, mapped, isolates
+):
+    monkeypatch.setattr(os, "getuid", lambda: uid)
+    for name in ("chroot-a", "chroot-b"):
+        arm = arms()[name]
+        argv = arm.command(launch(tmp_path, "directory"), INNER)
+        enter = ["/bin/sh", "-euc", ENTER, "namespaces", "/images/one", "/tmp/parity"]
+        assert argv == ["unshare", *mapped, "--mount", *enter, "--", *INNER]
+        assert arm.isolates == isolates and arm.stands_in and not arm.is_native
+        assert "native" not in f"{arm.title} {arm.runtime}".lower()
+
+
 def test_charliecloud_commands(tmp_path):
     bind = "--bind=/tmp/parity:/tmp/parity"
     directory = arms()["charliecloud-dir"].command(launch(tmp_path, "directory"), INNER)
@@ -171,7 +188,7 @@ def test_lxc_command_and_configuration(tmp_path):
         "lxc.net.0.type = none",
         "lxc.mount.auto = proc:rw sys:rw",
         "lxc.mount.entry = /dev dev none rbind 0 0",
-        "lxc.mount.entry = /tmp/parity tmp/parity none bind,rw 0 0",
+        "lxc.mount.entry = /tmp/parity tmp/parity none rbind,rw 0 0",
         "lxc.mount.entry = /etc/hosts etc/hosts none bind,ro 0 0",
     ]
 

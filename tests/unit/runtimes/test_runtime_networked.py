@@ -6,7 +6,7 @@ import pytest
 
 from parity.core.availability import Availability
 from parity.runtimes import arms, every_arm, networked
-from parity.runtimes.model import SCRATCH, Image, Launch, Network
+from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch, Network
 
 PLAIN = Network("veth", offloads=False)
 
@@ -34,6 +34,13 @@ def test_a_name_says_the_network(name, title, network, isolates):
 )
 def test_other_names_are_none(name):
     assert name not in every_arm()
+
+
+@pytest.mark.parametrize("end", ["-veth", "-veth-plain", "-macvlan"])
+def test_an_arm_with_a_kernel_of_its_own_has_none(end):
+    """Its programs would talk through that kernel's network, which is not the one that is made."""
+    own = [name for name in every_arm() if KERNEL in every_arm()[name].isolates]
+    assert len(own) > 2 and not any(f"{name}{end}" in every_arm() for name in own)
 
 
 def test_no_networked_arm_is_listed_and_no_other_one_has_a_network():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from toolchains import ENTRIES, RECIPES, composed_toolchain
 
+from parity.benchmarks import benchmarks
 from parity.core.documents import as_document
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
@@ -20,8 +21,14 @@ from parity.software.toolchain import Toolchain, composed_manifest
 
 OLD, NEW = (0, 23), (1, 0)
 ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")
-HPCG = builds_of_study(["hpcg"])
-STREAM = builds_of_study(["stream"])
+
+
+def _builds(names: list[str]) -> dict[str, str]:
+    return builds_of_study(benchmarks()[name] for name in names)
+
+
+HPCG = _builds(["hpcg"])
+STREAM = _builds(["stream"])
 
 
 def _content(tmp_path: Path, text: str) -> dict:
@@ -44,14 +51,14 @@ def test_the_packages_are_the_study_s_and_no_others(tmp_path: Path, release) -> 
 
 
 def test_a_benchmark_of_the_distribution_alone_asks_for_nothing() -> None:
-    assert builds_of_study(["sysbench", "startup"]) == {}
-    assert builds_of_study(["hpcc"]) == {"hpcc@1.5.0": "hpcc"}
-    assert set(builds_of_study(["mpip"]).values()) == {"mpi-time", "npb"}
+    assert _builds(["sysbench", "startup"]) == {}
+    assert _builds(["hpcc"]) == {"hpcc@1.5.0": "hpcc"}
+    assert set(_builds(["mpip"]).values()) == {"mpi-time", "npb"}
 
 
 def test_the_build_that_says_most_has_the_first_projection(tmp_path: Path) -> None:
     """Spack takes the first that fits, and a build without libaio fits any."""
-    content = _content(tmp_path, compose(ENTRY, builds_of_study(["sysbench-libaio"]), OLD))
+    content = _content(tmp_path, compose(ENTRY, _builds(["sysbench-libaio"]), OLD))
     first, last = content["view"]["default"]["projections"].items()
     assert "libaio" in first[0] and first[1] == "sysbench-libaio"
     assert last == ("sysbench", "sysbench")

@@ -35,7 +35,9 @@ def test_each_arm_needs_its_own_format_and_what_that_is_made_from(arm, chain):
 
 def test_a_format_comes_after_what_it_is_made_from():
     chain = needs("sysbench", *arms()).chain
-    assert sorted(chain[:3]) == ["base", "directory", "oci"] and len(chain) == len(set(chain)) == 7
+    formats = {arm.image_format for arm in arms().values() if arm.image_format}
+    assert sorted(chain[:3]) == ["base", "directory", "oci"]
+    assert len(chain) == len(set(chain)) == len({"base", "oci"} | formats)
     assert {maker_of(name).made_from for name in chain[3:]} <= {*chain[:3]}
 
 

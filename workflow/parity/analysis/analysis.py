@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from parity.analysis import (
     ladder,
     ledger,
     pairing,
-    sensitivity,
     tables,
     timeouts,
 )
@@ -26,14 +25,20 @@ from parity.analysis.comparisons import Comparison
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
 from parity.analysis.sample import sample
+from parity.records import schema
 
+SENSITIVITY_FILE = "sensitivity.parquet"
 # Case, metric and arm: what names a comparison within a dataset.
 Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of `parity.analysis.tables` as data frames, by the same names."""
+    """The tables of `parity.analysis.tables` as data frames, by the same names.
+
+    Attributes:
+        sensitivity: what the other methods say; empty where they were not asked.
+    """
 
     values: pd.DataFrame
     pairs: pd.DataFrame
@@ -45,7 +50,7 @@ class Analysis:
     ledger: pd.DataFrame
     losses: pd.DataFrame
     exclusions: pd.DataFrame
-    sensitivity: pd.DataFrame
+    sensitivity: pd.DataFrame = field(default_factory=partial(tables.frame, tables.SENSITIVITY, []))
 
 
 @dataclass(frozen=True)
@@ -82,15 +87,11 @@ class Analysed:
         return {key: sample(effects, self.dataset.places).effects for key, effects in found.items()}
 
 
-def analyse(
-    dataset: Dataset, excluded: Sequence[dict[str, Any]] = (), beside: bool = False
-) -> Analysis:
+def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analysis:
     """Analyse a dataset.
 
     Args:
         excluded: runs to be left out (entries of config/exclusions.yaml).
-        beside: whether to ask the other methods, too. They decide nothing and take most of the
-            time; without them that table is empty.
     """
     left_out = exclusions.of_dataset(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
@@ -108,11 +109,6 @@ def analyse(
         ledger=ledger.ledger(dataset, stages),
         losses=ledger.losses(dataset, stages),
         exclusions=left_out,
-        sensitivity=(
-            sensitivity.sensitivity(dataset, by_case, pairs, concluded)
-            if beside
-            else tables.frame(tables.SENSITIVITY, [])
-        ),
     )
 
 
@@ -130,10 +126,13 @@ def analysed(folder: Path, excluded: Sequence[dict[str, Any]] = ()) -> Analysed:
 
 
 def write(analysis: Analysis, folder: Path) -> None:
-    """Write all tables into a folder (`tables.write_all`)."""
+    """Write all tables but what the other methods say into a folder (`tables.write_all`)."""
     tables.write_all(tables.TABLES, analysis, folder)
 
 
 def read(folder: Path) -> Analysis:
-    """Read what `write` wrote."""
-    return Analysis(**tables.read_all(tables.TABLES, folder))
+    """Read what `write` wrote, and what the other methods say if they were asked."""
+    known, path = Analysis(**tables.read_all(tables.TABLES, folder)), folder / SENSITIVITY_FILE
+    if not path.exists():
+        return known
+    return replace(known, sensitivity=schema.read(tables.SENSITIVITY, path).to_pandas())

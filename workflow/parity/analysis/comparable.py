@@ -8,7 +8,7 @@ from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.comparisons import Comparison
 from parity.analysis.pairing import DIFFERENCE
-from parity.records.sizes import amount_of_work, choosing_size
+from parity.records.sizes import choosing_size
 
 ABSOLUTE = "an absolute difference, which is not compared between machines"
 
@@ -37,9 +37,9 @@ def another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
     here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
     planned = fresh.dataset.plan.case(case)
     # However a size was chosen: the runs tell which it was.
-    told = choosing_size(planned.benchmark) if here_size and there_size else set()
+    told = choosing_size(planned.definition) if here_size and there_size else set()
     here, there = planned.parameters, archive.dataset.plan.case(case).parameters
-    asked = (here.keys() | there.keys()) - told - {amount_of_work(planned.benchmark)}
+    asked = (here.keys() | there.keys()) - told - {planned.definition.sized_by}
     if parts := _differing(asked, case, fresh, archive):
         return f"other parameters: {parts}"
     if here_size == there_size:
@@ -49,7 +49,7 @@ def another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
 
 def other_amounts(case: str, fresh: Analysed, archive: Analysed) -> str:
     """How much more often a case does its work in one of both, in words; empty if in none."""
-    amount = amount_of_work(fresh.dataset.plan.case(case).benchmark)
+    amount = fresh.dataset.plan.case(case).definition.sized_by
     return _differing({amount} - {""}, case, fresh, archive)
 
 

@@ -76,7 +76,7 @@ def wanted_comparisons(dataset: Dataset, by_case: ByCase) -> list[Asked]:
     plan, margins = dataset.plan, dataset.margins
     compared = {(c.case, c.metric, c.arm) for c in plan.comparisons}
     for case, metric in margins:
-        arms = [plan.double, *dataset.not_tested(case)]
+        arms = [*filter(None, [plan.double]), *dataset.not_tested(case)]
         compared |= {(case, metric, arm) for arm in arms}
     for case, metric in by_case.keys() - margins.keys():
         compared |= {(case, metric, arm) for arm in dataset.arms_of(case)}

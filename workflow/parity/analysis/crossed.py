@@ -31,7 +31,6 @@ from parity.plan.plan import Case, Plan
 LEVEL, LEVEL_OVERALL = "level", "level-overall"
 ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
 # Where a program runs is no property of it: such cases are no levels of a factor.
-PLACES = ("nodes", "ranks", "containers_per_node")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def crossings(plan: Plan) -> list[Crossing]:
 
 def _factors(cases: Sequence[Case]) -> list[str]:
     """Parameters of these cases that take two values, both of them words."""
-    keys = [key for key in cases[0].parameters if key not in PLACES]
+    keys = [key for key, value in cases[0].parameters.items() if isinstance(value, str)]
     levels = {key: {case.parameters.get(key) for case in cases} for key in keys}
     return [
         key

@@ -11,14 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from parity.analysis import estimate, outcomes, tables
-from parity.analysis.dataset import Dataset
+from parity.analysis import analysis, estimate, outcomes, pairing, tables
+from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
+from parity.analysis.dataset import Dataset, load
 from parity.analysis.decision import UNKNOWN, outcome_of
 from parity.analysis.estimate import Interval
 from parity.analysis.pairing import RATIO, ByCase, Numbers
@@ -68,6 +70,19 @@ class Found:
             "outcome": self.outcome,
             "note": self.note,
         }
+
+
+def write(folder: Path) -> None:
+    """Ask the other methods about a dataset that is analysed, and write down what they say."""
+    said = asked(load(folder, whole=False), analysis.read(folder / "analysis")).sensitivity
+    tables.write(tables.SENSITIVITY, said, folder / "analysis" / SENSITIVITY_FILE)
+
+
+def asked(dataset: Dataset, done: Analysis) -> Analysis:
+    """The analysis of a dataset with what the other methods say."""
+    by_case = pairing.numbers(done.values)
+    said = sensitivity(dataset, by_case, done.pairs, done.comparisons)
+    return replace(done, sensitivity=said)
 
 
 def sensitivity(

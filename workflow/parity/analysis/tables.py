@@ -14,11 +14,12 @@ from parity.records import parts, schema
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
 AGREEMENT = TABLES.pop("agreement")
-# What the events of its runs say (`parity.analysis.noise`): another rule makes them.
-NOISE = {
-    name: TABLES.pop(name)
-    for name in ("quantiles", "return_levels", "quota_law", "replay", "event_values")
-}
+# What the events of its runs say (`parity.analysis.noise`): as values that claims compare, and in
+# tables that are shown, with intervals that take most of the time.
+EVENT_VALUES = TABLES.pop("event_values")
+# What the other methods say: it is shown, and decides nothing.
+SENSITIVITY = TABLES.pop("sensitivity")
+NOISE = {name: TABLES.pop(name) for name in ("quantiles", "return_levels", "quota_law", "replay")}
 VALUES = TABLES["values"]
 PAIRS = TABLES["pairs"]
 COMPARISONS = TABLES["comparisons"]
@@ -29,7 +30,6 @@ DISPERSION = TABLES["dispersion"]
 LEDGER = TABLES["ledger"]
 LOSSES = TABLES["losses"]
 EXCLUSIONS = TABLES["exclusions"]
-SENSITIVITY = TABLES["sensitivity"]
 # What the analysis asks of runs and their numbers, of millions of which all else is most of the
 # memory: texts of which few differ, each of them kept once, and other columns.
 _REPEATED = (

@@ -1,11 +1,14 @@
-"""The benchmarks: one module each, found by being there."""
+"""The benchmarks: one module each, found by being there; or a program that a study describes."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from parity.benchmarks.model import Benchmark
+from parity.benchmarks.own_program import COMMAND, own_program
 from parity.core.registry import modules_with
 
 
@@ -14,3 +17,9 @@ def benchmarks() -> dict[str, Benchmark]:
     """Every benchmark by its name, in the order of the modules' names."""
     brought = modules_with(sys.modules[__name__], "BENCHMARK")
     return {benchmark.name: benchmark for benchmark in brought}
+
+
+def benchmark_of(name: str, parameters: Mapping[str, Any]) -> Benchmark:
+    """The benchmark of a case: its module's, or the program that its parameters describe."""
+    command = parameters.get(COMMAND)
+    return own_program(name, command) if command else benchmarks()[name]

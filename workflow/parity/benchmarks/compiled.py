@@ -1,6 +1,7 @@
 """Programs whose C source lies beside a benchmark's module: where they lie, whether they are there.
 
-One script compiles them, natively and in the image, so the same compiler makes the same bytes.
+One script compiles them, natively and in the image, so the same compiler makes the same bytes. A
+source may also be a script that writes its program, where that is a file of another language.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
         By path: the MD5 sum that the package has, and the one that was found.
     """
     real_paths = {path: Path(path).resolve() for path in paths}
-    packages = _packages_of(real_paths.values())
+    packages = packages_of(real_paths.values())
     found = {}
     for path, real in real_paths.items():
         for sums in (dpkg / f"{name}.md5sums" for name in packages.get(str(real), ())):
@@ -52,7 +52,7 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
     return found
 
 
-def _packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
+def packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
     """The Debian packages that brought each file, by its path; nothing where there is no dpkg.
 
     All files are asked for at once: dpkg reads all of its lists for each question.

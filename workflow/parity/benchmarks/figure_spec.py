@@ -24,7 +24,9 @@ class Form(Enum):
     LADDER = "ladder"  # arms that add one thing after the other
     ALONG = "along"  # how they compare with the reference along a parameter
     TIMEOUTS = "timeouts"  # the time that a run lost against TCP's timeouts
+    PARTS = "parts"  # what a time consists of
     SIZES = "sizes"  # rate or time against the size of a message
+    INTERFACES = "interfaces"  # bytes by the interfaces that they crossed
     # Of single events, such as detours, and of what is made of them.
     TIMELINES = "timelines"  # when they were, and how long
     TAILS = "tails"  # how many are longer

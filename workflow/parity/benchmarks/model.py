@@ -11,6 +11,7 @@ from parity.benchmarks import network, spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.service import Service
 from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -49,6 +50,10 @@ class Program:
         collect: files of the working directory to keep afterwards, verbatim; names, or
             patterns with `*` where a program makes its file's name up.
         repetitions: how often it is started and timed in one run (start-up only).
+        then: command lines that are started one after the other when `argv` has ended, each as
+            it was, and as much of the run; only of a program that is started once, without ranks.
+        check: a command line that is started last, in the same place; it only says by how it ends
+            whether what the others did was right, so it is no part of what is measured.
         drop_caches: empty the page cache before each start (needs root).
         sample_seconds: sample memory at this interval while it runs; 0 for never,
             and then nothing of ours runs beside the program.
@@ -61,6 +66,13 @@ class Program:
         containers: over how many containers the ranks of each node are spread in blocks, as if
             each were a node (measure/containers.py); 0 for a container of its own for each.
         is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
+        services: servers that run beside it, in the arm or natively (`service.INSIDE`).
+        mount: words of the client's mount command, run in the client's network.
+        mounted: words of a command that is run there once it is mounted.
+        mount_point: folder of that mount, below the working directory; empty for none.
+        least_free_bytes: what must be free where it works before anything is started.
+        counted: whether it is counted what the run uses of its node.
+        monitor_hz: how often a second the same is read beside it, as well; 0 for never.
     """
 
     argv: tuple[str, ...]
@@ -69,6 +81,8 @@ class Program:
     files: Mapping[str, str] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
     repetitions: int = 1
+    then: tuple[tuple[str, ...], ...] = ()
+    check: tuple[str, ...] = ()
     drop_caches: bool = False
     sample_seconds: float = 0.0
     sample_processes: tuple[str, ...] = ()
@@ -76,6 +90,13 @@ class Program:
     nodes: int = 1
     containers: int = 0
     is_bound: bool = True
+    services: tuple[Service, ...] = ()
+    mount: tuple[str, ...] = ()
+    mounted: tuple[str, ...] = ()
+    mount_point: str = ""
+    least_free_bytes: int = 0
+    counted: bool = False
+    monitor_hz: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,10 +154,13 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
-        sources: C sources beside its module, each of a program (`compiled.py`).
+        sources: C sources or scripts beside its module, each of a program (`compiled.py`).
         spack_packages: what Spack builds for it, if it does.
         toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
+        measures_all_binaries: whether all of them together are what a run measures, as an
+            interpreter and its script are; else the one that its command line names.
+        needs: files and folders of the host that are shown to all arms, with their digests.
         factors: the factors it knows and their allowed levels, e.g. {"kernel": ("copy",)}.
         parameters: JSON schema of each parameter, with a `description` and a `default`; with
             `chooses_size` where all that it does is seen in the `size` of a run.
@@ -157,6 +181,7 @@ class Benchmark(ABC):
         primary: those that are compared between arms, per level or not.
         differences: those of `primary` that are compared by their difference in their
             own unit, because a ratio of them would say nothing; all others by ratio.
+        message_sizes: size in bytes by metric, of those that are the seconds of a message one way.
         figures: what the figures show that it brings; without any, a figure shows the
             values and comparisons of each case and primary metric.
         spelt: factor levels that people write otherwise than studies do, e.g. {"tcp": "TCP"}.
@@ -170,6 +195,8 @@ class Benchmark(ABC):
     spack_packages: ClassVar[tuple[spack.SpackPackage, ...]] = ()
     toolchain: str = TOOLCHAIN
     binaries: tuple[str, ...] = ()
+    measures_all_binaries: ClassVar[bool] = False
+    needs: ClassVar[Mapping[str, str]] = {}
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     allocations: ClassVar[str] = ""
@@ -181,6 +208,7 @@ class Benchmark(ABC):
     metrics: ClassVar[tuple[Quantity, ...]] = ()
     primary: ClassVar[tuple[str, ...]] = ()
     differences: ClassVar[tuple[str, ...]] = ()
+    message_sizes: ClassVar[Mapping[str, int]] = {}
     figures: ClassVar[tuple[FigureSpec, ...]] = ()
     spelt: ClassVar[Mapping[str, str]] = {}
     note: ClassVar[str] = ""
@@ -227,13 +255,6 @@ class Benchmark(ABC):
             A structured array in order of time, with the fields `start` and `length` in ns.
         """
         return None
-
-    def message_times(self, outputs: Outputs) -> Sequence[tuple[int, float]]:
-        """Bytes and seconds one way of each message of a valid run, if it sends one after another.
-
-        Their sizes rise; empty of a benchmark that does something else.
-        """
-        return ()
 
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:

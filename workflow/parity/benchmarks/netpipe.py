@@ -117,15 +117,12 @@ class NetPipe(Benchmark):
     allocations = "required"
     metrics = (LATENCY, BANDWIDTH, *TIMES.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)
+    message_sizes: ClassVar = {time.metric: size for size, time in TIMES.items()}
     spelt: ClassVar = {"tcp": "TCP", "mpi": "MPI"}
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
         return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
-
-    def message_times(self, outputs: Outputs) -> list[_Point]:
-        """All sizes of np.out."""
-        return read_points(outputs.files.get("np.out", ""), outputs.parameters["upper_bound"])
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers.

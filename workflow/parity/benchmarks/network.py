@@ -47,6 +47,24 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 
+# How people say their levels; {} stands for one that has no words of its own.
+_WORDS = {
+    "rto_min_ms": "rto_min {} ms", "sack": "{}", "era": "TCP of {}",
+    "queue_packets": "queue of {} packets", "rate_mbit": "{} Mbit/s", "congestion_control": "{}",
+}  # fmt: skip
+_OWN_WORDS = {
+    "sack_true": "SACK", "sack_false": "no SACK", "era_now": "TCP of today",
+    "queue_packets_1": "queue of 1 packet", "rate_mbit_0": "no limit of the rate",
+}  # fmt: skip
+
+
+def in_words(level: str) -> str:
+    """A level as the names of cases have it, such as `era_2015`; as it is if no network's."""
+    for name, words in _WORDS.items():
+        if level.startswith(f"{name}_"):
+            return _OWN_WORDS.get(level, words.format(level.removeprefix(f"{name}_")))
+    return level
+
 
 @dataclass(frozen=True)
 class Knobs:

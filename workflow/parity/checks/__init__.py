@@ -1,1 +1,1 @@
-"""Audits of ourselves: parity of both sides, noise of the workflow, planted truth."""
+"""Audits of ourselves: parity of both sides, and noise of the workflow."""

@@ -14,9 +14,10 @@ import jsonschema
 
 from parity.benchmarks import benchmarks, network
 from parity.benchmarks.model import Benchmark
-from parity.claims.replayed import with_replays
+from parity.claims.replayed import with_parameters, with_replays
 from parity.claims.selection import Selection
 from parity.core.errors import UserError
+from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
 _COUNT = {"type": "integer", "minimum": 1}
@@ -31,9 +32,15 @@ class Declared:
     arms: Collection[str]
 
 
-def declared() -> Declared:
-    """What this version of Parity has."""
-    return Declared(with_replays(benchmarks()), every_arm())
+def declared(plans: Iterable[Plan] = ()) -> Declared:
+    """What this version of Parity has, and the benchmarks that these plans bring themselves."""
+    own = {
+        name: with_parameters(benchmark, plan)
+        for plan in plans
+        for name, benchmark in plan.definitions.items()
+        if name not in benchmarks()
+    }
+    return Declared(with_replays({**benchmarks(), **own}), every_arm())
 
 
 def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> list[str]:

@@ -42,6 +42,15 @@ def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     return made
 
 
+def with_parameters(benchmark: Benchmark, plan: Plan) -> Benchmark:
+    """A benchmark that a plan brings, with the factors and parameters that its cases have."""
+    cases = [case.parameters for case in plan.cases if case.benchmark == benchmark.name]
+    names = {name for parameters in cases for name in parameters}
+    levels = {name: {"enum": [p[name] for p in cases if name in p]} for name in sorted(names)}
+    like: Benchmark = _like(benchmark, parameters=levels)
+    return like
+
+
 def _like(benchmark: Benchmark, **changed: Any) -> Any:
     return type("Derived", (type(benchmark),), changed)()
 

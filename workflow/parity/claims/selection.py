@@ -10,6 +10,7 @@ from parity.claims.judging_data import Cell, JudgingData
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
+from parity.runtimes import every_arm
 
 CONTAINERS = "containers"
 NO_CASE, DECLARED_ABSENT, NO_LEVEL, NOT_AT_ONCE, NO_METRIC, CASE_IS_THERE = range(6)
@@ -22,7 +23,7 @@ class Selection:
     Attributes:
         parameters: values of a case's parameters, which choose cases.
         levels: those that the published statement speaks of, which choose nothing.
-        arms: names, or None for every arm whose runtime is not the reference's.
+        arms: names, or None for every plain arm whose runtime is not the reference's.
         against: the arm to compare with; empty for the plan's reference.
     """
 
@@ -114,8 +115,13 @@ def nearest(scopes: Sequence[Scope]) -> list[Absent]:
 
 
 def _containers(plan: Plan) -> list[str]:
-    native = plan.arm_runtimes[plan.reference]
-    return [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
+    """The arms of other runtimes, but for those that do something to the program as well.
+
+    What a limit, a neighbour or a network costs is no container's cost.
+    """
+    native, known = plan.arm_runtimes[plan.reference], every_arm()
+    others = [arm for arm in plan.arms if plan.arm_runtimes[arm] != native]
+    return [name for name in others if not (arm := known.get(name)) or arm.unlimited is arm]
 
 
 def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:

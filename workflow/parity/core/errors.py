@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 LONGEST_VALUE, LONGEST_LINE = 100, 2000
@@ -88,7 +89,14 @@ def shown_to_the_user() -> Iterator[None]:
 
 
 def _say(what: object) -> None:
-    print(f"parity: {what}", file=sys.stderr)
+    """Print it; in a rule's script write it to the rule's log, which Snakemake shows, once."""
+    rule = getattr(sys.modules["__main__"], "snakemake", None)
+    logs = tuple(getattr(rule, "log", ()))
+    if not logs:
+        print(f"parity: {what}", file=sys.stderr)
+    for log in logs:
+        Path(log).parent.mkdir(parents=True, exist_ok=True)
+        Path(log).write_text(f"parity: {what}\n", encoding="utf-8")
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:

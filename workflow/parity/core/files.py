@@ -57,15 +57,15 @@ def read_regular(path: Path, most: int | None = None) -> str:
     return content.decode("utf-8")
 
 
-def read_input(path: Path) -> str:
-    """The text of a file that people write.
+def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
+    """The text of a file that people write; a mark of its byte order is no part of it.
 
     Raises:
         UserError: there is no such file, it cannot be read, is no regular file, not UTF-8, or
             larger than such a file can be.
     """
     try:
-        return read_regular(path, LARGEST_INPUT)
+        return read_regular(path, most).removeprefix("\ufeff")
     except FileNotFoundError:
         near = sorted(p.name for p in path.parent.glob("[!.]*.*") if p.suffix == path.suffix)
         raise UserError(

@@ -256,8 +256,20 @@ def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
 
 
 def toolchains_of(path: Path | str) -> dict[str, Any]:
-    """The toolchains of the system file at `path`, and those of the file that it names."""
+    """The toolchains of the system file at `path`, and those of the file that it names.
+
+    Raises:
+        UserError: the file that it names has none of its own.
+    """
     document = load_checked(path, "system")
-    named = document.get("toolchains_of")
-    others = toolchains_of(Path(path).with_name(named)) if named else {}
-    return {**others, **document.get("toolchains", {})}
+    own: dict[str, Any] = document.get("toolchains", {})
+    if not (named := document.get("toolchains_of")):
+        return own
+    others = load_checked(Path(path).with_name(named), "system").get("toolchains")
+    if not others:
+        raise UserError(
+            f"{named} has no toolchains",
+            where=f"{path}: toolchains_of",
+            action="name the file whose own `toolchains` are meant",
+        )
+    return {**others, **own}

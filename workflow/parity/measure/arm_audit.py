@@ -18,6 +18,7 @@ from parity.core.errors import UserError
 from parity.measure import inner_command
 from parity.measure.documents import Binary
 from parity.measure.timed_process import launch_environment
+from parity.measure.tools import tool
 from parity.runtimes.model import SCRATCH, Arm, Image, Launch
 from parity.software.binaries import Audit, CutOff, ProgramFile, audit_script, read_audit
 
@@ -33,7 +34,7 @@ class _FailedError(AuditError):
 
 
 def audit_arm(
-    arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]]
+    arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]], tools: str = ""
 ) -> tuple[tuple[Binary, ...], dict[str, str]]:
     """Identity of every benchmark's executables inside an arm, and where it really is.
 
@@ -42,6 +43,7 @@ def audit_arm(
 
     Args:
         binaries: absolute paths by benchmark.
+        tools: of `tools_for`.
 
     Returns:
         The executables in each benchmark's order; the evidence of the witness.
@@ -50,8 +52,9 @@ def audit_arm(
         AuditError: the arm cannot run the audit.
     """
     paths = sorted({path for group in binaries.values() for path in group})
-    witness = ["/bin/sh", "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
-    answer = run_in_arm(arm, image, [*witness, *audit_script(paths)])
+    shell = tool(tools, "/bin/sh")
+    witness = [*shell, "-c", inner_command.WITNESS, inner_command.EVIDENCE.strip()]
+    answer = run_in_arm(arm, image, [*witness, *audit_script(paths, shell)])
     audited = {program.path: program for program in answer.programs}
     rows = tuple(
         Binary(arm=arm.name, benchmark=benchmark, **asdict(audited[path]))

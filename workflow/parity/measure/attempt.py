@@ -18,6 +18,7 @@ from parity.core.commands import answer_of
 from parity.measure import inner_command, storage
 from parity.measure.block_folder import RECORD, STARTED
 from parity.measure.cleanup import clean_up
+from parity.measure.client_link import client_link
 from parity.measure.containers import containers
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
@@ -27,7 +28,9 @@ from parity.measure.network import NetworkRefused, NetworkState, network
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
+from parity.measure.services import services
 from parity.measure.timed_process import launch_environment, run_and_wait
+from parity.measure.usage import of_client, usage
 from parity.runtimes.model import SCRATCH, Launch
 
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
@@ -61,6 +64,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         name=launch.name,
         arm=order.arm.name,
         ranks=order.program.ranks,
+        services=tuple(service.name for service in order.program.services),
         started=storage.now(),
     )
     STARTED.write_in(folder, started)
@@ -127,14 +131,20 @@ def _beside_its_neighbour(order: Order, launch: Launch, folder: Path) -> tuple[S
         with (
             network(order, max(1, order.program.containers)) as net,
             neighbour(order, launch, folder) as gate,
+            client_link(order) as link,
+            services(order, launch, link, folder) as served,
             containers(order, launch, net) if order.program.containers else nullcontext() as inside,
         ):
             before = psutil.cpu_times(percpu=True)
             line = inside.command if inside else partial(_started_alone, order, launch, net)
-            seen = _run(order, folder, line)
+            with usage(order, folder) as used:
+                seen = _run(order, folder, line, served.let_go, used.stop)
+            seen.used = used.evidence | of_client(order, seen.finished)
             seen.commands[:0] = map(list, inside.lines.values()) if inside else ()
+            seen.commands[:0] = [server.command for server in served.servers]
             after = psutil.cpu_times(percpu=True)
-        seen.beside = (*gate, *([net.gate] if net.gate else []))
+        links = (each.gate for each in (net, link) if each and each.gate)
+        seen.beside = (*gate, *links, *served.gates)
         seen.network = net.evidence
         return seen, steal_fraction(before, after, order.program.cpus)
     except (NotStarted, NetworkRefused) as error:
@@ -147,27 +157,38 @@ def _started_alone(
     order: Order, launch: Launch, net: NetworkState, words: Sequence[str]
 ) -> list[str]:
     """The command line of a program without ranks, or with a container for each of them."""
-    command = [*net.places[0].words, *order.arm.command(launch, words)]
+    command = [*net.places[0].words, *order.program_arm.command(launch, words)]
     if not order.program.ranks:
         return command
     assert order.session.system.launcher
     return launched(order.session.system.launcher, order.program, command)
 
 
-def _run(order: Order, folder: Path, line: Callable[[Sequence[str]], list[str]]) -> Seen:
+def _run(
+    order: Order,
+    folder: Path,
+    line: Callable[[Sequence[str]], list[str]],
+    let_go: Callable[[], None],
+    stop_counting: Callable[[], None],
+) -> Seen:
     """All starts of the attempt, one after the other.
 
     A program that is started once carries the witness. One that is started and timed
     several times has a witnessed start first, which is not timed, and then its timed
     starts consist of nothing but the runtime and the program's own words. The time
-    limit is that of all starts together.
+    limit is that of all starts together. A program of several command lines has a
+    witness in each, and what checks it comes when nothing is measured any more.
 
     Args:
         line: the command line that starts some words where the order says.
+        let_go: ends what a program may wait for that cannot be killed.
+        stop_counting: called before the check, which is not what is measured.
     """
     seen = Seen([], [])
     program, several = order.program, order.program.repetitions > 1
-    starts = [inner_command.witnessed(program)]
+    lines = [program.argv, *program.then, *([program.check] if program.check else [])]
+    tools = order.session.tools
+    starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
     starts += [list(program.argv)] * program.repetitions if several else []
     environment = launch_environment(os.environ)
     deadline = time.monotonic() + order.case.timeout_seconds
@@ -177,6 +198,8 @@ def _run(order: Order, folder: Path, line: Callable[[Sequence[str]], list[str]])
         else None
     )
     for words in starts:
+        if program.check and words is starts[-1]:
+            stop_counting()
         command = line(words)
         if not seen.commands or seen.commands[-1] != command:
             seen.commands.append(command)
@@ -191,6 +214,7 @@ def _run(order: Order, folder: Path, line: Callable[[Sequence[str]], list[str]])
                 folder=inner_command.WORK,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pid: sampler.start()) if sampler else None,
+                on_stop=let_go,
                 grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
             )
         except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,10 +13,9 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.measure import block_progress, history, storage
+from parity.measure import block_progress, history, needs, storage
 from parity.measure.allocation import this_allocation
 from parity.measure.attempt import AllocationLost, make_attempt
 from parity.measure.block_folder import (
@@ -29,12 +29,13 @@ from parity.measure.block_folder import (
 from parity.measure.cleanup import clean_up
 from parity.measure.documents import ArmState, BlockRecord, NotStarted
 from parity.measure.record import Order
+from parity.measure.services import service_launch
 from parity.measure.session import Session, begin_session, end_session
 from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
-from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
+from parity.runtimes.model import KERNEL, SCRATCH, SPREAD, UNBOUND, Arm, Launch
 from parity.software.images import ImageRecord
 
 # Of a campaign that was not looked at yet.
@@ -142,8 +143,9 @@ def end_interrupted(folder: Path) -> None:
             continue
         left = STARTED.read_in(attempt)
         if arm := every_arm().get(left.arm):
-            state = (attempt / "state").resolve()
-            clean_up(arm, Launch(left.name, None, SCRATCH, state), left.ranks)
+            launch = Launch(left.name, None, SCRATCH, (attempt / "state").resolve())
+            clean_up(arm, launch, left.ranks)
+            arm.cleanup(*(service_launch(launch, name) for name in left.services))
 
 
 @dataclass(frozen=True)
@@ -230,8 +232,10 @@ def _program(
     if not presence.available:
         return None, _not_tested(f"{case.benchmark}: {presence.reason}")
     try:
-        provided = benchmarks()[case.benchmark].provided_by(provider)
-        program = provided.program(case.parameters, session.node)
+        provided = case.definition.provided_by(provider)
+        program = needs.staged_program(
+            provided.program(case.parameters, session.node), provided.needs
+        )
         cpus = arm.placed(program.cpus, session.node.cpus).program
         program = dataclasses.replace(program, cpus=cpus)
         if arm.placement == UNBOUND:
@@ -251,7 +255,22 @@ def _program(
         return None, _not_tested("ranks have networks of their own only in containers of a node")
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, _not_tested("dropping the page cache needs root")
+    free = shutil.disk_usage(SCRATCH).free
+    if free < program.least_free_bytes:
+        least = program.least_free_bytes
+        return None, _not_tested(f"{SCRATCH} has {free} bytes free, and {least} are needed")
+    if program.services and (why := _cannot_be_served(program, arm)):
+        return None, _not_tested(why)
     return program, None
+
+
+def _cannot_be_served(program: Program, arm: Arm) -> str:
+    """Why servers cannot be beside a program; empty if they can."""
+    if KERNEL in arm.isolates:
+        return "servers and client share the host's kernel, and this arm has another"
+    if arm.network or program.ranks:
+        return "servers are on the host's network, beside a program that is started once"
+    return ""
 
 
 def _not_tested(why: str) -> NotStarted:

@@ -5,4 +5,5 @@ if [ "$here" != "$1" ]; then
   echo "the container has no launcher of the host's release: $1 there, $here here" >&2
   exit 1
 fi
+# mpirun quotes its daemon's command for a remote shell, which is what reads it here.
 eval "exec $2"

@@ -24,7 +24,8 @@ class Gate(Document, frozen=True, kw_only=False):
 
     Attributes:
         name: `where`, `binding`, `ranks`, `containers`, `steal`, `left`, `quiet`, `image`,
-            `binary`, `network`, `neighbour`; the reason code of a failure is `gate-` and this name.
+            `binary`, `network`, `neighbour`, `service`, `mount`; the reason code of a failure is
+            `gate-` and this name.
         passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """
@@ -40,6 +41,7 @@ class Started(Document, frozen=True, kw_only=True):
     Attributes:
         name: of the container; with ranks it holds a placeholder for the rank's number.
         ranks: 0 for a program that is started once.
+        services: names of the servers beside it, each of which may have a container, too.
         started: UTC, ISO 8601, as every time in these documents.
     """
 
@@ -47,6 +49,7 @@ class Started(Document, frozen=True, kw_only=True):
     name: str
     arm: str
     ranks: int
+    services: tuple[str, ...] = ()
     started: str
 
 
@@ -61,7 +64,7 @@ class RunRecord(Document, frozen=True, kw_only=True):
             three sums are with their launcher's, and None without any start.
         steal_fraction: share of CPU time that the hypervisor took meanwhile, 0 to 1.
         load_before: one-minute load average just before.
-        commands: the command lines, each once; the last is that of the timed starts.
+        commands: the command lines, each once; the last is that of the timed starts, or the check.
         environment: of the program; empty if it was timed without one of ours.
         evidence: of the (first) witness, with what a launcher of ranks took, and what a network of
             containers said of itself and counted.
@@ -167,8 +170,9 @@ class Question(Document, frozen=True, kw_only=True):
     """What a node is asked.
 
     Attributes:
+        binaries: absolute paths of the programs to identify, by benchmark.
+        needs: what is copied to where all arms see it, with the digests, by path.
         images: the records of the image formats, by format.
-        provider: who provides the benchmarks.
         expected: SHA-256 of the native programs by path, where their build recorded it.
         nodes: how many nodes are asked.
         max_busy_fraction, settle_seconds: when a node is idle, and how long it may take.
@@ -176,9 +180,9 @@ class Question(Document, frozen=True, kw_only=True):
 
     version: int = 1
     arms: tuple[str, ...]
-    benchmarks: tuple[str, ...]
+    binaries: Mapping[str, tuple[str, ...]]
+    needs: Mapping[str, str]
     images: Mapping[str, ImageRecord]
-    provider: str
     expected: Mapping[str, str]
     nodes: int
     max_busy_fraction: float
@@ -202,8 +206,7 @@ class SessionStart(NodeState, frozen=True, kw_only=True):
 
     Attributes:
         allocation: what the batch system says of the job; empty without one.
-        other_nodes: in the allocation's order; of arms and binaries what they have otherwise than
-            the first one
+        other_nodes: in the allocation's order; of arms and binaries what differs from the first's.
     """
 
     version: int = 3

@@ -15,6 +15,7 @@ from pathlib import Path
 from parity.benchmarks.model import Program
 from parity.measure import mpi_launcher
 from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
+from parity.measure.tools import tool
 from parity.runtimes.model import MARKER, SCRATCH
 
 EVIDENCE = mpi_launcher.EVIDENCE
@@ -46,19 +47,26 @@ def program_environment(program: Program) -> dict[str, str]:
     return dict(sorted((fixed | dict(program.environment)).items()))
 
 
-def witnessed(program: Program) -> list[str]:
+def witnessed(program: Program, folder: Path = WORK, tools: str = "") -> list[str]:
     """The inner command with the witness in front of the program.
 
     What differs between ranks is filled in on the node (see mpi_launcher.py).
+
+    Args:
+        folder: its working directory.
+        tools: of `tools_for`.
     """
     cpus, begin, variables = ",".join(map(str, program.cpus)), EVIDENCE.strip(), []
     if program.ranks:
         cpus, begin, variables = CPU, f"{EVIDENCE}{RANK}@{HOST}", [VARIABLES]
     assignments = [f"{name}={value}" for name, value in program_environment(program).items()]
+    # The static `env` cannot change its folder.
+    there = [f"--chdir={folder}"]
+    go = [*tool(tools, "/bin/sh"), "-c", 'cd "$0" && exec "$@"', str(folder)] if tools else []
     return [
-        *("/usr/bin/taskset", "-c", cpus),
-        *("/bin/sh", "-c", WITNESS, begin),
-        *("/usr/bin/env", "-i", f"--chdir={WORK}", *assignments, *variables),
+        *(*tool(tools, "/usr/bin/taskset"), "-c", cpus),
+        *(*tool(tools, "/bin/sh"), "-c", WITNESS, begin, *go),
+        *(*tool(tools, "/usr/bin/env"), "-i", *([] if go else there), *assignments, *variables),
         *program.argv,
     ]
 

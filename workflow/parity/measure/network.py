@@ -99,7 +99,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
     knobs = Knobs.of(order.case.parameters)
     with ExitStack() as held:
         try:
-            hub, *others = [_held(held) for _ in range(1 + count)]
+            hub, *others = [held_namespace(held) for _ in range(1 + count)]
             links = [
                 Link(there, f"port{number}", f"{_PREFIX}.{1 + number}")
                 for number, there in enumerate(others)
@@ -125,7 +125,7 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
         state.gate = Gate("network", not problems, "; ".join(problems))
 
 
-def _held(held: ExitStack) -> Namespace:
+def held_namespace(held: ExitStack) -> Namespace:
     """A new namespace that ends with the stack, and whoever is still in it."""
     made = new_namespace()
     held.callback(os.close, made.file)
@@ -142,8 +142,8 @@ def _make(hub: Namespace, links: list[Link], kind: Network, knobs: Knobs) -> Non
     if knobs.queue_packets != Knobs.queue_packets and not knobs.rate_mbit:
         raise UserError("a queue without a rate (rate_mbit) holds nothing")
     for each in (hub, *(link.namespace for link in links)):
-        each.inside(_without_ipv6)
-    hub.inside(lambda: _batch(hub_commands(kind, links)))
+        each.inside(partial(without_ipv6, "all", "default"))
+    hub.inside(lambda: batch(hub_commands(kind, links)))
     for link in links:
         link.namespace.inside(partial(_set_place, link, kind, knobs))
     hub.inside(lambda: _set_hub(links, kind, knobs))
@@ -167,7 +167,8 @@ def hub_commands(kind: Network, links: list[Link]) -> list[str]:
     return [*lines, f"address add {_PREFIX}.{_HUB}/24 dev {own}", f"link set {own} up"]
 
 
-def _batch(lines: list[str]) -> None:
+def batch(lines: list[str]) -> None:
+    """Let `ip` do all of this; raises UserError."""
     output_of(["ip", "-batch", "-"], given="\n".join(lines))
 
 
@@ -179,7 +180,7 @@ def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
         except OSError as error:
             raise UserError(f"this kernel refuses {name}={value}: {error.strerror}") from error
     subnet = f"{_PREFIX}.0/24 dev eth0 proto kernel scope link src {link.address}"
-    _batch(
+    batch(
         [
             f"address add {link.address}/24 dev eth0",
             "link set eth0 up",
@@ -209,9 +210,9 @@ def _set_hub(links: list[Link], kind: Network, knobs: Knobs) -> None:
         output_of([*at, "parent", "1:1", "pfifo", "limit", f"{knobs.queue_packets}"])
 
 
-def _without_ipv6() -> None:
+def without_ipv6(*interfaces: str) -> None:
     """Nobody asks for neighbours and routers of a protocol that nobody uses here."""
-    for name in ("all", "default"):
+    for name in interfaces:
         path = Path("/proc/sys/net/ipv6/conf") / name / "disable_ipv6"
         if path.exists():
             path.write_text("1", encoding="ascii")

@@ -55,7 +55,7 @@ class Namespace:
         """
 
         def enter_and_do() -> T:
-            _ask_kernel("setns", self.file, _CLONE_NEWNET)
+            ask_kernel("setns", self.file, _CLONE_NEWNET)
             return do()
 
         return _in_a_thread(enter_and_do)
@@ -88,7 +88,7 @@ def new_namespace() -> Namespace:
     """
 
     def make() -> Namespace:
-        _ask_kernel("unshare", _CLONE_NEWNET)
+        ask_kernel("unshare", _CLONE_NEWNET)
         made = Namespace(os.open("/proc/thread-self/ns/net", os.O_RDONLY))
         mark = f"parity-{os.getpid()}-{_born(os.getpid())}"
         output_of(["ip", "link", "set", "lo", "alias", mark, "up"])
@@ -152,7 +152,7 @@ def _in_a_thread(do: Callable[[], T]) -> T:
         return pool.submit(do).result()
 
 
-def _ask_kernel(call: str, *arguments: int) -> None:
+def ask_kernel(call: str, *arguments: int | bytes) -> None:
     """A call of the C library that Python 3.11 has not; raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if getattr(libc, call)(*arguments):

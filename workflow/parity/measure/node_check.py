@@ -15,17 +15,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from parity.benchmarks import benchmarks
 from parity.benchmarks.debian import altered
 from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
-from parity.measure import gates, node, storage
+from parity.measure import gates, needs, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import SHARED_MEMORY, WORK
+from parity.measure.mounts import unmount_below
 from parity.measure.network_namespace import end_left_networks
+from parity.measure.tools import lay_out, tools_for
 from parity.runtimes import every_arm
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image
 from parity.software.images import ImageRecord
@@ -44,6 +45,8 @@ def check_node(question: Question, folder: Path | None = None) -> NodeAnswer:
             only one.
     """
     make_ready()
+    needs.stage(question.needs)
+    lay_out(tools_for(question.images))
     size, facts, ours = node.node_facts(), node.facts(), host_namespaces()
     checked = check_arms(question, ours) if question.arms else {}
     if folder:
@@ -68,10 +71,7 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
     Args:
         ours: the runner's namespaces, name to inode.
     """
-    binaries = {
-        name: benchmarks()[name].provided_by(question.provider).binaries
-        for name in question.benchmarks
-    }
+    binaries = question.binaries
     programs = sorted({path for group in binaries.values() for path in group})
     # Under any limit and in any network an arm is the same one.
     own = {name: every_arm()[name].unlimited for name in question.arms}
@@ -85,7 +85,8 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
             def judge(audited: Binaries) -> Gate:
                 return gates.binary_gate(question.expected, not_packaged.result(), audited)
 
-            return check_arm(arm, arm_state(arm, question.images, digests), binaries, judge, ours)
+            state, tools = arm_state(arm, question.images, digests), tools_for(question.images)
+            return check_arm(arm, state, binaries, judge, ours, tools)
 
         found = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     return {
@@ -123,8 +124,10 @@ def image_digests(
 def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
     storage.make_places(SCRATCH)
-    storage.end_processes_in(WORK)
+    # Nobody may wait for a mount, and whoever did ends without its daemon.
+    unmount_below(WORK)
     end_left_networks()
+    storage.end_processes_in(WORK)
     storage.emptied(WORK)
     shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
 
@@ -158,6 +161,7 @@ def check_arm(
     binaries: Mapping[str, Sequence[str]],
     judge: Callable[[Binaries], Gate],
     ours: Mapping[str, str],
+    tools: str = "",
 ) -> tuple[ArmState, Binaries]:
     """The state of an arm on this node, and the identity of its binaries if it can be used.
 
@@ -170,11 +174,12 @@ def check_arm(
         judge: says of the binaries of an arm that runs the native programs whether they
             are those that were installed.
         ours: the runner's namespaces, name to inode.
+        tools: of `tools_for`.
     """
     if state.reason or not state.gate.passed:
         return state, ()
     try:
-        audited, evidence = audit_arm(arm, state.image, binaries)
+        audited, evidence = audit_arm(arm, state.image, binaries, tools)
     except AuditError as error:
         return replace(state, reason="runtime-broken", detail=str(error)), ()
     judged = [gates.where_gate(arm, evidence, ours, state.recipe)]

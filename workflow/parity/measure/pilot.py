@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.core.documents import write_document
 from parity.core.errors import UserError, shown_to_the_user
@@ -125,7 +124,7 @@ def _outputs(folder: Path, made: RunRecord, session: Session) -> Outputs:
 
 
 def _refused(case: Case, why: str) -> UserError:
-    sized_by = benchmarks()[case.benchmark].sized_by
+    sized_by = case.definition.sized_by
     return UserError(
         f"no amount of work is found for {case.name}: {why}",
         where=f"{node_name()}, {sized_by} = {case.parameters[sized_by]}",
@@ -166,7 +165,7 @@ def cases_to_pilot(study: Study, document: Mapping[str, Any]) -> list[Case]:
     """
 
     def is_piloted(case: Case) -> bool:
-        sized_by, of_scale = benchmarks()[case.benchmark].sized_by, document["scales"][study.scale]
+        sized_by, of_scale = case.definition.sized_by, document["scales"][study.scale]
         given = (
             document["benchmarks"][case.benchmark].get("parameters", {}),
             of_scale.get("parameters", {}).get(case.benchmark, {}),
@@ -190,7 +189,9 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
     return Pilot(
         node=node_name(),
         cpu_model=facts()["cpu_model"],
-        amounts={name: {benchmarks()[name].sized_by: each.value} for name, each in amounts.items()},
+        amounts={
+            name: {study.definitions[name].sized_by: each.value} for name, each in amounts.items()
+        },
         seconds={name: each.seconds for name, each in amounts.items()},
         left_out=left_out,
     )
@@ -211,7 +212,7 @@ def _amounts(
         session = begin_session(native, {}, {}, system, this_allocation(system, 1), folder)
         runs = NativeRuns(session, study.reference, study.attempts, folder / "runs")
         for name, group in groupby(cases, key=lambda case: case.benchmark):
-            benchmark, of_it = benchmarks()[name].provided_by(study.provider), list(group)
+            benchmark, of_it = study.definitions[name].provided_by(study.provider), list(group)
             if why := _why_left_out(benchmark, of_it, session):
                 left_out[name] = why
                 print(f"{name}: {why}", flush=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parity.benchmarks.model import Program
+from parity.benchmarks.service import INSIDE, SERVERS
 from parity.measure import gates, inner_command
 from parity.measure.documents import ArmState, Gate, RunRecord
 from parity.measure.history import LIMIT_REFUSED
@@ -14,6 +15,7 @@ from parity.measure.orphans import Orphan
 from parity.measure.session import Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Case
+from parity.runtimes import every_arm
 from parity.runtimes.limits import NO_LIMIT, refusal
 from parity.runtimes.model import Arm
 
@@ -34,10 +36,29 @@ class Order:
         """The allocation's nodes, the one that we are on first."""
         return self.session.allocation.hosts
 
-    def where(self, host: str, evidence: Mapping[str, str]) -> Gate:
-        """Whether a process of it ran on that node where its arm says."""
-        ours = self.session.namespaces[host]
-        return gates.where_gate(self.arm, evidence, ours, self.state.recipe)
+    @property
+    def program_arm(self) -> Arm:
+        """Where the program runs: natively as the client of services that run in the arm."""
+        return self._native if self._inside == SERVERS else self.arm
+
+    @property
+    def service_arm(self) -> Arm:
+        """Where its services run: natively if the program is in the arm as their client."""
+        return self.arm if self._inside == SERVERS else self._native
+
+    @property
+    def _inside(self) -> str:
+        return str(self.case.parameters[INSIDE]) if self.program.services else ""
+
+    @property
+    def _native(self) -> Arm:
+        known = (self.arm, *(every_arm()[name] for name in self.session.states))
+        return next(arm for arm in known if arm.is_native)
+
+    def where(self, host: str, evidence: Mapping[str, str], arm: Arm | None = None) -> Gate:
+        """Whether a process of it ran on that node where its arm says; the program's by default."""
+        arm, ours = arm or self.program_arm, self.session.namespaces[host]
+        return gates.where_gate(arm, evidence, ours, self.state.recipe if arm.image_format else "")
 
 
 @dataclass
@@ -47,6 +68,7 @@ class Seen:
     Attributes:
         beside: the gates of what was there for the program: its neighbour, its network.
         network: what the program's network said of itself, and the kernel's counters of it.
+        used: what the run used of its node (measure/usage.py), where it is counted.
     """
 
     commands: list[list[str]]
@@ -55,6 +77,7 @@ class Seen:
     left: tuple[Orphan, ...] = ()
     beside: tuple[Gate, ...] = ()
     network: Mapping[str, str] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -119,7 +142,7 @@ def record(
         reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
     environment = {} if several else inner_command.program_environment(order.program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
-    timed = seen.finished[1:] if several else seen.finished
+    timed = seen.finished[1:] if several else seen.finished[: 1 + len(order.program.then)]
     walls = tuple(start.wall_seconds for start in timed)
     if timed and order.program.ranks:
         own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])
@@ -149,7 +172,7 @@ def record(
         commands=tuple(map(tuple, seen.commands)),
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence={**evidence, **seen.network},
+        evidence={**evidence, **seen.network, **seen.used},
         ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,
@@ -177,6 +200,9 @@ def _reason(seen: Seen, judged: Sequence[Gate]) -> tuple[str, str]:
     """Reason code and detail of an attempt; how it ended comes before the gates."""
     if seen.error:
         return "not-started", seen.error
+    # A program whose server ended fails by it.
+    if any(gate.name == "service" and not gate.passed for gate in seen.beside):
+        return gates.first_failure([gate for gate in seen.beside if gate.name == "service"])
     last = seen.finished[-1]
     if last.timed_out:
         return "timeout", f"stopped after {last.wall_seconds:.1f} s"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec.structs import asdict, replace
 
-from parity.benchmarks import benchmarks
 from parity.benchmarks.model import NodeFacts
 from parity.core.availability import Availability
 from parity.core.code_identity import identity
@@ -46,11 +45,14 @@ from parity.measure.documents import (
 )
 from parity.measure.idle_cpu import busy_now
 from parity.measure.mpi_launcher import on_each_node
+from parity.measure.needs import binaries_of
 from parity.measure.node import facts
 from parity.measure.node_check import check_node
 from parity.measure.storage import now
+from parity.measure.tools import tools_for
 from parity.plan.plan import Plan
 from parity.plan.system import System
+from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
 
 
@@ -74,6 +76,11 @@ class Session:
     system: System
     question: Question | None = None
     answers: tuple[NodeAnswer, ...] = ()
+
+    @property
+    def tools(self) -> str:
+        """The tools around each program, as `tools_for` names them."""
+        return tools_for(self.question.images) if self.question else ""
 
 
 def begin_session(
@@ -101,7 +108,7 @@ def begin_session(
     question = _question(plan, images, expected, system, allocation)
     known = checked if checked and _asked_the_same(checked, question, allocation) else None
     # Before the nodes are asked whether they are idle, because it takes programs of our own.
-    presences = known.benchmarks if known else _presences(question)
+    presences = known.benchmarks if known else _presences(plan)
     program = as_document(identity(), ProgramIdentity, "the state of this program")
     answers = _answers(question, system, allocation, folder, number, known)
     nodes = [answer.state for answer in answers]
@@ -136,9 +143,9 @@ def _question(
     """What the nodes are asked before a block of the plan."""
     return Question(
         arms=plan.arms,
-        benchmarks=tuple(sorted({case.benchmark for case in plan.cases})),
+        binaries=binaries_of(plan),
+        needs=plan.needs,
         images=images,
-        provider=plan.provider,
         expected=expected,
         nodes=len(allocation.hosts),
         max_busy_fraction=system.max_busy_fraction,
@@ -153,12 +160,15 @@ def _asked_the_same(checked: Session, question: Question, allocation: Allocation
     return same_nodes and checked.question == question
 
 
-def _presences(question: Question) -> dict[str, Availability]:
+def _presences(plan: Plan) -> dict[str, Availability]:
     """Whether each benchmark can be run on this node, by name."""
-    provided = [benchmarks()[name].provided_by(question.provider) for name in question.benchmarks]
+    if all(every_arm()[name].image_format for name in plan.arms):
+        # All of it is in a foreign image, and nothing has to be installed here.
+        return dict.fromkeys(plan.definitions, Availability(True))
+    provided = [each.provided_by(plan.provider) for each in plan.definitions.values()]
     with ThreadPoolExecutor() as pool:
         asked = pool.map(lambda benchmark: benchmark.probe(), provided)
-        return dict(zip(question.benchmarks, asked, strict=True))
+        return dict(zip(plan.definitions, asked, strict=True))
 
 
 def _answers(
@@ -178,8 +188,7 @@ def _answers(
         UserError: a node did not answer.
     """
     again = tuple(n for n in question.arms if not known or not _is_usable(known.states[n]))
-    benchmarks_of = question.benchmarks if again else ()
-    asked = replace(question, arms=again, benchmarks=benchmarks_of)
+    asked = replace(question, arms=again, binaries=question.binaries if again else {})
     if asked.nodes > 1:
         shared = folder.resolve() / f"session-{number}-nodes"
         answers = _check_all(asked, system, allocation, shared)

@@ -13,7 +13,7 @@ import random
 from itertools import chain
 from typing import Any
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks.own_program import what_runs
 from parity.core.documents import canonical
 from parity.core.spack_paths import DISTRIBUTION, SPACK
 from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
@@ -24,7 +24,7 @@ from parity.runtimes import every_arm
 
 def make_plan(study: Study) -> Plan:
     """The whole plan; pure and repeatable."""
-    used = sorted({case.benchmark for case in study.cases})
+    used = study.definitions
     of_node_counts = [_blocks_on(study, nodes) for nodes in study.node_counts]
     return Plan(
         **{field: getattr(study, field) for field in Design.__struct_fields__},
@@ -32,8 +32,8 @@ def make_plan(study: Study) -> Plan:
         campaign=study.campaign,
         arm_titles={name: _title(study, name) for name in study.arms},
         arm_runtimes={name: every_arm()[name].runtime for name in study.arms},
-        benchmark_titles={name: benchmarks()[name].title for name in used},
-        benchmark_notes={name: benchmarks()[name].note for name in used},
+        benchmark_titles={name: each.title for name, each in used.items()},
+        benchmark_notes={name: each.note for name, each in used.items()},
         blocks=tuple(chain.from_iterable(zip(*of_node_counts, strict=True))),
         comparisons=_comparisons(study),
     )
@@ -104,7 +104,11 @@ def _does(study: Study, cases: list[Case]) -> dict[str, Any]:
         "study": study.study,
         "attempts": study.attempts,
         "cases": [
-            {"case": case.name, "parameters": case.parameters, "timeout": case.timeout_seconds}
+            {
+                "case": case.name,
+                "parameters": what_runs(case.parameters),
+                "timeout": case.timeout_seconds,
+            }
             for case in cases
         ],
     }

@@ -14,6 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from parity.benchmarks import benchmark_of
+from parity.benchmarks.model import Benchmark
 from parity.core.documents import (
     RESTORE,
     Content,
@@ -80,6 +82,11 @@ class Case(Document, frozen=True, rename={"name": "case", "timeout_seconds": "ti
     timeout_seconds: int
 
     @property
+    def definition(self) -> Benchmark:
+        """The benchmark that it is a case of, a module's or its study's own."""
+        return benchmark_of(self.benchmark, self.parameters)
+
+    @property
     def nodes(self) -> int:
         """Size of the allocation that it needs."""
         return int(self.parameters.get("nodes", 1))
@@ -131,7 +138,8 @@ class Design(Document, frozen=True):
     Attributes:
         study: its name.
         reproduces: the published study that it is after, or `none`.
-        aa_pair: the reference and its double, the same thing twice.
+        aa_pair: the reference and its double, the same thing twice; of imported results that
+            have no double, the reference twice.
         attempts: how many failed attempts a run may have.
         provider: who provides the programs: `system` (the distribution), `spack`, or
             `spack-<toolchain>`.
@@ -158,6 +166,19 @@ class Design(Document, frozen=True):
     looks: tuple[int, ...]
     minutes: float | None
     blocks_per_job: int
+
+    @property
+    def definitions(self) -> dict[str, Benchmark]:
+        """The benchmarks of the cases, sorted by name."""
+        found = {case.benchmark: case for case in self.cases}
+        return {name: found[name].definition for name in sorted(found)}
+
+    @property
+    def needs(self) -> dict[str, str]:
+        """Files and folders of the host that the programs need, with their digests."""
+        return {
+            path: found for each in self.definitions.values() for path, found in each.needs.items()
+        }
 
     @property
     def positive_arm(self) -> str:
@@ -223,8 +244,8 @@ class Plan(Design, frozen=True):
 
     @property
     def double(self) -> str:
-        """The reference's double: the other arm of the A/A pair."""
-        return next(arm for arm in self.aa_pair if arm != self.reference)
+        """The reference's double: the other arm of the A/A pair; empty where there is none."""
+        return next((arm for arm in self.aa_pair if arm != self.reference), "")
 
 
 def read_plan(path: Path) -> Plan:

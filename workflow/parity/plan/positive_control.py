@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.benchmarks import benchmarks
 from parity.core.errors import UserError, refuse_unknown
 from parity.plan.plan import Case, NotTested, PositiveControl
 from parity.runtimes import every_arm as known_arms
@@ -54,7 +53,7 @@ def _more_work(case: Case, percent: float) -> dict[str, Any] | str:
 
     Work comes in whole units; it may miss what is asked for by a tenth of it.
     """
-    work = benchmarks()[case.benchmark].work
+    work = case.definition.work
     if not work:
         return "its work has no unit to add to"
     if case.margin is None or percent <= 100 * case.margin:

@@ -10,15 +10,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check, load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
 from parity.plan.combinations import combinations
+from parity.plan.own_programs import benchmark_in
 from parity.plan.plan import Case, Design, NotTested, PositiveControl
 from parity.plan.positive_control import positive_control
 from parity.runtimes import every_arm as known_arms
+from parity.software.foreign_image import refuse_no_image
 
 DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
@@ -32,10 +33,13 @@ class Study(Design, frozen=True, kw_only=True):
 
     Attributes:
         blocks: how many of each node count there are to be.
+        image: an image that somebody else made, and that is measured instead of one of ours; a
+            path or a name by digest, empty for none.
         is_piloted: whether a pilot on the node finds how much work takes the benchmarks' time.
     """
 
     blocks: int
+    image: str = ""
     is_piloted: bool = False
     not_tested: tuple[NotTested, ...] = ()
     provider: str = DISTRIBUTION
@@ -118,12 +122,10 @@ def _at_scale(
             where=f"{where}: aa_pair",
             allowed=f"{document['reference']} and its double",
         )
-    native = [name for name, arm in known_arms().items() if arm.is_native]
-    for name in document["aa_pair"]:
-        if name not in native:
-            raise UserError(
-                f"{name} is not native", where=f"{where}: aa_pair", allowed=", ".join(native)
-            )
+    image = document.get("image", {}).get("from", "")
+    if image:
+        refuse_no_image(image, f"{where}: image.from")
+    _check_pair(document["aa_pair"], bool(image), where)
     chosen = size.get("benchmarks", list(document["benchmarks"]))
     refuse_unknown(
         chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark"
@@ -145,6 +147,7 @@ def _at_scale(
         arms=tuple(arms),
         cases=cases,
         blocks=size["blocks"],
+        image=image,
         is_piloted=size.get("pilot", False),
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=(
@@ -157,6 +160,23 @@ def _at_scale(
         minutes=size.get("minutes"),
         blocks_per_job=size.get("blocks_per_job", 1),
     )
+
+
+def _check_pair(pair: Sequence[str], is_foreign: bool, where: str) -> None:
+    """Refuse a pair that is neither native nor, with a foreign image, what may stand in for it."""
+    allowed = [
+        name
+        for name, arm in known_arms().items()
+        if arm.is_native or (is_foreign and arm.stands_in)
+    ]
+    for name in pair:
+        if name not in allowed:
+            only = " but with `image`" if known_arms()[name].stands_in else ""
+            raise UserError(
+                f"{name} is not native, and no reference{only}",
+                where=f"{where}: aa_pair",
+                allowed=", ".join(allowed),
+            )
 
 
 def _looks(size: Mapping[str, Any], where: str) -> tuple[int, ...]:
@@ -180,8 +200,7 @@ def _cases(
     """
     entries, size = document["benchmarks"], document["scales"][scale]
     where = f"{path}: benchmarks.{name}"
-    refuse_unknown([name], benchmarks(), where, "benchmark")
-    benchmark, entry = benchmarks()[name], entries[name]
+    benchmark, entry = benchmark_in(name, document, where), entries[name]
     factors = entry.get("factors", {})
     _check_factors(benchmark, factors, f"{where}.factors")
     chosen = size.get("factors", {}).get(name, {})

@@ -16,7 +16,6 @@ from scipy import stats
 
 from parity.analysis.estimate import Interval
 from parity.analysis.statistics import power
-from parity.benchmarks import benchmarks
 from parity.claims import terms
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
@@ -125,7 +124,7 @@ def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
     return [
         (case.name, metric.metric)
         for case in simulator.plan.cases
-        for metric in benchmarks()[case.benchmark].metrics
+        for metric in case.definition.metrics
         if (case.benchmark, metric.metric) in asked
     ]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
 from parity.plan.batches import Batch, batches_of, job_of
@@ -80,7 +79,6 @@ def surroundings_of(
         images: the file with the records of the study's images.
     """
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
-    used = dict.fromkeys((*plan.arms, *(case.benchmark for case in plan.cases)))
     names = [block.name for block in plan.blocks]
     return Surroundings(
         system=system,
@@ -89,7 +87,7 @@ def surroundings_of(
         done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_images(images) if images.exists() else None,
-        probes=probes(used, plan.provider),
+        probes=probes(plan.arms, plan.definitions, plan.provider),
     )
 
 
@@ -116,7 +114,7 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
 
 def _more(case: Case, parameters: Mapping[str, Any]) -> float:
     """How many times the work of these parameters a case does; 1 where nobody knows."""
-    amount = benchmarks()[case.benchmark].sized_by
+    amount = case.definition.sized_by
     is_known = amount in case.parameters and parameters.get(amount)
     return case.parameters[amount] / parameters[amount] if is_known else 1.0
 
@@ -289,4 +287,4 @@ def not_tested(plan: Plan, here: Surroundings) -> list[str]:
 def _needs_launcher(case: Case) -> bool:
     """Whether a site without an MPI launcher cannot run a case."""
     nodes = case.parameters.get("nodes", 0)
-    return nodes > 1 or (nodes == 1 and not benchmarks()[case.benchmark].starts_ranks_inside)
+    return nodes > 1 or (nodes == 1 and not case.definition.starts_ranks_inside)

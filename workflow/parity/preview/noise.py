@@ -10,7 +10,6 @@ import numpy as np
 
 from parity.analysis.analysis import Analysed
 from parity.analysis.pairing import Numbers, numbers
-from parity.benchmarks import benchmarks
 from parity.plan.plan import Case
 from parity.plan.system_kind import SystemKind
 
@@ -148,5 +147,5 @@ class Noises:
                 ranked.append((rank, replace(found, same=same)))
         if ranked:
             return max(ranked, key=lambda each: each[0])[1]
-        declared = {each.metric: each for each in benchmarks()[case.benchmark].metrics}
+        declared = {each.metric: each for each in case.definition.metrics}
         return Noise(declared[metric].recorded, declared[metric].better)

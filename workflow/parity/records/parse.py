@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks import benchmarks, network
+from parity.benchmarks import network, usage
 from parity.benchmarks.metrics import Metric
 from parity.benchmarks.model import Outputs
 from parity.core.documents import canonical
@@ -25,6 +25,7 @@ from parity.measure.documents import BlockRecord, RunRecord
 from parity.measure.history import INTERRUPTED, good_record
 from parity.plan.plan import Plan, Run
 from parity.records.surroundings import (
+    all_binaries,
     binary_rows,
     measured_binary,
     node_rows,
@@ -160,14 +161,15 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
             if not row["reason"] and attempt.record.session < newest:
                 row |= {"reason": OTHER_SESSION, "detail": "the others of its case ran later"}
             if not row["reason"]:
-                parsed = benchmarks()[row["benchmark"]].parse(outputs)
+                parsed = context.plan.case(row["case"]).definition.parse(outputs)
                 row |= {
                     "stage": "valid" if parsed.valid else "parsed",
                     "reason": parsed.reason,
                     "detail": parsed.detail,
                 }
-                metrics = (*parsed.metrics, *network.metrics_of(attempt.record.evidence))
-                tables["metrics"] += _metric_rows(context, row, metrics)
+                tables["metrics"] += _metric_rows(
+                    context, row, (*parsed.metrics, *_counted(attempt.record))
+                )
             tables["samples"] += _sample_rows(row, outputs)
         tables["runs"].append(row)
 
@@ -204,10 +206,15 @@ def _run_row(context: Context, planned: PlannedRun, attempt: Attempt) -> Row:
     row, record = _blank(context, planned, attempt.raw["attempt"]), attempt.record
     if record is None:
         return row
+    definition = context.plan.case(row["case"]).definition
     key = (planned.run.arm, row["benchmark"])
     start = context.block.session(record.session).start
     audited = [each for each in start.binaries if (each.arm, each.benchmark) == key]
-    binary = measured_binary(audited, record.last_command)
+    binary = (
+        all_binaries(audited)
+        if definition.measures_all_binaries
+        else measured_binary(audited, record.last_command)
+    )
     return row | {
         "stage": "ran",
         **{column: getattr(record, column) for column in _COPIED},
@@ -241,6 +248,13 @@ def outputs_of(
         limit=arm.limit.seen_inside if (arm := every_arm().get(run.arm)) else {},
         **node_sizes(block.session(record.session).start.facts),
     )
+
+
+def _counted(record: RunRecord) -> tuple[Metric, ...]:
+    """What the kernel counted meanwhile of its network, its servers and its node."""
+    gigabytes = float(record.parameters.get("gigabytes", 0))
+    of_network = network.metrics_of(record.evidence)
+    return (*of_network, *usage.metrics_of(record.evidence, gigabytes))
 
 
 def _metric_rows(context: Context, run: Row, metrics: Iterable[Metric]) -> Iterable[Row]:

@@ -7,6 +7,7 @@ import json
 import pandas as pd
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark
 from parity.core.wording import listed
 
 
@@ -28,12 +29,6 @@ def recorded_sizes(runs: pd.DataFrame) -> dict[str, str]:
     return {case: listed(sorted(sizes)) for case, sizes in found.items()}
 
 
-def amount_of_work(benchmark: str) -> str:
-    """The parameter that says how often a benchmark does its work; empty if there is none."""
-    return benchmarks()[benchmark].sized_by
-
-
-def choosing_size(benchmark: str) -> set[str]:
+def choosing_size(benchmark: Benchmark) -> set[str]:
     """The parameters of a benchmark that do nothing but choose this size."""
-    rules = benchmarks()[benchmark].parameters
-    return {name for name, rule in rules.items() if rule.get("chooses_size")}
+    return {name for name, rule in benchmark.parameters.items() if rule.get("chooses_size")}

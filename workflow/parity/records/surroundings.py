@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from parity.measure.documents import Binary, BlockRecord
 from parity.software.images import ImageRecord
@@ -21,6 +23,18 @@ def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary
     """
     named = [binary for binary in audited if binary.path in command]
     return next(iter([*named, *audited]), None)
+
+
+def all_binaries(audited: Sequence[Binary]) -> Binary | None:
+    """Several executables as one that is another if any of them is; None if one is not there."""
+    if len(audited) < 2 or not all(binary.sha256 for binary in audited):
+        return next((binary for binary in audited if len(audited) == 1), None)
+    digests = (
+        hashlib.sha256("".join(f"{getattr(each, field)}\n" for each in audited).encode())
+        for field in ("sha256", "closure_sha256")
+    )
+    one, closure = (digest.hexdigest() for digest in digests)
+    return replace(audited[0], sha256=one, closure_sha256=closure)
 
 
 def node_sizes(facts: Mapping[str, str]) -> dict[str, int]:

@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from parity.benchmarks import benchmarks
 from parity.measure.block_folder import BLOCK, RECORD
 from parity.plan.plan import PLAN, read_plan
 from parity.records.dataset import block_records
@@ -37,7 +36,7 @@ def case_times(dataset: Path) -> list[CaseTime]:
     Raises:
         UserError: the dataset cannot be read.
     """
-    plan, known = read_plan(dataset / PLAN), benchmarks()
+    plan = read_plan(dataset / PLAN)
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry, raw in left_by_blocks(dataset / "records"):
         block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
@@ -46,7 +45,7 @@ def case_times(dataset: Path) -> list[CaseTime]:
             case = cases[row["run"]]
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
             outputs = outputs_of(plan, block, row, record)
-            timed = known[case.benchmark].timed_seconds(outputs)
+            timed = case.definition.timed_seconds(outputs)
             seconds[case.name].append((timed, sum(outputs.wall_seconds)))
     return [
         CaseTime(

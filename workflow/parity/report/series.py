@@ -93,18 +93,13 @@ def _title(spec: FigureSpec, common: Others, all_others: Sequence[Others]) -> st
 
 _KINDS = (_fixed, _of_each_node, _of_each_container)
 _WORDS = {NODES: "node", RANKS: "rank", CONTAINERS: "container"}
-# What the settings of a network are called before their levels.
-_SETTINGS = {
-    "rto_min_ms": "rto_min, ms:", "sack": "SACK:", "era": "TCP of", "queue_packets": "queue:",
-    "rate_mbit": "Mbit/s:", "congestion_control": "",
-}  # fmt: skip
 
 
 def _said(benchmark: str, name: str, value: Any) -> str:
     """A level that is not a place: a word by itself, or a number with what it is of."""
     if name in (ON_EACH, IN_EACH):
         return counted(round(value), "rank") + name.removeprefix("ranks")
-    if name in _SETTINGS:
-        return f"{_SETTINGS[name]} {value}".strip()
-    words = spelt(benchmark, str(value))
-    return words if words != str(value) else f"{name} {value}"
+    for level in (str(value), f"{name}_{value}".lower()):
+        if (words := spelt(benchmark, level)) != level:
+            return words
+    return f"{name} {value}"

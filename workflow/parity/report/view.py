@@ -13,12 +13,13 @@ import pandas as pd
 
 from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
+from parity.benchmarks import benchmarks, usage
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.claims.defects import published_tables
 from parity.plan.plan import Plan, cases_of
-from parity.records import events, messages
+from parity.records import events
 from parity.report import origin
-from parity.report.figures.specs import FIGURES
+from parity.report.figures.specs import figures_of
 from parity.report.origin import Origin
 from parity.report.series import Series, series
 from parity.report.text.formatting import DecidedRow
@@ -80,6 +81,11 @@ class View(Analysed):
         """The benchmark's cases, in the order of the plan."""
         return [case.name for case in self.plan.cases if case.benchmark == benchmark]
 
+    @cached_property
+    def figures(self) -> tuple[FigureSpec, ...]:
+        """All figures that there are: of every module, and of the study's own programs."""
+        return figures_of((benchmarks() | self.plan.definitions).values())
+
     def shown(self, spec: FigureSpec) -> list[str]:
         """The cases that belong into a figure, in the order of the plan."""
         if spec.runtime and spec.runtime not in self.plan.arm_runtimes.values():
@@ -92,10 +98,14 @@ class View(Analysed):
         if spec.form is Form.TIMEOUTS:
             waited = {row.case for row in self.waits(cases)}
             return [case for case in cases if case in waited]
+        if spec.form is Form.INTERFACES:
+            return [case for case in cases if case in set(self.counted["case"])]
         if spec.form is Form.SIZES:
             cases = [case for case in cases if case in set(self.message_times["case"])]
         else:
-            along = (each for each in FIGURES if each.benchmark == spec.benchmark and each.along)
+            along = (
+                each for each in self.figures if each.benchmark == spec.benchmark and each.along
+            )
             elsewhere = {case for each in along for case in self.shown(each)}
             cases = [case for case in cases if case not in elsewhere]
         if spec.table:
@@ -104,6 +114,13 @@ class View(Analysed):
                 held = held[~held["arm"].isin(self.kinds[ALONE])]
             cases = [case for case in cases if case in set(held["case"])]
         return cases
+
+    @cached_property
+    def counted(self) -> pd.DataFrame:
+        """The runs that count of which it was counted what they used of their node."""
+        runs = self.dataset.runs[self.dataset.runs["final"]]
+        has = runs["evidence"].str.contains(f'"{usage.BEGIN}seconds"', regex=False)
+        return _where(runs[has], stage="valid")
 
     def series(self, spec: FigureSpec) -> list[Series]:
         """The cases of a figure along a parameter, where they differ in nothing else."""
@@ -143,7 +160,14 @@ class View(Analysed):
     @cached_property
     def message_times(self) -> pd.DataFrame:
         """Seconds of each message by case, arm, block and size, of runs that sent them in turn."""
-        return messages.message_times(self.folder / "records" if self.folder else None)
+        sizes = [
+            (case.name, metric, size)
+            for case in self.plan.cases
+            for metric, size in case.definition.message_sizes.items()
+        ]
+        columns = pd.DataFrame(sizes, columns=["case", "metric", "size"])
+        times = self.analysis.values.merge(columns, on=["case", "metric"])
+        return times.rename(columns={"value": "seconds"})
 
     def form(self, spec: FigureSpec) -> Form:
         """The form that a figure takes: against nodes only where there are several counts."""
@@ -193,6 +217,14 @@ class View(Analysed):
         values = self.values(case, metric).get(arm)
         return float(pd.Series(values).median()) if values else None
 
+    def parts(self, spec: FigureSpec, case: str) -> pd.DataFrame:
+        """The quantities of a figure in columns, by arm and block, where a block holds them all."""
+        names = [each.metric for each in spec.quantities]
+        values = _where(self.analysis.values, case=case)
+        mine = values[values["metric"].isin(names)]
+        wide = mine.pivot(index=["arm", "block"], columns="metric", values="value")
+        return wide.reindex(columns=names).dropna()
+
     def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
         """The comparisons of a case and metric by arm."""
         comparisons = _where(self.analysis.comparisons, case=case, metric=metric)
@@ -217,6 +249,8 @@ class View(Analysed):
         reason = str(losses.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
+        if reason == ledger.NO_PAIR:
+            return "in no block with the reference"
         return f"no valid run: {reason}"
 
 

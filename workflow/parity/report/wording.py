@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,5 +17,7 @@ DASHBOARD: Mapping[str, Mapping[str, Any]] = _WORDING["dashboard"]
 MACHINE_FACTS: Mapping[str, str] = DASHBOARD["facts"]
 # What is said of verdicts on claims and of their rules.
 CLAIMS: Mapping[str, Mapping[str, Any]] = _WORDING["claims"]
+# The paper's appendix for reviewers of the artifact, in LaTeX; `<name>` is filled from the data.
+ARTIFACT: Sequence[str] = _WORDING["artifact"]
 # What stands for characters that LaTeX would take for a command, or refuse.
 LATEX: Mapping[str, str] = _WORDING["latex"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.records.timed import CaseTime
-from parity.report.figures import figures, forest, page_layout, style
-from parity.report.figures.specs import FIGURES, OVERVIEW
+from parity.report.figures import figures, forest, ledger, page_layout, style
+from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables import (
     networks,
     noise,
@@ -16,15 +16,17 @@ from parity.report.tables import (
     result_tables,
     sensitivity,
     table,
+    usage,
 )
 from parity.report.tables.published import PublishedValue
-from parity.report.text import contrasts, numbers, section
+from parity.report.text import contrasts, numbers, questions, section
 from parity.report.text.summary import summary
 from parity.report.view import View
 
 NOT_DRAWN = "not-drawn.txt"
 # The tables that need nothing but the dataset; `specs.TABLE_NAMES` has their names.
 TABLES = (
+    questions.table,
     result_tables.results,
     result_tables.differences,
     contrasts.factorial,
@@ -57,10 +59,11 @@ def write(
         times, lasted: where its time went, of cases and of all sessions in seconds.
     """
     absent = draw(view, folder / "figures")
-    for each in all_tables(view, published_values):
+    made = all_tables(view, published_values)
+    for each in made:
         table.write(each, folder / "tables", view.origin.note)
     for name, text in (
-        ("numbers.tex", numbers.of_dataset(view)),
+        ("numbers.tex", numbers.of_dataset(view, made)),
         (section.NAME, section.of_dataset(view)),
         ("summary.txt", summary(view, times, lasted)),
         (NOT_DRAWN, "".join(f"{line}\n" for line in absent)),
@@ -71,8 +74,9 @@ def write(
 def draw(view: View, folder: Path) -> list[str]:
     """Draw every figure that shows anything of a dataset; the others with what is missing."""
     style.use()
+    style.save(ledger.draw(view), folder, LEDGER)
     absent = []
-    for spec in FIGURES:
+    for spec in view.figures:
         if view.shown(spec):
             style.save(figures.draw(view, spec), folder, spec.name)
         else:
@@ -86,5 +90,6 @@ def draw(view: View, folder: Path) -> list[str]:
 
 def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
     """Every table of `specs.TABLE_NAMES`."""
-    made = [*(make(view) for make in TABLES), *networks.tables(view)]
+    made = [make(view) for make in TABLES]
+    made += [*networks.tables(view), *usage.tables(view)]
     return [*made, published.table(view, published_values)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.fuse import no_fuse
 from parity.runtimes.apptainer_install import PREFIX, install
-from parity.runtimes.charliecloud import no_fuse
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +9,9 @@ from pathlib import Path
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
+from parity.core.fuse import no_fuse
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
-
-
-def no_fuse() -> Availability | None:
-    """Why a user cannot mount a file system in user space here; None if it can."""
-    if os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return None
-    if not Path("/dev/fuse").exists():
-        return Availability(False, reason="no /dev/fuse", remedy="as root: modprobe fuse")
-    return Availability(
-        False, reason="no access to /dev/fuse", remedy="as root: chmod 0666 /dev/fuse"
-    )
 
 
 def _mounts_squashfs() -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
@@ -31,7 +32,8 @@ class Docker(Arm):
     """`docker run` of the image by its id.
 
     The output goes to the runner alone: without `--log-driver=none` the daemon keeps a
-    copy. Capabilities and seccomp profile are Docker's own defaults, as users have them.
+    copy. A writable container has a layer of its own, an overlay on the daemon's disk, which ends
+    with it. Capabilities and seccomp profile are Docker's own defaults, as users have them.
     """
 
     name: str = "docker"
@@ -40,7 +42,8 @@ class Docker(Arm):
     title: str = "Docker"
     image_format: str = "docker"
     isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
-    packages = ("docker.io", "skopeo")
+    is_writable: bool = False
+    packages: ClassVar[tuple[str, ...]] = ("docker.io", "skopeo")
     converter = ("skopeo", "--version")
     inherits_network = False
 
@@ -61,7 +64,8 @@ class Docker(Arm):
         assert launch.image is not None
         return [
             *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host", "--read-only"),
+            *("--log-driver=none", "--network=host"),
+            *(() if self.is_writable else ("--read-only",)),
             f"--user={os.getuid()}:{os.getgid()}",
             "--volume=/dev/shm:/dev/shm",
             f"--volume={launch.scratch}:{launch.scratch}",
@@ -123,4 +127,4 @@ def _forget_dead_daemon() -> None:
             DAEMON_PID.unlink()
 
 
-ARMS = (Docker(),)
+ARMS = (Docker(), Docker("docker-writable", title="Docker (own layer)", is_writable=True))

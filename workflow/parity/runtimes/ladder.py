@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
-from parity.runtimes.charliecloud import no_fuse
+from parity.core.fuse import no_fuse
 from parity.runtimes.ladder_seccomp import no_profile, write_filter
 from parity.runtimes.limits import (
     CONTROL_GROUPS,

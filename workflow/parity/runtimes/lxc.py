@@ -27,7 +27,7 @@ lxc.rootfs.options = ro
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw sys:rw
 lxc.mount.entry = /dev dev none rbind 0 0
-lxc.mount.entry = {scratch} {scratch.removeprefix("/")} none bind,rw 0 0
+lxc.mount.entry = {scratch} {scratch.removeprefix("/")} none rbind,rw 0 0
 {binds}"""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -67,6 +67,7 @@ class Launch:
         cpus: those that the program is bound to; none where nothing is timed, and then nothing
             is limited either.
         limits: words of the runtime's own that limit the program (`Arm.limit_words`).
+        address: IPv4 address at which a server is to answer; empty for all other programs.
 
     Of a program with ranks there is a container for each; then `name` and `host` hold
     placeholders that are filled in on the node, and the words that hold them are all that
@@ -81,6 +82,7 @@ class Launch:
     binds: tuple[Path, ...] = ()
     cpus: tuple[int, ...] = ()
     limits: tuple[str, ...] = ()
+    address: str = ""
 
 
 class Cpus(NamedTuple):
@@ -100,6 +102,19 @@ class Network(NamedTuple):
 
     kind: str
     offloads: bool = True
+
+
+class Bridge(NamedTuple):
+    """A network of the runtime's own that servers are in, where not on the host's.
+
+    Attributes:
+        published: whether something on the host answers for their ports; if not, the client is
+            routed to them.
+        interface: its name on the host.
+    """
+
+    published: bool
+    interface: str
 
 
 class Look(NamedTuple):
@@ -133,6 +148,8 @@ class Arm(ABC):
             where programs run on another one: its namespaces' numbers tell nothing here.
         link_set: whose build the measured programs are, one of `LINK_SETS`.
         is_native: whether it is the plain program, and may be one of an A/A pair.
+        stands_in: whether it may be one of an A/A pair where the image is foreign and there is no
+            native build: the same bytes as in every container, and never called native.
         does_more: whether it is given more work than others: a study's positive control.
         placement: where it puts ranks, `packed`, `spread` or `unbound`; empty for where the case
             has them.
@@ -144,6 +161,9 @@ class Arm(ABC):
         network: what containers have instead of the host's network; None for most.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
+        bridge: where servers are instead of on the host's network (measure/servers_bridge.py);
+            None for most.
+        carriers: names of the runtime's own processes that carry the bytes of what runs in it.
     """
 
     name: str
@@ -158,6 +178,7 @@ class Arm(ABC):
     isolates: tuple[str, ...] = ()
     link_set: str = OWN
     is_native: ClassVar[bool] = False
+    stands_in: ClassVar[bool] = False
     does_more: ClassVar[bool] = False
     placement: str = ""
     lasting: tuple[str, ...] = ()
@@ -166,6 +187,8 @@ class Arm(ABC):
     does: str = CPU
     network: Network | None = None
     inherits_network: ClassVar[bool] = True
+    bridge: Bridge | None = None
+    carriers: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -239,6 +262,28 @@ class Arm(ABC):
         Args:
             launches: one for each rank: with thousands a command for each takes minutes.
         """
+
+    @property
+    def as_server(self) -> Arm:
+        """The same arm as its servers are in it, which are to be where `isolates` says."""
+        return self
+
+    def begin_servers(
+        self, image: Image, subnet: str, ports: Mapping[str, Sequence[int]], at: Mapping[str, str]
+    ) -> None:
+        """Make the arm's `bridge`, and in it the addresses that its servers will have.
+
+        Args:
+            subnet: that holds all of them.
+            ports: that are to be reached from outside, by address.
+            at: by address the host's own at which they are published; empty where none are.
+
+        Raises:
+            UserError: the runtime refuses.
+        """
+
+    def end_servers(self) -> None:
+        """Remove what `begin_servers` made, also by a runner that was killed; never raises."""
 
     def install(self) -> None:
         """Install what `packages` cannot (root only); most runtimes need nothing here."""

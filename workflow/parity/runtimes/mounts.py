@@ -14,7 +14,7 @@ from pathlib import Path
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
-from parity.runtimes.charliecloud import no_fuse
+from parity.core.fuse import no_fuse
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import ENTER
 

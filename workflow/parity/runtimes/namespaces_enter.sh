@@ -3,7 +3,8 @@ shift 2
 mount --bind "$root" "$root"
 mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
-mount -t proc proc "$root/proc"
+# An ordinary user may mount a new one in a process namespace of their own alone.
+mount -t proc proc "$root/proc" 2> /dev/null || mount --rbind /proc "$root/proc"
 mount --rbind "$scratch" "$root$scratch"
 mount --bind /etc/hosts "$root/etc/hosts"
 while [ "$1" != -- ]; do

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.derived import Derived, of_base
-from parity.runtimes.model import Arm, Network
+from parity.runtimes.model import KERNEL, Arm, Network
 
 # The longest end is looked for first.
 _ENDS = {
@@ -89,6 +89,9 @@ class WithNetworked(Mapping[str, Arm]):
             base = name.removesuffix(end)
             if base != name and base in self._listed:
                 arm = self._arms[base]
+                if KERNEL in arm.isolates:
+                    # Its programs have their own kernel's network, not that which it starts in.
+                    raise KeyError(name)
                 return Networked(arm, name, f"{arm.title}, {words}", network)
         return self._arms[name]
 

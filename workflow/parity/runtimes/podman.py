@@ -7,6 +7,7 @@ import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
@@ -37,18 +38,21 @@ def ulimits() -> list[str]:
 class Podman(Arm):
     """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts.
 
-    The container shares the namespaces `shared` with the host.
+    The container shares the namespaces `shared` with the host; a writable one has a layer of its
+    own, an overlay on the image's disk, which ends with it.
     """
 
     name: str = "podman"
     title: str = "Podman"
     shared: tuple[str, ...] = ()
+    is_writable: bool = False
     runtime: str = "podman"
     look = Look("#CC79A7", "P")
     image_format: str = "podman"
     # It holds the user namespace of an ordinary user's containers.
     lasting = ("catatonit", "podman pause")
-    packages = ("podman", "runc", "skopeo", "uidmap")
+    engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
+    packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
     converter = ("skopeo", "--version")
 
     @property
@@ -66,8 +70,9 @@ class Podman(Arm):
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
         return [
-            *("podman", "--runtime=runc", "run", "--rm", f"--name={launch.name}", "--pull=never"),
-            *("--log-driver=none", "--network=host", "--read-only", "--read-only-tmpfs=false"),
+            *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host"),
+            *(() if self.is_writable else ("--read-only", "--read-only-tmpfs=false")),
             *(f"--{name}=host" for name in self.shared),
             *ulimits(),
             "--volume=/dev/shm:/dev/shm",
@@ -87,7 +92,7 @@ class Podman(Arm):
 
     def digest(self, location: str) -> str:
         answered, said = answer_of(
-            ["podman", "image", "inspect", "--format={{.Id}}", location], seconds=60
+            [self.engine[0], "image", "inspect", "--format={{.Id}}", location], seconds=60
         )
         return f"sha256:{said.removeprefix('sha256:')}" if answered else ""
 
@@ -95,13 +100,18 @@ class Podman(Arm):
         return int(self._inspect(location, "{{.Size}}"))
 
     def _inspect(self, image: str, field: str) -> str:
-        return output_of(["podman", "image", "inspect", f"--format={field}", image]).strip()
+        words = [self.engine[0], "image", "inspect", f"--format={field}", image]
+        return output_of(words).strip()
 
     def cleanup(self, *launches: Launch) -> None:
         names = [launch.name for launch in launches]
-        answer_of(["podman", "rm", "--force", "--ignore", "--time=0", *names], seconds=60)
+        answer_of([self.engine[0], "rm", "--force", "--ignore", "--time=0", *names], seconds=60)
 
 
 # Ranks of one node that all have process 1 in namespaces of their own take each other for
 # themselves in Open MPI 4's shared memory, and crash; hence the second variant.
-ARMS = (Podman(), Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")))
+ARMS = (
+    Podman(),
+    Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")),
+    Podman("podman-writable", "Podman (own layer)", is_writable=True),
+)

@@ -30,8 +30,9 @@ from parity.software.images import (
     remove,
 )
 
-# Debian packages that building and unpacking take, beyond those of the runtimes.
-PACKAGES = ("buildah", "mmdebstrap", "skopeo", "uidmap", "umoci")
+# Debian packages that building and unpacking take, beyond those of the runtimes, and the static
+# tools around programs in a foreign image (measure/tools.py).
+PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
 # No file of the base is newer than the day Debian 12 came out: the same packages give
 # the same bytes.
 SOURCE_DATE_EPOCH = "1686355200"

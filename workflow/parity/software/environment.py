@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark
 from parity.core.documents import Document
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
@@ -61,9 +61,9 @@ class ToolchainEntry(Document, frozen=True):
     debian: DebianPackages
 
 
-def builds_of_study(names: Iterable[str]) -> dict[str, str]:
-    """What Spack builds for the benchmarks of these names: the folder in the view by spec."""
-    by_spack = (benchmarks()[name].provided_by(SPACK) for name in names)
+def builds_of_study(used: Iterable[Benchmark]) -> dict[str, str]:
+    """What Spack builds for these benchmarks: the folder in the view by spec."""
+    by_spack = (benchmark.provided_by(SPACK) for benchmark in used)
     packages = (package for benchmark in by_spack for package in benchmark.spack_packages)
     return {package.spec: package.view_folder for package in packages}
 

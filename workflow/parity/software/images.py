@@ -26,6 +26,8 @@ from parity.core.documents import (
 from parity.core.errors import UserError
 
 TAG = "parity"
+# An image that somebody else made, in the digest chain: there is no base of ours then.
+FOREIGN = "foreign"
 # The records of all formats, by format.
 IMAGES = "images.json"
 IMAGES_VERSION = 2
@@ -35,9 +37,9 @@ class ImageRecord(Document, frozen=True, kw_only=False):
     """One format of the image: the columns of the images table, and where it is.
 
     Attributes:
-        format: base, oci, directory, squashfs, sif, docker, podman.
+        format: base or foreign, oci, directory, squashfs, sif, docker, podman.
         digest: `sha256:…` of the content; empty if it could not be made.
-        parent: format that it was made from; empty for the base.
+        parent: format that it was made from; empty for the base and for a foreign image.
         parent_digest: digest of that parent.
         bytes: size on disk, or what the image store says.
         seconds: time that making it took.
@@ -165,9 +167,14 @@ def config_digest(oci: Path) -> str:
     return str(_blob(oci, manifest_digest(oci))["config"]["digest"])
 
 
+def image_configuration(oci: Path) -> Any:
+    """The configuration of the one image of a layout, as its own JSON has it."""
+    return _blob(oci, config_digest(oci))
+
+
 def layer_digests(oci: Path) -> list[str]:
     """Digests of the uncompressed layers, lowest first."""
-    return [str(layer) for layer in _blob(oci, config_digest(oci))["rootfs"]["diff_ids"]]
+    return [str(layer) for layer in image_configuration(oci)["rootfs"]["diff_ids"]]
 
 
 def _blob(oci: Path, digest: str) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import TextWrapper
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.model import Benchmark
 from parity.core.availability import Availability
 from parity.core.spack_paths import DISTRIBUTION
 from parity.runtimes import arms, every_arm
@@ -20,23 +23,34 @@ class Probe:
     presence: Availability
 
 
-def probes(only: Collection[str] | None = None, provider: str = DISTRIBUTION) -> list[Probe]:
-    """Ask every arm and benchmark, or those of the given names, whether it is here.
+def probes(
+    names: Sequence[str] | None = None,
+    used: Mapping[str, Benchmark] | None = None,
+    provider: str = DISTRIBUTION,
+) -> list[Probe]:
+    """Ask every arm and benchmark, or the arms of these names and these benchmarks.
 
     Without names those arms that differ in their link set alone are not asked.
     """
-    asked = list(arms()) if only is None else [name for name in only if name in every_arm()]
+    asked = arms() if names is None else names
     found = [Probe("arm", name, every_arm()[name].probe()) for name in asked]
+    of = benchmarks() if used is None else used
     return found + [
         Probe("benchmark", name, benchmark.provided_by(provider).probe())
-        for name, benchmark in benchmarks().items()
-        if only is None or name in only
+        for name, benchmark in of.items()
     ]
 
 
 def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
-    """A line for every arm and benchmark asked: version, or why it is not here and what to do."""
-    lines = []
+    """Every arm and benchmark asked: version, or why it is not here and what to do.
+
+    No line is wider than the terminal, unless one word is.
+    """
+    form = TextWrapper(
+        shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    lines: list[str] = []
     for probe in probes() if asked is None else asked:
         found = probe.presence
         said = (
@@ -44,5 +58,5 @@ def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
             if found.available
             else f"no   {found.reason}; {found.remedy}".rstrip("; ")
         )
-        lines.append(f"{probe.kind:<10} {probe.name:<20} {said}")
+        lines += form.wrap(f"{probe.kind:<10} {probe.name:<20} {said}")
     return lines

@@ -127,9 +127,9 @@ def _begun(
     """
     # The first of the waiting times in which all of an event has room.
     first, last = np.searchsorted(waits, lengths), rest + lengths
-    whole = [_spread(rest[first == k], last[first == k]) for k in range(len(waits))]
-    parts = [_spread(last[first > k] - wait, last[first > k]) for k, wait in enumerate(waits)]
-    return np.asarray(np.cumsum(whole, axis=0) + parts)
+    whole = [_ends(rest[first == k], last[first == k]) for k in range(len(waits))]
+    parts = [_ends(last[first > k] - wait, last[first > k]) for k, wait in enumerate(waits)]
+    return _within(np.cumsum(whole, axis=0) + parts)
 
 
 def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -139,15 +139,23 @@ def _bin(delay: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _spread(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
     """How much of all stretches from low to high lies in each bin."""
-    return np.diff(_capped(high) - _capped(low))
+    return _within(_ends(low, high))
 
 
-def _capped(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The sum of the values, none of them counted for more than the edge, for each edge."""
-    bins = _bin(values)
-    below = np.concatenate([[0], np.cumsum(np.bincount(bins, minlength=_BINS))])
-    sums = np.concatenate([[0], np.cumsum(np.bincount(bins, values, _BINS))])
-    return np.asarray(sums + _EDGES * (len(values) - below))
+def _ends(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How many more stretches end than begin in each bin, and the sum of those ends, alike."""
+    at = [(_bin(values), values) for values in (high, low)]
+    (more, ends), (less, begins) = (
+        (np.bincount(bins, minlength=_BINS), np.bincount(bins, values, _BINS))
+        for bins, values in at
+    )
+    return np.array([more - less, ends - begins], np.float64)
+
+
+def _within(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much of the stretches with these ends, shape (…, 2, bins), lies in each bin."""
+    to_edges = np.cumsum(ends[..., 0, :], axis=-1) * _EDGES[1:]
+    return np.asarray(ends[..., 1, :] - np.diff(to_edges, axis=-1, prepend=0))
 
 
 def slowdowns(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -176,33 +184,33 @@ def laws(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _slowest(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:
     """The expected delay of the slowest rank, ns, shape (samples, ranks)."""
-    law, gaps, expected = laws(found, often), np.append(np.diff(found.values), 0), []
+    law, gaps = laws(found, often), np.append(np.diff(found.values), 0)
+    most = law.max(axis=(0, 1))
     # The last bin of each class of waiting times; delays of none are in the first.
     last = np.searchsorted(found.values, found.longest * (1 + 1e-9), side="right") - 1
-    for ranks in RANKS:
-        delay = found.values[-1] - law @ gaps
-        if ranks == 1:
-            # Nobody waits for it, and it for nobody.
-            expected.append(delay[:, 0])
-        else:
-            reached = np.where(last < 0, 0, law[:, :, np.maximum(last, 0)])
-            chain = np.diff(reached, axis=2, prepend=0)
-            expected.append((_stationary(chain) * delay).sum(axis=1))
-        law = law**2
+    delays, reached = [], []
+    for _ in RANKS:
+        delays.append(found.values[-1] - law @ gaps)
+        reached.append(np.where(last < 0, 0, law[:, :, np.maximum(last, 0)]))
+        np.square(law, out=law)
+        np.square(most, out=most)
         # Short delays of all ranks together are soon less likely than numbers can say.
-        there = int((law.max(axis=(0, 1)) < _NEVER).sum())
-        law, gaps, last = law[:, :, there:], gaps[there:], last - there
-    return np.stack(expected, axis=1)
+        there = int((most < _NEVER).sum())
+        law, most, gaps, last = law[:, :, there:], most[there:], gaps[there:], last - there
+    # Of one rank nobody waits for it, and it for nobody.
+    chains = np.diff(np.stack(reached[1:], axis=1), axis=3, prepend=0)
+    expected = (_stationary(chains) * np.stack(delays[1:], axis=1)).sum(axis=2)
+    return np.concatenate([delays[0][:, :1], expected], axis=1)
 
 
 def _stationary(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     """How often Markov chains are in each state; rows of a chain are from where."""
     states = chains.shape[-1]
-    flow = np.swapaxes(chains, 1, 2) - np.eye(states)
-    flow[:, -1] = 1
-    total = np.zeros((len(chains), states, 1))
-    total[:, -1] = 1
-    return np.asarray(np.linalg.solve(flow, total)[:, :, 0], np.float64)
+    flow = np.swapaxes(chains, -1, -2) - np.eye(states)
+    flow[..., -1, :] = 1
+    total = np.zeros((states, 1))
+    total[-1] = 1
+    return np.asarray(np.linalg.solve(flow, total)[..., 0], np.float64)
 
 
 def together(found: Delays, often: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ class Noise:
     return_levels: pd.DataFrame
     quota_law: pd.DataFrame
     replay: pd.DataFrame
-    event_values: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -87,15 +86,21 @@ def study(dataset: Path, recorded: Path) -> Noise:
         UserError: there is no plan, or a broken one.
     """
     plan = read_plan(dataset / PLAN)
-    values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
     nodes = schema.read(schema.NODES, dataset / "records/nodes.parquet").to_pandas()
     ticks = {float(hz) for hz in nodes.loc[nodes["fact"] == "config_hz", "value"] if hz}
     # Nodes that differ have no tick in common.
     hz = ticks.pop() if len(ticks) == 1 else None
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.NOISE}
-    for case in _recorded(values, recorded):
+    for case in _recorded(dataset, recorded):
         _add(plan, case, hz, made)
     return Noise(**{name: tables.frame(tables.NOISE[name], rows) for name, rows in made.items()})
+
+
+def event_values(dataset: Path, recorded: Path) -> pd.DataFrame:
+    """What the events of each run give as its values: the table of that name; as `study`."""
+    arms = read_plan(dataset / PLAN).arms
+    made = [row for case in _recorded(dataset, recorded) for row in _of_runs(case, arms)]
+    return tables.frame(tables.EVENT_VALUES, made)
 
 
 def write(noise: Noise, folder: Path) -> None:
@@ -103,18 +108,14 @@ def write(noise: Noise, folder: Path) -> None:
     tables.write_all(tables.NOISE, noise, folder)
 
 
-def read(folder: Path) -> Noise:
-    """Read what `write` wrote."""
-    return Noise(**tables.read_all(tables.NOISE, folder))
-
-
 def replay_case(case: str, ranks: int, step: float) -> str:
     """How the simulation of a program with the events of a case is called among cases."""
     return f"{case}-replay-{ranks}-{step:g}"
 
 
-def _recorded(values: pd.DataFrame, folder: Path) -> Iterator[_Recorded]:
+def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
     """The cases that looked for a known time, of the values that count."""
+    values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
     there = set(values.loc[values["metric"] == LOOKED, "case"])
     of_events = values[values["case"].isin(there)]
     for case, rows in of_events.groupby("case"):
@@ -127,6 +128,17 @@ def _recorded(values: pd.DataFrame, folder: Path) -> Iterator[_Recorded]:
         yield _Recorded(str(case), facts, runs, folder)
 
 
+def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a case in `event_values`; the events of one arm are in memory at a time."""
+    for arm in (arm for arm in arms if case.blocks(arm)):
+        of_runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
+        for block, run in of_runs.items():
+            if (level := return_levels.level_of(run)) is not None:
+                yield case.value(case.case, arm, block, RETURN_LEVEL, level)
+        for step in replay.STEPS:
+            yield from _replayed_runs(case, arm, of_runs, step)
+
+
 def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[Any]]) -> None:
     """Add the rows of a case; the events of one arm are in memory at a time."""
     keys = case.keys()
@@ -134,20 +146,14 @@ def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[
     found: dict[str, Quantiles] = {}
     for arm in (arm for arm in plan.arms if case.blocks(arm)):
         names = {"case": case.case, "arm": arm}
-        of_runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
-        windows = [window for run in of_runs.values() for window in run]
+        windows = [window for block in case.blocks(arm) for window in case.windows(arm, block)]
         found[arm] = quantiles(windows, place_of, often)
         made["return_levels"].append(names | return_levels.return_level(windows))
-        for block, run in of_runs.items():
-            if (level := return_levels.level_of(run)) is not None:
-                row = case.value(case.case, arm, block, RETURN_LEVEL, level)
-                made["event_values"].append(row)
         if limit := _limit(case, arm):
             made["quota_law"].append(names | quota_law(windows, *limit, hz))
         for step in replay.STEPS:
             delays = replay.delays(windows, step)
             made["replay"] += [names | row for row in replay.replay(windows, delays)]
-            made["event_values"] += _replayed_runs(case, arm, of_runs, delays)
     reference = found.get(plan.reference)
     for arm, of_arm in found.items():
         beside = None if arm == plan.reference else reference
@@ -167,12 +173,13 @@ def _limit(case: _Recorded, arm: str) -> tuple[int, int] | None:
 
 
 def _replayed_runs(
-    case: _Recorded, arm: str, of_runs: Mapping[str, list[Window]], delays: replay.Delays
+    case: _Recorded, arm: str, of_runs: Mapping[str, list[Window]], step: float
 ) -> Iterator[dict[str, Any]]:
     """The slowdown by each run alone, of as many ranks as its arm's runs can say something of.
 
     Either all runs of an arm say it or none, so that no run is left out for what it recorded.
     """
+    delays = replay.delays([window for run in of_runs.values() for window in run], step)
     block_of = np.repeat(list(of_runs), [len(run) for run in of_runs.values()])
     own = (block_of == np.array(list(of_runs))[:, None]).astype(np.float64)
     looked = [sum(window.duration for window in run) for run in of_runs.values()]

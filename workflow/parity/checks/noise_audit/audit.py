@@ -11,7 +11,6 @@ from statistics import fmean
 from typing import Any
 
 from parity.analysis.decision import decide
-from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
 from parity.checks.noise_audit import script
 from parity.checks.noise_audit.script import Pair
@@ -72,7 +71,7 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
 
 def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
     """By the program's own clock (the first of its primary metrics is a time), and by the outer."""
-    benchmark = benchmarks()[case.benchmark]
+    benchmark = case.definition
     text = stdout.read_text(encoding="utf-8", errors="replace")
     parsed = benchmark.parse(
         Outputs(stdout=text, wall_seconds=(outer,), parameters=case.parameters)
@@ -146,7 +145,7 @@ def measure(
     _without_image(plan, system)
     order, path, case = script.pairs_of(plan), folder / "script.sh", plan.cases[0]
     # Its words do not depend on the node that it runs on.
-    program = benchmarks()[case.benchmark].program(case.parameters, node.node_facts()).argv
+    program = case.definition.program(case.parameters, node.node_facts()).argv
     block = script.block_words(system, changed, plan.campaign, snakefile)
     starts = len(plan.blocks[0].runs)
     path.write_text(script.script_of(order, program, starts, block, folder, system.modules))

@@ -14,6 +14,7 @@ from pathlib import Path
 from parity.benchmarks.model import Program
 from parity.measure.inner_command import namespaces, witnessed
 from parity.measure.node import selected
+from parity.measure.tools import tool
 from parity.runtimes.model import NAMESPACES
 from parity.software.binaries import audit_script
 
@@ -54,13 +55,15 @@ _LIMITS = ("memory.limit_in_bytes", "memory.high", "memory.max", "cpu.max", "pid
 _NO_LIMIT = 2**60
 
 
-def question(paths: Sequence[str], cpus: Sequence[int]) -> list[str]:
+def question(paths: Sequence[str], cpus: Sequence[int], tools: str = "") -> list[str]:
     """The inner command that asks an arm for its interface, and for the binaries at `paths`.
 
     It takes the place of a timed program: bound to `cpus`, with the fixed environment.
     """
-    argv = ("/bin/sh", "-c", _SCRIPT, "variable", *audit_script(paths))
-    return ["/bin/sh", "-c", _HANDED_OVER, "handed-over", *witnessed(Program(argv, tuple(cpus)))]
+    shell = tool(tools, "/bin/sh")
+    argv = (*shell, "-c", _SCRIPT, "variable", *audit_script(paths, shell))
+    inner = witnessed(Program(argv, tuple(cpus)), tools=tools)
+    return [*shell, "-c", _HANDED_OVER, "handed-over", *inner]
 
 
 def is_whole(text: str) -> bool:

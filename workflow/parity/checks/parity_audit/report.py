@@ -19,11 +19,19 @@ _DIGITS = 8
 _CELL, _LINE = 60, 300
 # The library that most of what a program does goes through; named first where it differs.
 _FIRST = "libc.so.6"
+_FOREIGN = (
+    "The image is not ours: programs and libraries are held against each other by SHA-256,"
+    " and lists of packages are not compared"
+)
 _FINDINGS = {SAME: "identical", BINARY_DIFFERS: "other program"}
 
 
-def report(audit: ParityAudit, programs: Programs) -> list[str]:
-    """The lines of the report."""
+def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> list[str]:
+    """The lines of the report.
+
+    Args:
+        is_foreign: whether the image is one that somebody else made.
+    """
     base = reference_of(audit.sides, audit.reference)
     return [
         f"Both sides of {audit.campaign}: every arm asked, held against {base.title}",
@@ -34,6 +42,7 @@ def report(audit: ParityAudit, programs: Programs) -> list[str]:
         *_interface_lines(audit.sides, base, audit.interface),
         "",
         *_confounded_lines(audit.likenesses),
+        *([_FOREIGN] if is_foreign else []),
     ]
 
 

@@ -8,15 +8,15 @@ from functools import partial
 
 import msgspec
 
-from parity.benchmarks import benchmarks
 from parity.checks.parity_audit.interface import is_whole, parse_interface, question
 from parity.core.documents import Document
-from parity.measure import node, storage
+from parity.measure import needs, node, storage
 from parity.measure.arm_audit import AuditError, run_in_arm
 from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence
 from parity.measure.node_check import arm_state, host_namespaces
+from parity.measure.tools import lay_out, tools_for
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm
@@ -59,8 +59,7 @@ class Side(Document, frozen=True):
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
-    names = sorted({case.benchmark for case in plan.cases})
-    return {name: tuple(benchmarks()[name].provided_by(plan.provider).binaries) for name in names}
+    return needs.binaries_of(plan)
 
 
 def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
@@ -81,6 +80,8 @@ def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     storage.make_places(SCRATCH)
     with storage.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
+        needs.stage(plan.needs)
+        lay_out(tools_for(images))
         cpus = node.node_facts().cpus
         ask = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())
         # Nothing is timed, and most of it is hashing.
@@ -109,7 +110,8 @@ def _ask(
         image_digest=state.image.digest if state.image else "",
     )
     try:
-        programs, interface = _answer(arm.unlimited, state, question(paths, [cpu]), ours)
+        words = question(paths, [cpu], tools_for(images))
+        programs, interface = _answer(arm.unlimited, state, words, ours)
     except AuditError as error:
         return msgspec.structs.replace(side, reason=str(error))
     return msgspec.structs.replace(side, programs=programs, interface=interface)

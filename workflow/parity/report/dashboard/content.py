@@ -143,7 +143,7 @@ def _quantities(view: View) -> dict[str, Quantity]:
     measured = view.dataset.metrics[columns].drop_duplicates()
     quantities = {}
     for benchmark, metric, unit, better in measured.itertuples(index=False, name=None):
-        known = quantity(benchmark, metric, unit)
+        known = quantity(benchmark, metric, unit, view.plan.definitions)
         quantities[f"{benchmark}/{metric}"] = Quantity(
             label=known.label, unit=known.unit, factor=known.factor, recorded=unit, better=better
         )

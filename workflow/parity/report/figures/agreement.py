@@ -54,7 +54,7 @@ class Panel:
         """Two lines above it: what is compared; margin and numbers of blocks."""
         plan, case = self.plan, self.case
         mark = "*" if any(row.reason for row in self.found) else ""
-        label = quantity(case, self.metric, "").label if self.several else ""
+        label = quantity(case, self.metric, "", plan.definitions).label if self.several else ""
         facts = f"{formatting.margin(self.found[0].margin)}, n {self._blocks}"
         title, levels = title_of(plan, case, label, wide)
         below = f"margin {facts}" if wide else ", ".join(filter(None, (levels, facts)))

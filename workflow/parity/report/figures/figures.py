@@ -8,6 +8,7 @@ single events.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,10 @@ from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERA
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures import (
     along,
+    interfaces,
     noise,
     page_layout,
+    parts,
     scaling,
     sizes,
     small_multiples,
@@ -41,6 +44,7 @@ FOOT, HEAD, BETWEEN = 1.04, 0.26, 0.6
 FOOT_OF_LADDER, HEAD_OF_LADDER = 1.04, 0.3
 UNDER, OVER = 0.56, 0.24  # inches below and above a row of panels for its axes and its title
 TITLE = 0.2  # inches for the figure's title above several columns
+LETTER, LINE = 0.068, 0.12  # inches of a letter of a column's title, and of its second line
 MOST = 5  # columns that fit beside each other
 WIDER = 1.25  # a ladder's left panel by its right one, as it holds the published range as well
 
@@ -55,6 +59,8 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
         Form.KINDS: small_multiples.kinds, Form.QUANTILES: noise.quantiles,
         Form.ALONG: along.draw, Form.TIMEOUTS: timeouts.draw, Form.SIZES: sizes.draw,
+        Form.PARTS: parts.draw,
+        Form.INTERFACES: interfaces.draw,
         Form.QUOTA: noise.quota, Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
     }  # fmt: skip
     if form := special.get(view.form(spec)):
@@ -62,7 +68,9 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     shown = columns(view, spec)
     if len(shown) == 1:
         return _side_by_side(shown, spec)
-    if spec.in_rows and _height_in_rows(shown) <= PAGE:
+    # Above a column is room for its case or its quantity, not for both.
+    both = len(spec.quantities) > 1 and len({column.case for column in shown}) > 1
+    if (spec.in_rows or both) and _height_in_rows(shown) <= PAGE:
         return _side_by_side(shown, spec)
     if len(shown) > MOST or spec.in_rows:
         return of_columns([_compared(column) for column in shown])
@@ -99,7 +107,7 @@ def _side_by_side(shown: Sequence[Column], spec: FigureSpec) -> Figure:
         distribution(left, column, spec)
         comparison(right, column, spec.logarithmic, beside_it=shown)
         if several:
-            left.set_title(_row_title(column, spec), loc="left", fontweight="normal")
+            left.set_title(_row_title(column), loc="left", fontweight="normal")
         else:
             left.set_title(spec.title, loc="left")
         right.set_title("paired within blocks", loc="left", fontweight="normal")
@@ -109,11 +117,9 @@ def _side_by_side(shown: Sequence[Column], spec: FigureSpec) -> Figure:
     return figure
 
 
-def _row_title(column: Column, spec: FigureSpec) -> str:
-    """What sets a row of panels apart: its case, and its quantity where there are several."""
-    case = formatting.case_levels(column.view.plan, column.case)
-    several = len(spec.quantities) > 1 or not case
-    return ", ".join(filter(None, (case, column.quantity.label if several else "")))
+def _row_title(column: Column) -> str:
+    """What sets a row of panels apart: its case, as its axis names its quantity."""
+    return formatting.case_levels(column.view.plan, column.case) or column.quantity.label
 
 
 def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
@@ -121,10 +127,13 @@ def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
     of_values = style.ROW * len(shown[0].arms)
     compared = [_compared(column) for column in shown]
     body = style.ROW * len(compared[0].arms)
-    height = TITLE + HEAD + of_values + body + BETWEEN + FOOT
+    width = (style.TWO_COLUMNS - LABELS) / len(shown) - GAP
+    letters = int((width + GAP) / LETTER)
+    titles = [textwrap.fill(_column_title(column, spec), letters) for column in shown]
+    lines = LINE * max(title.count("\n") for title in titles)
+    height = TITLE + HEAD + lines + of_values + body + BETWEEN + FOOT
     figure = page_layout.new_figure(height)
     page_layout.head(figure, spec.title)
-    width = (style.TWO_COLUMNS - LABELS) / len(shown) - GAP
     for number, column in enumerate(shown):
         left = LABELS + number * (width + GAP)
         top = place(figure, left, FOOT + body + BETWEEN, width, of_values)
@@ -133,7 +142,7 @@ def _stacked(shown: Sequence[Column], spec: FigureSpec) -> Figure:
         rows(bottom, compared[number].labels, show=number == 0)
         distribution(top, column, spec)
         comparison(bottom, compared[number], spec.logarithmic, beside_it=compared)
-        top.set_title(_column_title(column, spec), loc="left", fontweight="normal")
+        top.set_title(titles[number], loc="left", fontweight="normal")
     _key(figure, *shown)
     return figure
 

@@ -74,14 +74,13 @@ def overview(view: View) -> Figure | None:
 def _columns_with_margin(view: View) -> list[Column]:
     """One panel per case and metric that has a margin; the A/A pair is its first row."""
     compared = {pair: view.comparisons(*pair) for pair in view.planned()}
+    own = view.plan.definitions
     held = {arm for rows_of in compared.values() for arm in rows_of}
     arms = sorted(
         (arm for arm in view.arms if arm in held), key=lambda arm: arm != view.plan.double
     )
     return [
-        Column(
-            view, case, quantity(case, metric, next(iter(rows_of.values())).unit), arms
-        )
+        Column(view, case, quantity(case, metric, next(iter(rows_of.values())).unit, own), arms)
         for (case, metric), rows_of in compared.items()
         if any(row.kind == "ratio" for row in rows_of.values())
     ]  # fmt: skip

@@ -7,7 +7,8 @@ no cost, and nothing here names a benchmark.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -15,9 +16,10 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark
+from parity.benchmarks.network import in_words
 from parity.core.errors import UserError
 
-OVERVIEW = "overview"
+OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
 
 
@@ -32,7 +34,7 @@ def figures_of(known: Iterable[Benchmark]) -> tuple[FigureSpec, ...]:
         for benchmark in known
         for spec in benchmark.figures or (_plain(benchmark),)
     ]
-    names = Counter([OVERVIEW, *(spec.name for spec in specs)])
+    names = Counter([OVERVIEW, LEDGER, *(spec.name for spec in specs)])
     if twice := [name for name, count in names.items() if count > 1]:
         raise UserError(
             f"two figures are called {twice[0]}",
@@ -70,16 +72,20 @@ def _plain(benchmark: Benchmark) -> FigureSpec:
 FIGURES = figures_of(benchmarks().values())
 
 
-def quantity(case: str, metric: str, unit: str) -> Quantity:
+def quantity(
+    case: str, metric: str, unit: str, own: Mapping[str, Benchmark] = MappingProxyType({})
+) -> Quantity:
     """How a metric of a case is called; one that is not declared keeps its own name and unit.
 
     Args:
         case: its name, which begins with that of its benchmark.
         unit: the recorded unit, which an older version may have had another one of; empty
             where no value was measured.
+        own: benchmarks of the case's plan, which may be no module's.
     """
-    owners = [name for name in benchmarks() if f"{case}-".startswith(f"{name}-")]
-    declared = benchmarks()[max(owners, key=len)].metrics if owners else ()
+    known = {**benchmarks(), **own}
+    owners = [name for name in known if f"{case}-".startswith(f"{name}-")]
+    declared = known[max(owners, key=len)].metrics if owners else ()
     for each in declared:
         if each.metric == metric and unit in (each.recorded, ""):
             return each
@@ -87,13 +93,14 @@ def quantity(case: str, metric: str, unit: str) -> Quantity:
 
 
 def spelt(benchmark: str, level: str) -> str:
-    """A factor's level as people write it."""
+    """A factor's level, or `<name>_<level>` of a network's setting, as people write it."""
     known = benchmarks().get(benchmark)
-    return known.spelt.get(level, level) if known else level
+    return (known.spelt.get(level) if known else None) or in_words(level)
 
 
 TABLE_NAMES = (
-    "results", "differences", "factorial", "rungs", "sensitivity", "dispersion", "quota-law",
-    "return-levels", "timeouts", "time-in-mpi", "placement", "cases", "ledger", "losses",
-    "exclusions", "environment", "images", "machine", "not-tested", "published",
+    "answers", "results", "differences", "factorial", "rungs", "sensitivity", "dispersion",
+    "quota-law", "return-levels", "timeouts", "time-in-mpi", "placement", "byte-ledger",
+    "request-ledger", "cases", "ledger", "losses", "exclusions", "environment", "images", "machine",
+    "not-tested", "published",
 )  # fmt: skip

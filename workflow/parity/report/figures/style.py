@@ -12,12 +12,14 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import seaborn as sns
+from fontTools import subset
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
@@ -142,10 +144,24 @@ def _lighter(colour: str, times: int) -> str:
     return matplotlib.colors.to_hex((red, green, blue))
 
 
+_OPTIONS = subset.Options
+
+
+def _without_layout(**options: Any) -> Any:
+    """How a font is embedded: without its tables for scripts and ligatures, which take longest.
+
+    The text of a figure is set by then, and no viewer sets it once more.
+    """
+    made = _OPTIONS(**options)
+    made.drop_tables += ["GDEF", "GPOS", "GSUB"]
+    return made
+
+
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs."""
     folder.mkdir(parents=True, exist_ok=True)
     nothing = {"CreationDate": None, "Creator": None, "Producer": None}
-    figure.savefig(folder / f"{name}.pdf", metadata=nothing)
+    with patch.object(subset, "Options", _without_layout):
+        figure.savefig(folder / f"{name}.pdf", metadata=nothing)
     figure.savefig(folder / f"{name}.png", metadata={"Software": None})
     plt.close(figure)

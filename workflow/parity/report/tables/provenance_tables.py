@@ -6,6 +6,7 @@ import re
 
 import pandas as pd
 
+from parity.benchmarks.own_program import said
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View, rows_of
@@ -16,7 +17,7 @@ def cases(view: View) -> Table:
     """What each case ran with: parameters and factor levels, margin, time limit."""
     rows = []
     for case in view.plan.cases:
-        parameters = [f"{name} = {value}" for name, value in sorted(case.parameters.items())]
+        parameters = [f"{name} = {value}" for name, value in sorted(said(case.parameters).items())]
         title, margin = formatting.case_title(view.plan, case.name), formatting.margin(case.margin)
         limit = f"{case.timeout_seconds} s"
         rows.append((title, ", ".join(parameters) or "none", margin, limit))

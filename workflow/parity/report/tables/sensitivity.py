@@ -79,7 +79,7 @@ def _compared(view: View) -> list[dict[str, Any]]:
 
 
 def _subject(view: View, row: Any) -> str:
-    label = quantity(row.case, row.metric, unit="").label
+    label = quantity(row.case, row.metric, "", view.plan.definitions).label
     return formatting.subject(view.plan, row.case, label)
 
 

@@ -6,7 +6,7 @@ tested is counted under its reason. The rows themselves stand in the paper's app
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from parity.claims import terms
 from parity.claims.defects import Defect
 from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.core.wording import RATIO, counted, listed
+from parity.plan.plan import Plan
 from parity.report.tables import table
 from parity.report.tables.table import Table
-from parity.report.text import formatting
+from parity.report.text import formatting, numbers
 from parity.report.view import rows_of
 from parity.report.wording import CLAIMS
 
@@ -36,17 +37,31 @@ def write(
     checked: Sequence[Defect],
     folder: Path,
 ) -> None:
-    """Write claims.tex, discussion.tex, and the tables claims-register and defects.
+    """Write claims.tex, discussion.tex, register.tex, and the tables claims-register and defects.
+
+    Where there are no studies, because the data are after none of theirs, nothing is said of them.
 
     Args:
         verdicts: `parity.claims.tables.VERDICTS`.
         checked: statements that arithmetic can check, of `parity.claims.defects`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "claims.tex").write_text(sections(verdicts, studies), encoding="utf-8")
-    (folder / "discussion.tex").write_text(discussion(checked, studies), encoding="utf-8")
-    table.write(register(verdicts), folder)
-    table.write(defects(checked, titles(studies)), folder)
+    verdicts = verdicts[verdicts["study"].isin(list(studies))]
+    made = [register(verdicts), defects(checked, titles(studies))]
+    rows = {each.name: bool(each.rows) for each in made}
+    for name, text in (
+        ("claims.tex", sections(verdicts, studies) if studies else ""),
+        ("discussion.tex", discussion(checked, studies)),
+        ("register.tex", numbers.shown({"studies": bool(studies)} | rows)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+    for each in made:
+        table.write(each, folder)
+
+
+def follows(plans: Iterable[Plan], studies: Studies) -> bool:
+    """Whether any of these campaigns is after a study of the register, by its title."""
+    return any(facts["title"] in plan.reproduces for plan in plans for facts in studies.values())
 
 
 def titles(studies: Studies) -> dict[str, str]:
@@ -69,6 +84,8 @@ def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
 
 def counts(verdicts: pd.DataFrame) -> str:
     """How many claims there are and how they ended, in a sentence."""
+    if len(verdicts) > 1 and (verdicts["verdict"] == terms.NOT_TESTED).all():
+        return f"None of {len(verdicts)} claims was tested."
     return f"Of {counted(len(verdicts), 'claim')} {_shares(verdicts['verdict'], ENDED)}."
 
 
@@ -103,8 +120,10 @@ def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
     ranked = sorted(tested, key=lambda row: ORDER.index(row.verdict))
     lines = [rf"\subsection{{{title}}}", formatting.latex(counts(verdicts))]
     lines += [_finding(row) for row in ranked]
-    if said := untested(verdicts):
-        lines.append(r"\point{Not tested.} " + formatting.latex(" ".join(said)))
+    if (absent := untested(verdicts)).rows:
+        caption = rf"\caption{{Claims of {title} that were not tested, and why.}}"
+        lines += [r"\begin{table}\centering\scriptsize\setlength{\tabcolsep}{3pt}", caption]
+        lines += [table.to_latex(absent), r"\end{table}"]
     return "\n".join(lines)
 
 
@@ -136,7 +155,7 @@ def measured(row: Any) -> str:
         formatting.number(value) if ratio else formatting.significant(value)
         for value in (row.estimate, row.low95, row.high95)
     ]
-    parts = [f"{figures[0]} [{figures[1]}, {figures[2]}]"]
+    parts = [figures[0] if pd.isna(row.low95) else f"{figures[0]} [{figures[1]}, {figures[2]}]"]
     parts[0] += "" if ratio else f" {row.unit}"
     if ratio and not pd.isna(row.margin):
         parts.append(f"margin {formatting.margin(row.margin)}")
@@ -148,17 +167,20 @@ def measured(row: Any) -> str:
     return ", ".join(parts)
 
 
-def untested(verdicts: pd.DataFrame) -> list[str]:
-    """One sentence for each reason for which claims were not tested, the commonest first."""
-    reasons = verdicts.loc[verdicts["verdict"] == terms.NOT_TESTED, "reason"]
-    return [
-        f"{counted(count, 'claim')}: {_ended(str(reason))}"
-        for reason, count in reasons.value_counts().items()
+def untested(verdicts: pd.DataFrame) -> Table:
+    """The claims that were not tested, by reason, the commonest first."""
+    absent = verdicts[verdicts["verdict"] == terms.NOT_TESTED]
+    names = absent.groupby("reason", sort=False)["claim"].agg(list)
+    rows = [
+        (str(len(of_reason)), _ended(str(reason)), ", ".join(of_reason))
+        for reason, of_reason in sorted(names.items(), key=lambda each: -len(each[1]))
     ]
+    columns = "rL{3.6cm}L{4.3cm}"
+    return Table("untested", columns, ("n", "reason", "claims"), rows, breaks=False)
 
 
 def register(verdicts: pd.DataFrame) -> Table:
-    """The appendix: every claim with its verdict and reason."""
+    """The appendix: every claim that was tested, with its verdict and reason."""
     rows = [
         (
             row.claim,
@@ -169,6 +191,7 @@ def register(verdicts: pd.DataFrame) -> Table:
             row.reason,
         )
         for row in rows_of(verdicts)
+        if row.verdict != terms.NOT_TESTED
     ]
     head = ("claim", "kind", "verdict", "here", "reason")
     return Table("claims-register", "L{3.4cm}lL{1.8cm}L{3.6cm}L{5.4cm}", head, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parity.analysis.stopping import LEAST_CHANCE
-from parity.core.wording import listed
+from parity.core.wording import counted, listed
 from parity.plan.system_kind import kind_of
 from parity.records.noise_audit import NoiseAudit
 from parity.report.text import formatting
@@ -49,6 +49,13 @@ def few_blocks(view: View) -> str:
         "Below ten blocks the intervals rest on normality alone; such a run shows that the "
         "workflow works, not what a container costs."
     )
+
+
+def excluded(runs: int) -> str:
+    """How many runs a person excluded."""
+    if not runs:
+        return "No run was excluded by hand."
+    return f"{counted(runs, 'run')} {'was' if runs == 1 else 'were'} excluded by hand."
 
 
 def declared(view: View) -> str:

@@ -24,7 +24,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         return " ".join(filter(None, (spec.caption, CAPTIONS.get(spec.form.value))))
     ratios = [row for row in compared if row.kind == "ratio"]
     form, tested = view.form(spec), _tested(ratios)
-    if form in (Form.ALONG, Form.TIMEOUTS, Form.SIZES):
+    if form in (Form.ALONG, Form.TIMEOUTS, Form.SIZES, Form.PARTS, Form.INTERFACES):
         marks = CAPTIONS["scatter" if spec.scatter else form.value]
         return " ".join([spec.caption, marks, *([CAPTIONS["bars_of_others"]] if spec.bars else [])])
     if form is Form.NODES:
@@ -51,8 +51,11 @@ def of_overview(view: View) -> str:
     """The caption of the overview."""
     reference = formatting.arm_title(view.plan, view.plan.reference)
     control = formatting.arm_title(view.plan, view.plan.double)
+    first = (
+        f" The first row of each panel is {control}, which is {reference} once more: the A/A pair."
+    )
     compared = formatting.reference_title(view.plan)
     return (
-        f"Every cost ratio to {compared} with its margin (band). The first row of each panel is "
-        f"{control}, which is {reference} once more: the A/A pair. {CAPTIONS['deciding']}"
+        f"Every cost ratio to {compared} with its margin (band).{first if control else ''} "
+        f"{CAPTIONS['deciding']}"
     )

@@ -73,7 +73,9 @@ def case_levels(plan: Plan, case: str) -> str:
     levels = [level for level in case.removeprefix(planned.benchmark).split("-") if level]
     if planned.is_placed:
         levels[:1] = _allocation(plan, planned)
-    return ", ".join(spelt(planned.benchmark, level).replace("_", " ") for level in levels)
+    said = [(level, spelt(planned.benchmark, level)) for level in levels]
+    # What has no words of its own is called as in the study.
+    return ", ".join(w.replace("_", " ") if w == level else w for level, w in said)
 
 
 def _allocation(plan: Plan, case: Case) -> list[str]:
@@ -112,7 +114,8 @@ def subject(plan: Plan, case: str, label: str) -> str:
 
 def subject_of(plan: Plan, row: Any) -> str:
     """Case and quantity of a row in one."""
-    return subject(plan, row.case, quantity_of(row).label)
+    label = quantity(row.case, row.metric, row.unit, plan.definitions).label
+    return subject(plan, row.case, label)
 
 
 def quantity_of(row: Any) -> Quantity:
@@ -177,7 +180,7 @@ def estimate(row: DecidedRow) -> str:
     if row.blocks == 0:
         return "–"
     if row.kind == "ratio":
-        figures = [_ratio(value) for value in (row.estimate, row.low95, row.high95)]
+        figures = [ratio(value) for value in (row.estimate, row.low95, row.high95)]
     else:
         factor = quantity_of(row).factor
         scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
@@ -200,7 +203,7 @@ def slope(row: Any) -> str:
     return f"{number(row.slope, digits)} s{ends}"
 
 
-def _ratio(value: float) -> str:
+def ratio(value: float) -> str:
     """A ratio with three decimals; a large one with four digits."""
     return significant(value, 4) if value >= 10 else number(value)
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from parity.analysis import outcomes
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import counted, listed
+from parity.report import ledgers
 from parity.report.along import Point, curves, margin_of, published, ratios_by_size
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting
 from parity.report.view import View
 
 Points = Mapping[str, Sequence[Point]]
-_ENDED = {
-    outcomes.EQUIVALENT: "equivalent", outcomes.DIFFERENT: "different",
-    outcomes.INCONCLUSIVE: "inconclusive", outcomes.TOO_FEW_BLOCKS: "of too few blocks",
-}  # fmt: skip
 _LEVEL = {CONTAINERS: ("container on each node", "containers on each node")}
 
 
@@ -48,7 +44,7 @@ def _series(view: View, spec: FigureSpec, each: Series) -> str:
         for label, of in published(view, spec, each).items()
     ]
     shown = f" Published, {'; '.join(theirs)}." if theirs else ""
-    return f"{said}.{_ended(view, spec, each)}{_pair(found.get(view.plan.double), spec)}{shown}"
+    return f"{said}.{shown}"
 
 
 def _title(each: Series) -> str:
@@ -78,30 +74,6 @@ def _at(view: View, spec: FigureSpec, found: Points, level: int) -> str:
     ends = dict.fromkeys(pick(points, key=lambda each: each[0].value) for pick in (min, max))
     said = [f"{_value(p, spec)} ({formatting.arm_title(view.plan, arm)})" for p, arm in ends]
     return f"{where}: {' to '.join(said)}"
-
-
-def _ended(view: View, spec: FigureSpec, each: Series) -> str:
-    """How the comparisons of a series ended, in numbers."""
-    if spec.scatter:
-        return ""
-    metric = spec.quantities[0].metric
-    rows = [row for case in each.cases.values() for row in view.comparisons(case, metric).values()]
-    ended = Counter(row.outcome for row in view.of_arms(rows) if row.outcome in _ENDED)
-    if not ended:
-        return ""
-    parts = [
-        f"{ended[key]} {'is' if ended[key] == 1 else 'are'} {word}"
-        for key, word in _ENDED.items()
-        if ended[key]
-    ]
-    return f" Of {counted(ended.total(), 'comparison')} {listed(parts)}."
-
-
-def _pair(points: Sequence[Point] | None, spec: FigureSpec) -> str:
-    """What the A/A pair gives, from the lowest to the highest level."""
-    if spec.scatter or not points:
-        return ""
-    return f" The A/A pair gives {listed(_value(point, spec) for point in points)}."
 
 
 def of_timeouts(view: View, spec: FigureSpec) -> str:
@@ -170,8 +142,53 @@ def _farthest(view: View, case: str) -> str:
     return f"{levels}: median ratios of times within blocks: {' to '.join(said)}{double}."
 
 
+def of_parts(view: View, spec: FigureSpec) -> str:
+    """What share each part has natively, and in the arm in which it has most, case by case."""
+    said = [said for case in view.shown(spec) if (said := _parts(view, spec, case))]
+    return " ".join(["Shares natively, and the largest of an arm:", *said]) if said else ""
+
+
+def _parts(view: View, spec: FigureSpec, case: str) -> str:
+    values, native = view.parts(spec, case), view.plan.reference
+    means = values.groupby(level="arm").mean()
+    if native not in means.index:
+        return ""
+    said = []
+    for each in spec.quantities:
+        shares = dict(100 * means[each.metric] / means.sum(axis="columns"))
+        most = max(shares, key=lambda arm: shares[arm])
+        title = formatting.arm_title(view.plan, str(most))
+        numbers = f"{shares[native]:.0f} and {shares[most]:.0f}\u2009%"
+        said.append(f"{each.label} {numbers} ({title})")
+    blocks = formatting.span([*values.groupby(level="arm").size()])
+    levels = formatting.case_levels(view.plan, case)
+    return f"{levels}, over {blocks} blocks: {listed(said)}."
+
+
+def of_interfaces(view: View, spec: FigureSpec) -> str:
+    """How often the sum over interfaces has what the one link has once, case by case."""
+    found = ledgers.ledger(view)
+    return " ".join(_counted_again(view, found, case) for case in view.shown(spec))
+
+
+def _counted_again(view: View, found: pd.DataFrame, case: str) -> str:
+    said = []
+    for arm in view.arms_of([case]):
+        moved = ledgers.both_ways(ledgers.of_arm(found, case, arm))
+        if link := moved.get(ledgers.LINK):
+            times = formatting.number(sum(moved.values()) / link, 2)
+            said.append(f"{times} with {formatting.arm_title(view.plan, arm)}")
+    levels = formatting.case_levels(view.plan, case)
+    return (
+        f"{levels[:1].upper()}{levels[1:]}: the sum over all interfaces is so many times the bytes "
+        f"of the one link: {listed(said) or 'not counted'}."
+    )
+
+
 OF_FORM: dict[Form, Callable[[View, FigureSpec], str]] = {
     Form.ALONG: of_along,
     Form.TIMEOUTS: of_timeouts,
     Form.SIZES: of_sizes,
+    Form.PARTS: of_parts,
+    Form.INTERFACES: of_interfaces,
 }

@@ -6,16 +6,17 @@ error, so a number can neither be typed nor go missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
-from parity.report.figures.specs import FIGURES, OVERVIEW
-from parity.report.tables import networks
+from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables.sensitivity import changes
-from parity.report.text import campaign, captions, formatting, sentences
+from parity.report.tables.table import Table
+from parity.report.text import campaign, captions, formatting, questions, sentences
 from parity.report.view import STAGES, View
+from parity.report.wording import CAPTIONS
 
 HEAD = r"""% Made from the data; not to be edited.
 \newcommand{\parityvalue}[1]{\ifcsname parity@#1\endcsname\csname parity@#1\endcsname
@@ -44,7 +45,7 @@ def _design(view: View) -> dict[str, str]:
         "arms": str(len(plan.arms)),
         "arm-list": listed([formatting.arm_title(plan, arm) for arm in view.arms]),
         "reference": formatting.arm_title(plan, plan.reference),
-        "control": formatting.arm_title(plan, plan.double),
+        "control": formatting.arm_title(plan, plan.double) or "none",
         "margins": listed([formatting.margin(margin) for margin in margins]) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "assay": campaign.positive_control(view),
@@ -62,51 +63,53 @@ def _course(view: View) -> dict[str, str]:
         "scale-threat": kind_of(view.origin.scale_labels).threat,
         "harness": campaign.harness(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
-        "excluded": str(int(view.analysis.exclusions["applied"].sum())),
+        "excluded": campaign.excluded(int(view.analysis.exclusions["applied"].sum())),
         **{f"runs-{stage}": str(int(ledger[stage].sum())) for stage in STAGES},
     }
 
 
 def _findings(view: View) -> dict[str, str]:
     """Sentences on the outcomes, and for each figure that shows anything its caption and text."""
-    shown = [spec for spec in FIGURES if view.shown(spec)]
+    shown = [spec for spec in view.figures if view.shown(spec)]
     return {
-        "abstract": " ".join(filter(None, (sentences.abstract(view), view.origin.note))),
         "few-blocks": campaign.few_blocks(view),
         "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
-        "shows-factorial": _shows(view, Form.CROSSED),
-        "shows-rungs": _shows(view, Form.LADDER),
-        "shows-quota-law": _shows(view, Form.QUOTA),
-        "shows-return-levels": _shows(view, Form.LEVELS),
-        **{f"shows-{made.name}": str(int(bool(made.rows))) for made in networks.tables(view)},
+        f"caption-{LEDGER}": CAPTIONS[LEDGER],
         **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in shown},
-        **{f"text-{spec.name}": sentences.of_figure(view, spec) for spec in shown},
+        **{f"text-{spec.name}": text for spec, text in sentences.findings(view)},
     }
 
 
-def _shows(view: View, form: Form) -> str:
-    """1 if a figure of this form shows anything, and else 0."""
-    return str(int(any(spec.form is form and view.shown(spec) for spec in FIGURES)))
-
-
-def to_latex(known: dict[str, str], shown: Sequence[FigureSpec] = ()) -> str:
+def to_latex(known: dict[str, str], shown: Sequence[FigureSpec] = (), answers: str = "") -> str:
     r"""The definitions, one line each, and the commands that look them up and set the figures.
 
     Args:
         shown: the figures that show anything, in the order of the paper.
+        answers: LaTeX of `parity.report.text.questions`.
     """
     lines = [rf"\paritydefine{{{key}}}{{{formatting.latex(text)}}}" for key, text in known.items()]
     figures = "".join(rf"\fullfigure{{{spec.name}}}" for spec in shown)
     findings = "".join(
         rf"\finding{{{formatting.latex(spec.finding or spec.title)}}}{{{spec.name}}}"
         for spec in shown
+        if f"text-{spec.name}" in known
     )
     lines += [rf"\newcommand{{\parityfigures}}{{{figures}}}"]
     lines += [rf"\newcommand{{\parityfindings}}{{{findings}}}"]
+    lines += [rf"\newcommand{{\parityanswers}}{{{answers}}}"]
     return HEAD + "\n".join(lines) + "\n"
 
 
-def of_dataset(view: View) -> str:
-    """LaTeX: numbers.tex of a dataset."""
-    return to_latex(values(view), [spec for spec in FIGURES if view.shown(spec)])
+def of_dataset(view: View, tables: Sequence[Table]) -> str:
+    """LaTeX: numbers.tex of a dataset, which says of each of its tables whether it has any rows."""
+    shows = {table.name: bool(table.rows) for table in tables}
+    figures = [spec for spec in view.figures if view.shown(spec)]
+    return to_latex(values(view), figures, questions.answers(view)) + shown(shows)
+
+
+def shown(tables: Mapping[str, bool]) -> str:
+    """LaTeX: which tables have any rows, so that an empty one has no place in the paper."""
+    return "".join(
+        rf"\paritydefine{{shows-{name}}}{{{int(filled)}}}" + "\n" for name, filled in tables.items()
+    )

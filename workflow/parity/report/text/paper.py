@@ -7,10 +7,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from parity.analysis.dataset import ARCHIVE
+from parity.claims.expected import Expected
 from parity.core.errors import UserError
+from parity.plan.plan import PLAN, read_plan
+from parity.records.dataset import archived
+from parity.report import answer
+from parity.report.text import artifact, formatting, section
 
 DEFAULT = "default"
 # That a test found nothing is no finding: these words never stand in a paper of ours.
@@ -30,6 +36,29 @@ def of_study(files: Iterable[Path], study: str) -> Path:
     return by_study.get(study, by_study[DEFAULT])
 
 
+def together(
+    dataset: Path, beside: Sequence[Path], studies: Sequence[str], expected: Expected
+) -> dict[str, str]:
+    """What is said of all datasets of a system together, by the name of its file.
+
+    Args:
+        studies: all that could be archived; none to say nothing of those that are not.
+    """
+    folders = [dataset, *beside]
+    known = {read_plan(folder / PLAN).study for folder in folders}
+    absent = [name for name in studies if name not in known] if known & {*studies} else []
+    ended = [each for folder in folders for each in answer.load(folder)]
+    judged = f"{dataset.parent.name}/{dataset.name}"
+    if dataset.parent.name == ARCHIVE:
+        judged = f"{ARCHIVE}/{archived(dataset.parent)[dataset.name][0]}"
+    return {
+        "others.tex": section.together([folder.name for folder in beside], absent),
+        "answer.tex": formatting.latex(answer.said(ended, len(folders))),
+        "bounds.tex": formatting.latex(answer.bounds(ended)),
+        "artifact.tex": artifact.appendix(dataset, beside, judged, expected),
+    }
+
+
 def pictures(folder: Path) -> list[Path]:
     """The figures that were drawn of a dataset."""
     return sorted(folder.glob("*.pdf"))
@@ -40,7 +69,7 @@ def build(
     study: Path,
     parts: Iterable[Path],
     output: Path,
-    others: str = "",
+    texts: Mapping[str, str],
     of_others: Mapping[str, Iterable[Path]] | None = None,
 ) -> str:
     """Typeset the paper with latexmk in a temporary directory; return TeX's log.
@@ -50,7 +79,7 @@ def build(
         study: what is particular to the study; it becomes study.tex.
         parts: what the dataset gives to it: numbers.tex, tables and figures.
         output: where the PDF goes.
-        others: what is said of other datasets; it becomes others.tex.
+        texts: what is said of all datasets together, by file name.
         of_others: the parts of each of these, which go into a folder of its name.
 
     Raises:
@@ -69,7 +98,8 @@ def build(
     with tempfile.TemporaryDirectory(prefix="parity-paper-") as name:
         folder = Path(name)
         shutil.copy(study, folder / "study.tex")
-        (folder / "others.tex").write_text(others, encoding="utf-8")
+        for text_of, text in texts.items():
+            (folder / text_of).write_text(text, encoding="utf-8")
         for path in (main, main.with_name(REFERENCES), *parts):
             shutil.copy(path, folder / path.name)
         for other, given in folders.items():

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
-from parity.report.figures.specs import FIGURES
 from parity.report.tables.sensitivity import changes
-from parity.report.text import campaign, captions, formatting, sentences
+from parity.report.text import campaign, captions, formatting, questions, sentences
 from parity.report.view import View
 
 NAME = "section.tex"
@@ -22,13 +21,12 @@ _HEAD = r"\section{Other studies on this system}"
 def of_dataset(view: View) -> str:
     """LaTeX: a subsection with the dataset's figures, and with their outcomes in sentences."""
     name = view.dataset.name.rpartition("/")[2]
-    shown = [spec for spec in FIGURES if view.shown(spec)]
+    shown = [spec for spec in view.figures if view.shown(spec)]
     facts = view.origin.facts
     said = [
         f"Dataset {name}, measured {formatting.period(facts.began, facts.ended)}.",
         campaign.design(view),
         campaign.few_blocks(view),
-        sentences.abstract(view),
         changes(view),
         view.origin.note,
     ]
@@ -36,7 +34,8 @@ def of_dataset(view: View) -> str:
         rf"\subsection{{{formatting.latex(view.plan.title)}}}",
         formatting.latex(" ".join(filter(None, said))),
         *(_figure(view, spec, name) for spec in shown),
-        *(_finding(view, spec, name) for spec in shown),
+        questions.answers(view, f"{name}-"),
+        *(_finding(spec, text, name) for spec, text in sentences.findings(view)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -49,9 +48,9 @@ def _figure(view: View, spec: FigureSpec, name: str) -> str:
     )
 
 
-def _finding(view: View, spec: FigureSpec, name: str) -> str:
+def _finding(spec: FigureSpec, text: str, name: str) -> str:
     head = rf"\point{{{formatting.latex(spec.title)} (Fig.~\ref{{fig:{name}-{spec.name}}}).}}"
-    return f"{head}{formatting.latex(sentences.of_figure(view, spec))}"
+    return f"{head}{formatting.latex(text)}"
 
 
 def together(present: Sequence[str], absent: Sequence[str]) -> str:

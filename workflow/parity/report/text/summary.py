@@ -12,7 +12,6 @@ from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.analysis.statistics.kappa import Kappa
 from parity.benchmarks.figure_spec import Form
 from parity.records.timed import CaseTime
-from parity.report.figures.specs import FIGURES
 from parity.report.origin import Origin
 from parity.report.text import formatting, noise, sentences
 from parity.report.view import STAGES, View, rows_of
@@ -28,11 +27,12 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         times: of each case; none to say nothing of it.
         lasted: seconds of all sessions together.
     """
-    time = [_time(times, lasted)] if times else []
+    # What was imported says nothing of how long it took.
+    time = [_time(times, lasted)] if times and lasted else []
     answer = _wrapped(sentences.abstract(view))
     parts = [_plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
     at_scale = [
-        noise.of_replay(view, s) for s in FIGURES if s.form is Form.REPLAY and view.shown(s)
+        noise.of_replay(view, s) for s in view.figures if s.form is Form.REPLAY and view.shown(s)
     ]
     parts += [f"At scale\n{_wrapped(text, '  ')}" for text in at_scale if text]
     return "\n\n".join([answer, *parts, answer]) + "\n"
@@ -97,6 +97,8 @@ def _control(view: View) -> str:
          formatting.unit_of(row)): formatting.outcome(row)
         for row in rows_of(compared[compared["control"] & compared["planned"]])
     }  # fmt: skip
+    if not view.plan.double:
+        return "A/A pair: none, so nothing is concluded"
     head = f"A/A pair: {view.plan.double} against {view.plan.reference}, 95 % interval"
     if not rows:
         return f"{head}\n  not planned"

@@ -19,7 +19,7 @@ function armLabel(cell) {
 const doubts = (cell) => [
   CONFOUNDED.includes(cell.identity) ? `confounded: ${cell.identity}` : "",
   cell.blocks && cell.identity === "not recorded" ? "binary not recorded" : "",
-  cell.control === "different" ? "A/A fails: native differs from itself" : "",
+  cell.control === "different" ? "A/A fails: the reference differs from itself" : "",
 ].filter(Boolean).join("; ");
 
 const marginsText = (cell) => [
@@ -71,7 +71,7 @@ function comparedView([runtime, name]) {
       element("p", {}, "Band: the margin. Thick line: the 90 % interval; thin line: the 95 % interval. An arm leads to its blocks and runs."),
       ...[...grouped(planned, (cell) => cell.metric).values()].flatMap((cells) => {
         const { label } = quantityOf(cells[0]);
-        return [element("h2", {}, capital(label)), ...forests(`${capital(label)} against native`, byWeight(cells))];
+        return [element("h2", {}, capital(label)), ...forests(`${capital(label)} against the reference`, byWeight(cells))];
       }),
       others.length ? element("details", { open: !planned.length },
         element("summary", {}, `${counted(others.length, "other number")} of the same runs, without a margin`),

@@ -41,7 +41,7 @@ function answer(cells, hasArms, hasSystems) {
 function alarm() {
   const failing = plannedHere().filter((cell) => cell.is_control && cell.control === "different");
   return failing.length === 0 ? [] : [
-    element("h2", {}, `⚠ Native differs from itself in ${counted(failing.length, "case")}: nothing is concluded there`),
+    element("h2", {}, `⚠ The reference differs from itself in ${counted(failing.length, "case")}: nothing is concluded there`),
     element("ul", {}, failing.map((cell) => element("li", {},
       link(addressOfCell(cell), `${cellName(cell)}, ${shortName(cell.dataset)}`), `: ${estimateText(cell)}, margin ${marginText(cell)}`))),
   ];
@@ -58,7 +58,7 @@ function matrixTable(measured) {
   const hasSystems = new Set(measured.map(systemOf)).size > 1;
   const benchmarkOf = (cell) => archiveOf(cell).cases[cell.case].benchmark_title;
   const rows = [...grouped(measured, rowKey).values()].sort(([a], [b]) => benchmarkOf(a).localeCompare(benchmarkOf(b)));
-  return table("Cost against native by runtime and case", ["Case", ...runtimes.map(runtimeTitle)], rows.map((own) => {
+  return table("Cost against the reference by runtime and case", ["Case", ...runtimes.map(runtimeTitle)], rows.map((own) => {
     const of = grouped(own, (cell) => cell.runtime);
     const { levels } = archiveOf(own[0]).cases[own[0].case];
     return row([

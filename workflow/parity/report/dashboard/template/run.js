@@ -66,7 +66,7 @@ function outcomePart(run, others) {
     ["Wall time", seconds(run.wall_seconds)],
     ["CPU time, user", seconds(run.user_seconds), "of the processes that were waited for"],
     ["CPU time, system", seconds(run.system_seconds)],
-    ["Place in block", run.position == null ? NONE : String(run.position), "in an order drawn at random"],
+    ["Place in block", run.position == null ? NONE : String(run.position), run.command.length ? "in an order drawn at random" : ""],
     ["Stolen CPU time", percent(run.steal_fraction)],
     ["Load before", fixed(run.load_before, 2)],
     ["Parameters", parameters.map(([name, value]) => `${name} = ${value}`).join(", ")],
@@ -75,7 +75,7 @@ function outcomePart(run, others) {
 }
 
 function commandPart(run) {
-  if (!run.command.length) return [element("p", {}, "Nothing was started.")];
+  if (!run.command.length) return [element("p", {}, "Nothing was started here.")];
   const shown = run.command.flatMap((word, at) =>
     [at ? " " : "", element("span", { class: word.includes("\n") ? "lines" : null }, quoted(word))]);
   return [

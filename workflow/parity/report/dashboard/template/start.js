@@ -23,10 +23,10 @@ function startView(query) {
       form(field("Search runtimes, benchmarks, cases and claims", "q", search),
         choice("system", "System", systems.map((system) => [system, system])),
         element("button", { type: "button", onclick: clear }, "Clear")),
-      element("h2", {}, "Each runtime against native"),
+      element("h2", {}, "Each runtime against its reference"),
       element("p", { class: "found found-comparisons", role: "status" }),
       element("div", { id: "matrix" }),
-      element("p", { class: "small" }, "Cost ratio to native with its 95 % interval: above 1 costs more. n: blocks; ±: the margin. "
+      element("p", { class: "small" }, "Cost ratio to the reference, such as native, with its 95 % interval: above 1 costs more. n: blocks; ±: the margin. "
         + "Where archives or variants share a cell, it shows the comparison with most blocks, then the narrowest interval; "
         + "“also” says how the others ended, and a cell leads to all of them. A/A: the reference measured twice."),
       element("details", {},

@@ -1,0 +1,75 @@
+"""A C program and a Python script of somebody's, and the study that describes both."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+SOLVER = r"""
+#include <stdio.h>
+#include <time.h>
+int main(int argc, char **argv) {
+  long steps = argc < 2 ? 0 : argv[1][0] == 's' ? 20000000 : 60000000;
+  struct timespec a, b;
+  double x = 1;
+  clock_gettime(CLOCK_MONOTONIC, &a);
+  for (long i = 0; i < steps; i++) x = x * 1.0000001 + 1e-9;
+  clock_gettime(CLOCK_MONOTONIC, &b);
+  printf("x = %g\nsolved in %.6f s\n", x, b.tv_sec - a.tv_sec + 1e-9 * (b.tv_nsec - a.tv_nsec));
+  return steps == 0;
+}
+"""
+COUNTER = """
+import sys
+words = open(sys.argv[1]).read().split()
+for _ in range(int(sys.argv[2])):
+    found = len(set(words))
+print("found", found)
+"""
+
+
+def make(folder: Path) -> dict[str, Any]:
+    """Compile and write both with their input; the study of them."""
+    solver, counter, words = folder / "solver", folder / "count.py", folder / "words.txt"
+    compile_it = ["gcc", "-O1", "-static", "-x", "c", "-o", solver, "-"]
+    subprocess.run(compile_it, input=SOLVER, text=True, check=True)
+    counter.write_text(COUNTER)
+    words.write_text("\n".join(map(str, range(10_000))))
+    python = "/usr/bin/python3"
+    return {
+        "study": "mine", "title": "Programs of my own", "reproduces": "none", "seed": 7,
+        "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+        "arms": ["native-a", "native-b", "podman", "charliecloud-dir"],
+        "benchmarks": {
+            "solver": {
+                "margin_percent": 25,
+                "factors": {"size": ["short", "long"]},
+                "command": {
+                    "title": "Solver of mine",
+                    "program": [str(solver), "{size}"],
+                    "binaries": [str(solver)],
+                    "needs": [str(solver)],
+                    "metrics": [{
+                        "name": "solving", "title": "solving time", "unit": "s",
+                        "better": "lower", "pattern": r"^solved in ([\d.]+) s$",
+                    }],
+                    "valid": "^x = ",
+                },
+            },
+            "counter": {
+                "margin_percent": 25,
+                "parameters": {"passes": 50},
+                "command": {
+                    "title": "Counter of mine",
+                    "program": [python, str(counter), str(words), "{passes}"],
+                    "binaries": [python, str(counter)],
+                    "packages": ["python3-minimal"],
+                    "needs": [str(counter), str(words)],
+                    "cpus": 1,
+                    "valid": "^found 10000$",
+                },
+            },
+        },
+        "scales": {"tiny": {"blocks": 3}},
+    }  # fmt: skip

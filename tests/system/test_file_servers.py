@@ -1,0 +1,312 @@
+"""Servers of files for real: in every runtime, in both directions, and what is left after faults.
+
+Needs: root, /dev/fuse and MooseFS; of runtimes each with its image, or the arm is left out.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from trials import ANYWHERE, PAIR, case_of, trial
+
+from parity.benchmarks import benchmarks, file_server
+from parity.benchmarks.service import cannot_serve
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.measure.block import run_block
+from parity.measure.client_link import INTERFACE, client_link
+from parity.measure.inner_command import WORK
+from parity.measure.mounts import mounts_below
+from parity.measure.network import NetworkRefused
+from parity.measure.storage import only_one
+from parity.plan.plan import Plan, write_plan
+from parity.records.gather import gather_blocks, gather_raw
+from parity.records.parse import parse_block
+from parity.runtimes import arms
+from parity.runtimes.model import SCRATCH
+from parity.software.images import ImageRecord, write_images
+
+MOOSEFS = benchmarks()["moosefs"]
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not MOOSEFS.probe().available, reason=MOOSEFS.probe().reason),
+]
+ROOT = Path(__file__).parents[2]
+CHUNKS, MASTER, FIO = "mfschunkserver", "mfsmaster", "fio"
+NO_IMAGES = {
+    arm.image_format: ImageRecord(arm.image_format, reason="no image")
+    for arm in arms().values()
+    if arm.image_format
+}
+CONTAINERS = ("namespaces", "docker", "podman", "lxc", "charliecloud-dir", "apptainer")
+
+
+def plan_of(*names: str, inside: str = "servers", timeout: float = 60, **parameters) -> Plan:
+    """A block of one case; at 200 Mbit/s its 64 MiB take three seconds each way."""
+    usual = {name: schema["default"] for name, schema in MOOSEFS.parameters.items()}
+    asked = usual | {"inside": inside, "gigabytes": "0.0625", "rate_mbit": 200} | parameters
+    return trial(case_of("moosefs", asked, timeout=timeout), arms=(*PAIR, *names))
+
+
+def rows_of(plan: Plan, folder: Path, images=NO_IMAGES) -> list[dict]:
+    """The rows of all attempts of the plan's block, in the order in which they were made."""
+    run_block(plan, plan.blocks[0].name, images, {}, ANYWHERE, folder)
+    tables = parse_block(plan, *gather_blocks([folder], "test"), gather_raw([folder]))
+    order = [run.name for run in plan.blocks[0].runs]
+    return sorted(tables["runs"], key=lambda row: (order.index(row["run"]), row["attempt"]))
+
+
+def processes(program: str) -> list[psutil.Process]:
+    """The processes of a program that work for a run."""
+    found = []
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):
+            if Path(next(iter(each.cmdline()), "")).name == program:
+                found.append(each)
+    return found
+
+
+def left() -> list[str]:
+    """What there is of servers, mounts, links and containers while nothing is measured."""
+    with only_one(SCRATCH, "another measurement on this node"):
+        folders = [WORK / name for name in ("servers", file_server.MOUNT_POINT)]
+        found = [*mounts_below(WORK), *(path for path in folders if path.exists())]
+        found += [p for name in (CHUNKS, MASTER, "mfsmount") for p in processes(name)]
+        found += [name for _, name in socket.if_nameindex() if name == INTERFACE]
+        for engine in filter(is_installed, ("docker", "podman")):
+            words = [engine, "ps", "-aq", f"--filter=name=parity-{os.getpid()}-"]
+            answered, said = answer_of(words)
+            found += [said] if answered else []
+    return [str(each) for each in found if each]
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    yield
+    assert left() == []
+
+
+@contextmanager
+def struck(
+    program: str, sent: int, *, while_runs: str = FIO, after: float = 1.0
+) -> Iterator[list[int]]:
+    """Send a signal to a program of the first run some time after another one began."""
+    hit: list[int] = []
+
+    def strike() -> None:
+        wait_for(lambda: processes(while_runs))
+        time.sleep(after)
+        for each in processes(program):
+            hit.append(each.pid)
+            each.send_signal(sent)
+
+    thread = threading.Thread(target=strike, daemon=True)
+    thread.start()
+    yield hit
+    thread.join()
+    assert hit, f"{program} was not struck"
+
+
+def wait_for(holds: Callable[[], object], seconds: float = 600) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("inside", ["servers", "client"])
+def test_what_is_written_is_read_back_with_either_side_in_each_runtime(inside, tmp_path, images):
+    plan = plan_of(*CONTAINERS, inside=inside, rate_mbit=10_000)
+    for row in rows_of(plan, tmp_path, images):
+        if row["reason"] == "not-tested":
+            assert row["arm"] in CONTAINERS
+            continue
+        assert row["stage"] == "valid", row
+        (path,) = tmp_path.glob(f"runs/{row['run']}/attempt-1/record.json")
+        passed = Counter(gate["name"] for gate in json.loads(path.read_text())["gates"])
+        assert (passed["service"], passed["mount"], passed["network"]) == (2, 1, 1)
+
+
+def test_two_servers_share_the_chunks(tmp_path):
+    plan = plan_of(servers=2, rate_mbit=0, gigabytes="0.25")
+    assert {row["stage"] for row in rows_of(plan, tmp_path)} == {"valid"}
+    for log in tmp_path.glob("runs/*/attempt-1/service-master.log"):
+        assert {f"10.213.1.1{n}:9422" in log.read_text() for n in (1, 2)} == {True}
+
+
+@pytest.mark.parametrize("rate", [0, 200])
+def test_the_link_has_its_rate_its_addresses_and_an_end(rate):
+    with only_one(SCRATCH, "another measurement"), client_link(order(rate)) as link:
+        assert link
+        seen = json.loads(output_of(["ip", "-json", "address", "show", "dev", INTERFACE]))
+        addresses = [each["local"] for each in seen[0]["addr_info"]]
+        assert addresses == ["10.213.1.254", *(f"10.213.1.1{n}" for n in (1, 2, 3, 4))]
+        took = sending(link.namespace, 20_000_000)
+        assert (took > 0.7) == bool(rate), took
+    assert link.gate and link.gate.passed, link.gate
+
+
+def order(rate: int) -> SimpleNamespace:
+    program = SimpleNamespace(services=("any",))
+    case = SimpleNamespace(parameters={"rate_mbit": rate})
+    return SimpleNamespace(program=program, case=case)
+
+
+def sending(namespace, amount: int) -> float:
+    """Seconds for so many bytes from the client to the first server."""
+    with socket.create_server(("10.213.1.11", 0)) as listening:
+        at = listening.getsockname()
+        with namespace.inside(partial(socket.create_connection, at, 10)) as speaker:
+            hearer = listening.accept()[0]
+            sender = threading.Thread(target=lambda: (speaker.sendall(bytes(amount)), None))
+            began = time.monotonic()
+            sender.start()
+            heard = 0
+            while heard < amount:
+                heard += len(hearer.recv(1 << 20))
+            sender.join()
+            hearer.close()
+            return time.monotonic() - began
+
+
+def test_a_link_that_is_changed_on_the_way_fails_its_gate():
+    with only_one(SCRATCH, "another measurement"), client_link(order(200)) as link:
+        output_of(["tc", "qdisc", "del", "dev", INTERFACE, "root"])
+    assert link and link.gate and not link.gate.passed
+    assert link.gate.detail == "the rate of the servers is 0 bytes/s, not 25000000"
+
+
+def test_addresses_that_are_somebody_s_are_refused():
+    somebody = ["ip", "link", "add", "parity-other", "type", "bridge"]
+    with only_one(SCRATCH, "another measurement"):
+        output_of(somebody)
+        try:
+            output_of(["ip", "address", "add", "10.213.1.7/24", "dev", "parity-other"])
+            output_of(["ip", "link", "set", "parity-other", "up"])
+            with (
+                pytest.raises(NetworkRefused, match="by parity-other"),
+                client_link(order(0)),
+            ):
+                pytest.fail("it was made")
+        finally:
+            output_of(["ip", "link", "delete", "parity-other"])
+
+
+def test_without_fuse_every_run_is_a_row_with_the_reason(tmp_path, monkeypatch):
+    nowhere = tmp_path / "fuse"
+    monkeypatch.setattr(file_server, "cannot_serve", lambda: cannot_serve(nowhere))
+    for row in rows_of(plan_of(), tmp_path / "block"):
+        assert (row["stage"], row["reason"], row["attempt"]) == ("planned", "not-tested", 0)
+        assert row["detail"] == f"moosefs: no {nowhere}"
+
+
+def test_a_port_in_use_is_named_with_its_holder(tmp_path):
+    with socket.create_server(("0.0.0.0", 9421)):
+        rows = rows_of(plan_of(), tmp_path)
+    holder = psutil.Process().name()
+    said = f"port 9421 of 10.213.1.11, which master needs, is in use by {holder}"
+    assert {(row["reason"], row["detail"]) for row in rows} == {("not-started", said)}
+
+
+def test_data_in_a_container_s_own_tree_needs_one_that_may_be_written_to(tmp_path, images):
+    rows = {row["arm"]: row for row in rows_of(plan_of("docker", data="image"), tmp_path, images)}
+    for native in PAIR:
+        assert rows[native]["detail"].endswith(
+            "has no container whose own tree could hold its data"
+        )
+    if rows["docker"]["reason"] != "not-tested":
+        assert rows["docker"]["reason"] == "not-started"
+        assert "Read-only file system" in rows["docker"]["detail"]
+
+
+def test_a_disk_too_small_is_said_with_numbers_before_anything_starts(tmp_path):
+    more = 1 + shutil.disk_usage(SCRATCH).free // 2**30
+    plan = plan_of(gigabytes=str(more))
+    needed = MOOSEFS.program(plan.cases[0].parameters, NODE).least_free_bytes
+    for row in rows_of(plan, tmp_path):
+        assert (row["stage"], row["reason"], row["attempt"]) == ("planned", "not-tested", 0)
+        begin, _, end = row["detail"].partition(" bytes free, and ")
+        assert begin.startswith(f"{SCRATCH} has ") and end == f"{needed} are needed"
+
+
+NODE = SimpleNamespace(cpus=(0, 1))
+
+
+def test_a_server_that_is_killed_fails_its_run_and_the_block_goes_on(tmp_path):
+    plan = plan_of()
+    with struck(CHUNKS, signal.SIGKILL):
+        first, second = rows_of(plan, tmp_path)
+    assert first["reason"] == "gate-service" and first["wall_seconds"] < 30
+    assert first["detail"].startswith("chunks-1 ended before the program did: ")
+    log = tmp_path / f"runs/{first['run']}/attempt-1/service-chunks-1.log"
+    assert "listen on 10.213.1.11:9422" in log.read_text()
+    assert second["stage"] == "valid", second
+
+
+def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
+    plan = plan_of(timeout=20)
+    with struck(CHUNKS, signal.SIGSTOP):
+        first, second = rows_of(plan, tmp_path)
+    # All starts of a run share its time limit.
+    assert first["reason"] == "timeout" and first["wall_seconds"] < 30
+    assert second["stage"] == "valid", second
+
+
+def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("parity.measure.client_mount.MOUNT_SECONDS", 10.0)
+    plan = plan_of()
+    with struck(MASTER, signal.SIGSTOP, while_runs=CHUNKS, after=0.0):
+        first, second = rows_of(plan, tmp_path)
+    assert (first["reason"], first["stage"]) == ("not-started", "ran")
+    assert first["detail"].startswith("/usr/bin/mfsmount did not succeed in 10 s: ")
+    assert second["stage"] == "valid", second
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("name", ["native-a", "docker", "lxc"])
+def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, images):
+    names = () if name == "native-a" else (name,)
+    if names and not arms()[name].probe().available:
+        pytest.skip(arms()[name].probe().reason)
+    plan = plan_of(*names)
+    write_plan(tmp_path / "plan.json", plan)
+    write_images(tmp_path / "images.json", images)
+    quiet = "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}"
+    (tmp_path / "system.yaml").write_text(
+        f"{{system: test, scale_label: vm, base_image: bootstrap, quiet_node: {quiet}}}"
+    )
+    batch = plan.blocks[0].name
+    words = [sys.executable, "-m", "parity.measure", "--batch", batch, "--folder", str(tmp_path)]
+    words += ["--plan", str(tmp_path / "plan.json"), "--images", str(tmp_path / "images.json")]
+    words += ["--system", str(tmp_path / "system.yaml"), "--record", str(tmp_path / "batch.json")]
+    begun = tmp_path / batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"
+    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")}) as runner:
+        try:
+            wait_for(lambda: begun.exists() and processes(FIO))
+        finally:
+            runner.send_signal(stop)
+    if stop == signal.SIGKILL:
+        assert processes(CHUNKS) and mounts_below(WORK), "servers outlive their killed runner"
+    rows = rows_of(plan, tmp_path / batch, images)
+    final = [row for row in rows if row["final"]]
+    assert Counter(row["run"] for row in final) == Counter(run.name for run in plan.blocks[0].runs)
+    assert {row["stage"] for row in final} == {"valid"}
+    lost = [(row["run"], row["reason"]) for row in rows if not row["final"]]
+    assert (f"moosefs.{name}", "interrupted") in lost
+    engines = [engine for engine in ("docker", "podman") if is_installed(engine)]
+    for engine in engines:
+        said = output_of([engine, "ps", "-a", "--format={{.Names}}"])
+        assert f"parity-{runner.pid}-" not in said

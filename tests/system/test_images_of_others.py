@@ -1,0 +1,78 @@
+"""An image that was not made by our Dockerfile runs under four runtimes with one digest chain.
+
+Needs: root, the runtimes, and for Debian's image a mirror.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import foreign_images
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from clones import never_wait_for_quiet
+
+from parity.software.images import manifest_digest, read_images
+
+pytestmark = pytest.mark.system
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+ARMS = ["apptainer", "charliecloud-sqfs", "docker", "podman"]
+PARENTS = {
+    "foreign": "", "oci": "foreign", "directory": "oci", "squashfs": "directory", "sif": "oci",
+    "docker": "oci", "podman": "oci",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        foreign_images.empty_image,
+        foreign_images.alpine_like_image,
+        foreign_images.debian_image,
+    ],
+)
+def test_it_is_measured_in_every_runtime(
+    new_clone: Callable[[], Path], tmp_path: Path, make: Callable[[Path, Path], Path]
+) -> None:
+    image, clone = make(tmp_path, foreign_images.solver(tmp_path)), new_clone()
+    before = manifest_digest(image)
+    (clone / "workflow/parity/benchmarks/solver.py").write_text(foreign_images.BENCHMARK)
+    study = foreign_images.study(image, ARMS)
+    (clone / "config/studies/foreign.yaml").write_text(yaml.safe_dump(study))
+    never_wait_for_quiet(clone, "machine")
+    live = clone / "results/live/foreign-tiny"
+    config = ["--config", "study=config/studies/foreign.yaml", "scale=tiny"]
+    said = ""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    for target in (live.relative_to(clone) / "summary.txt", "parity"):
+        words = [SNAKEMAKE, target, *config]
+        done = subprocess.run(
+            words, cwd=clone, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        said += done.stdout
+
+    runs = pq.read_table(live / "records/runs.parquet").to_pylist()
+    ended = {(run["arm"], run["stage"], run["reason"]) for run in runs if run["final"]}
+    assert ended == {(arm, "valid", "") for arm in study["arms"]}
+    images = read_images(live / "images.json")
+    assert {name: record.parent for name, record in images.items()} == PARENTS
+    for record in images.values():
+        assert record.reason == "" and (
+            record.parent_digest == (images[record.parent].digest if record.parent else "")
+        )
+    assert images["foreign"].digest == before == manifest_digest(image)
+    # The same program everywhere, of an image of which no package list is known.
+    binaries = pq.read_table(live / "records/binaries.parquet").to_pylist()
+    assert {row["arm"] for row in binaries} == set(study["arms"])
+    assert len({row["sha256"] for row in binaries}) == 1 and binaries[0]["sha256"]
+    assert "Nothing is confounded" in said and "lists of packages are not compared" in said
+    # What stands in for a native build is never called one.
+    written = [live / "summary.txt", *live.glob("tables/*.csv")]
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in written)
+    assert "Chroot" in texts and "native" not in texts.lower()
+    assert json.loads((live / "plan.json").read_text())["reference"] == "chroot-a"

@@ -1,0 +1,140 @@
+"""Programs that a study alone describes: measured, drawn, told, and parsed again elsewhere.
+
+Needs: the images (built if they are not there), Podman, Charliecloud, gcc and LaTeX.
+"""
+
+import base64
+import csv
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import own_programs
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from clones import borrow_images, never_wait_for_quiet
+
+from parity.core.digests import digest
+from parity.plan.plan import read_plan
+
+pytestmark = pytest.mark.system
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+CONFIG = ["study=config/studies/mine.yaml", "scale=tiny"]
+ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
+
+
+def snakemake(clone: Path, *words: str) -> str:
+    environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
+    environment.pop("PYTHONPATH", None)  # the clone's own package, not this one's
+    done = subprocess.run(
+        [SNAKEMAKE, *words], cwd=clone, env=environment, timeout=1500, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs lie."""
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture(scope="module")
+def study(clone: Path, images: dict, programs: Path) -> Path:
+    """A clone with one file more, the study, measured and presented."""
+    document = own_programs.make(programs)
+    (clone / CONFIG[0].removeprefix("study=")).write_text(yaml.safe_dump(document))
+    never_wait_for_quiet(clone, "machine")
+    borrow_images(clone, images, *CONFIG)
+    snakemake(clone, "all", "dashboard", "--config", *CONFIG, "data=live")
+    return clone
+
+
+@pytest.fixture(scope="module")
+def dataset(study: Path) -> Path:
+    return study / "results/live/mine-tiny"
+
+
+def test_every_run_counts_with_its_number(dataset: Path) -> None:
+    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    assert {(run["stage"], run["reason"]) for run in runs if run["final"]} == {("valid", "")}
+    counted = {(run["case"], run["arm"]) for run in runs}
+    assert counted == {(c, a) for c in ("solver-short", "solver-long", "counter") for a in ARMS}
+    metrics = pq.read_table(dataset / "records/metrics.parquet").to_pylist()
+    told = {(m["case"], m["metric"], m["unit"], m["clock"]) for m in metrics}
+    assert told == {
+        ("solver-short", "solving", "s", "internal"), ("solver-long", "solving", "s", "internal"),
+        ("counter", "time", "s", "external"),
+    }  # fmt: skip
+
+
+def test_all_sides_ran_the_same_files(dataset: Path, programs: Path) -> None:
+    """The interpreter, its script and the program, by content; the inputs stand in the plan."""
+    runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
+    for benchmark in ("solver", "counter"):
+        digests = {run["binary_sha256"] for run in runs if run["benchmark"] == benchmark}
+        assert len(digests) == 1 and digests != {""}
+    comparisons = pq.read_table(dataset / "analysis/comparisons.parquet").to_pylist()
+    assert {row["identity"] for row in comparisons} == {"same"}
+    audited = pq.read_table(dataset / "records/binaries.parquet").to_pylist()
+    found = {row["sha256"] for row in audited if row["path"].endswith(f"{programs}/count.py")}
+    assert found == {digest(programs / "count.py").removeprefix("sha256:")}
+    needs = read_plan(dataset / "plan.json").needs
+    assert needs[str(programs / "words.txt")] == digest(programs / "words.txt")
+
+
+def test_they_have_figures_sentences_and_a_paper(study: Path, dataset: Path) -> None:
+    for name in ("solver", "counter"):
+        assert (dataset / f"figures/{name}.pdf").stat().st_size > 1000
+    assert "Ledger" in (dataset / "summary.txt").read_text()
+    with (dataset / "tables/results.csv").open(encoding="utf-8") as file:
+        rows = {row["case"] for row in csv.DictReader(file)}
+    assert "Solver of mine: short, solving time" in rows
+    with (dataset / "tables/cases.csv").open(encoding="utf-8") as file:
+        parameters = [row["parameters"] for row in csv.DictReader(file)]
+    assert any(each.endswith("/solver short, size = short") for each in parameters)
+    section = (dataset / "section.tex").read_text()
+    assert "Solver of mine" in section and "Counter of mine" in section
+    assert "<./solver.pdf>" in (dataset / "logs/build_paper.log").read_text()
+    page = (study / "results/claims/dashboard.html").read_text(encoding="utf-8")
+    packed = re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1]
+    held = gzip.decompress(base64.b64decode(packed)).decode()
+    assert "Solver of mine: short" in held and "solving time" in held
+
+
+def test_an_archive_is_parsed_again_where_nobody_knows_the_programs(
+    study: Path, dataset: Path, new_clone: Callable[[], Path], programs: Path
+) -> None:
+    snakemake(study, "archive", "--config", *CONFIG)
+    (archive,) = (study / "results/archive").glob("*mine*")
+    other = new_clone()
+    shutil.copytree(archive, other / "results/archive" / archive.name)
+    shutil.move(programs, programs.with_name("elsewhere"))
+    try:
+        said = snakemake(other, "reparse", "figures", "--config", f"archive={archive.name}")
+    finally:
+        shutil.move(programs.with_name("elsewhere"), programs)
+    assert "parsed again, the same bytes" in said
+    drawn = other / "results/archive" / archive.name / "figures"
+    assert {"solver.pdf", "counter.pdf"} <= {path.name for path in drawn.iterdir()}
+
+
+def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> None:
+    """The record of it is kept, and new blocks are planned."""
+    done = {path.stem for path in (study / "results/live/mine-tiny").glob("batches/*.json")}
+    words = programs / "words.txt"
+    before = words.read_text()
+    words.write_text(before + "\none more")
+    try:
+        said = snakemake(study, "-n", "all", "--config", *CONFIG, "data=live")
+    finally:
+        words.write_text(before)
+    planned = set(re.findall(r"mine-tiny-b\d{4}-[0-9a-f]{8}", said))
+    assert len(done) == 3 and len(planned) == 3 and planned.isdisjoint(done)

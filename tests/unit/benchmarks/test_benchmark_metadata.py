@@ -1,0 +1,113 @@
+"""Metadata and imports: what their programs print, which are made here as they are for a study."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from benchmark_help import NODE, defaults, values
+
+from parity.benchmarks import compiled, imports, metadata
+from parity.benchmarks.model import Outputs, Parsed
+
+FILES = {"files": 500}
+
+
+def of_metadata(text: str, **asked) -> Parsed:
+    parameters = defaults(metadata.BENCHMARK, **FILES | asked)
+    return metadata.BENCHMARK.parse(Outputs(stdout=text, parameters=parameters))
+
+
+def of_imports(text: str, walls=(1.2, 1.3, 1.1), **asked) -> Parsed:
+    parameters = defaults(imports.BENCHMARK, cache="warm", **asked)
+    outputs = Outputs(stdout=text, wall_seconds=walls, parameters=parameters)
+    return imports.BENCHMARK.parse(outputs)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with the programs, as rule `compile` makes them."""
+    if not shutil.which("gcc"):
+        pytest.skip("gcc is not installed")
+    folder = tmp_path_factory.mktemp("compiled")
+    sources = (metadata.SOURCE, imports.SOURCE)
+    words = ["sh", compiled.SCRIPT, folder, *sources]
+    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    assert not done.returncode and not done.stderr, done.stderr
+    return folder
+
+
+def test_words_of_metadata_on_the_node_s_disk_and_on_a_mount():
+    program = metadata.BENCHMARK.program(defaults(metadata.BENCHMARK, files=7), NODE)
+    assert (program.argv, program.cpus) == (("/opt/parity/compiled/metadata", ".", "7"), (0,))
+    mounted = defaults(metadata.BENCHMARK, folder="/scratch/us")
+    assert metadata.BENCHMARK.program(mounted, NODE).argv[1:] == ("/scratch/us", "10000")
+
+
+def test_numbers_of_metadata():
+    text = (
+        "create: 500 files in 250000000 ns, 2000.000 per second\n"
+        "stat: 500 files in 1000000 ns, 500000.000 per second\n"
+        "unlink: 500 files in 49000000 ns, 10204.082 per second\n"
+        "left: 0 files\n"
+    )
+    rates = {"create_rate": 2000.0, "stat_rate": 500_000.0, "unlink_rate": 10_204.082}
+    assert values(of_metadata(text)) == pytest.approx(rates | {"time": 0.3})
+    assert of_metadata(text + text).reason == "several-runs"
+    assert of_metadata(text, files=501).reason == "wrong-size"
+    assert of_metadata(text.replace("left: 0", "left: 1")).reason == "wrong-size"
+    assert of_metadata(text.replace("2000.000", "2001.000")).reason == "contradictory"
+    assert of_metadata(text.partition("unlink")[0]).reason == "truncated"
+
+
+def test_a_real_run_of_metadata(made, tmp_path):
+    words = [made / "metadata", tmp_path, "500"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    parsed = of_metadata(done.stdout)
+    assert parsed.valid, parsed.detail
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_already_fails_the_run(made, tmp_path):
+    (tmp_path / "metadata.files").mkdir()
+    done = subprocess.run([made / "metadata", tmp_path, "5"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "File exists" in done.stderr
+
+
+def test_words_of_imports():
+    asked = defaults(imports.BENCHMARK, cache="cold", repetitions=4)
+    program = imports.BENCHMARK.program(asked, NODE)
+    assert program.argv == ("/usr/bin/python3", "-I", "-S", "-B", "/opt/parity/compiled/imports")
+    assert (program.repetitions, program.drop_caches) == (4, True)
+    warm = imports.BENCHMARK.program(asked | {"cache": "warm"}, NODE)
+    assert not warm.drop_caches
+
+
+def test_numbers_of_imports():
+    lines = [
+        f"imported 5000 modules in {ns} ns\n" for ns in (9e9, 8e8, 1e9, 5e8) for ns in [int(ns)]
+    ]
+    text = "".join(lines)
+    # The first of all is not timed.
+    told = {"time": 0.8, "files_per_second": 6250.0, "start_seconds": 1.2}
+    assert values(of_imports(text)) == pytest.approx(told)
+    assert of_imports("".join(lines[1:])).reason == "wrong-size"
+    assert of_imports(text, walls=(1.0, 1.0)).reason == "wrong-size"
+    assert of_imports(text, walls=(0.7, 1.3, 1.1)).reason == "contradictory"
+    assert of_imports(text.replace("5000", "4999", 1)).reason == "wrong-size"
+    assert of_imports(text[:-4]).reason == "unparsable"
+    assert of_imports("").reason == "unparsable"
+
+
+@pytest.mark.skipif(not Path(imports.PYTHON).exists(), reason="no Python of Debian")
+def test_all_modules_are_imported_from_their_bytecode(made):
+    modules = made / "imports.modules"
+    assert len(list(modules.glob("p*/*.py"))) == imports.MODULES
+    assert len(list(modules.glob("p*/__pycache__/*.pyc"))) == imports.MODULES
+    words = [imports.PYTHON, "-I", "-S", "-B", made / "imports"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert of_imports(said * 4, walls=(60.0,) * 3).valid
+    # Were a source read, this one would be missed.
+    (modules / "p59/m199.py").write_text("TOTAL = 2\n")
+    assert subprocess.run(words, capture_output=True, text=True).stdout.startswith("imported 5000")

@@ -1,0 +1,142 @@
+"""A benchmark from data alone: its words, its numbers, and what a block is named by."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from parity.benchmarks import benchmark_of, benchmarks, openmpi
+from parity.benchmarks.model import NodeFacts, Outputs
+from parity.benchmarks.own_program import filled_in, said, what_runs
+
+NODE = NodeFacts((0, 1, 2, 3), 1 << 20, 1 << 30, ("n1",))
+COMMAND: dict[str, Any] = {
+    "title": "Melt",
+    "program": ["/usr/bin/melt", "-n", "{steps}", "--{mode}", "{{x}}", "on={cpus}"],
+    "binaries": ["/usr/bin/melt"],
+    "packages": ["melt"],
+    "environment": {"THREADS": "{cpus}"},
+    "files": {"in.melt": "units lj\nrun ${n}\n"},
+    "cpus": 2,
+    "metrics": [
+        {"name": "loop", "pattern": r"^Loop ([\d.]+) s", "unit": "s", "better": "lower"},
+        {"name": "rate", "pattern": r"(\S+) tau/day", "unit": "tau/day", "better": "higher",
+         "title": "simulated time"},
+    ],
+    "valid": "^all well$",
+    "work": "steps",
+    "note": "Made up.",
+}  # fmt: skip
+PARAMETERS = {"command": COMMAND, "steps": 100, "mode": "cold"}
+GOOD = "Loop 2.5 s\n1,234.5 tau/day\nall well\n"
+
+
+def parse(stdout: str, command: dict[str, Any] = COMMAND, **left: Any) -> Any:
+    parameters = PARAMETERS | {"command": command}
+    outputs = Outputs(stdout=stdout, parameters=parameters, **left)
+    return benchmark_of("melt", parameters).parse(outputs)
+
+
+def test_the_words_are_those_of_the_study() -> None:
+    program = benchmark_of("melt", PARAMETERS).program(PARAMETERS, NODE)
+    assert program.argv == ("/usr/bin/melt", "-n", "100", "--cold", "{x}", "on=2")
+    assert program.environment == {"THREADS": "2"} and program.cpus == (0, 1)
+    assert program.files == COMMAND["files"] and program.ranks == 0
+
+
+def test_without_cpus_it_has_all_of_the_node() -> None:
+    parameters = PARAMETERS | {"command": {k: v for k, v in COMMAND.items() if k != "cpus"}}
+    assert benchmark_of("melt", parameters).program(parameters, NODE).cpus == (0, 1, 2, 3)
+
+
+def test_ranks_are_started_as_those_of_any_other_program() -> None:
+    parameters = PARAMETERS | {"nodes": 1, "ranks": 2}
+    program = benchmark_of("melt", parameters).program(parameters, NODE)
+    assert (program.ranks, program.nodes, program.cpus) == (2, 1, (0, 1, 2, 3))
+    assert openmpi.environment(2).items() <= program.environment.items()
+    inside = NodeFacts((0, 1), 1, 1, ("n1",), launcher=False)
+    words = benchmark_of("melt", parameters).program(parameters, inside).argv
+    assert words[0] == openmpi.LAUNCHER and words.count("/usr/bin/melt") == 2
+
+
+def test_ranks_that_are_no_world_of_mpi_do_not_count() -> None:
+    parameters = PARAMETERS | {"nodes": 1, "ranks": 2}
+    found = benchmark_of("melt", parameters).parse(Outputs(stdout=GOOD, parameters=parameters))
+    assert (found.valid, found.reason) == (False, "world-size")
+
+
+def test_its_numbers() -> None:
+    found = parse(GOOD)
+    assert found.valid
+    assert [(m.name, m.value, m.unit, m.better) for m in found.metrics] == [
+        ("loop", 2.5, "s", "lower"), ("rate", 1234.5, "tau/day", "higher"),
+    ]  # fmt: skip
+    on_both = parse("Loop 2.5 s\nall well\n", stderr="7 tau/day\n")
+    assert [m.value for m in on_both.metrics] == [2.5, 7]
+
+
+@pytest.mark.parametrize(
+    ("stdout", "reason", "detail"),
+    [
+        (GOOD + "Loop 3 s\n", "unparsable", "loop: 2 lines match"),
+        (GOOD.replace("Loop", "loop"), "unparsable", "loop: 0 lines match"),
+        (GOOD.replace("1,234.5", "many"), "unparsable", "rate is 'many'"),
+        (GOOD.replace("1,234.5", "nan"), "unparsable", "rate is 'nan'"),
+        (GOOD.replace("all well", "not all well"), "check-failed", "all well"),
+        (GOOD + "x\n" * (1 << 20), "unparsable", "characters"),
+        ("", "check-failed", "all well"),
+    ],
+)
+def test_what_is_not_printed_once_and_well_is_refused(
+    stdout: str, reason: str, detail: str
+) -> None:
+    found = parse(stdout)
+    assert (found.valid, found.reason, found.metrics) == (False, reason, ())
+    assert detail in found.detail
+
+
+def test_without_a_pattern_the_wall_clock_counts_and_it_is_said() -> None:
+    command = {k: v for k, v in COMMAND.items() if k not in ("metrics", "valid")}
+    (metric,) = parse("anything", command, wall_seconds=(1.5,)).metrics
+    assert (metric.name, metric.value, metric.unit, metric.clock) == ("time", 1.5, "s", "external")
+    assert parse("anything", command).reason == "unparsable"
+    known = benchmark_of("melt", PARAMETERS | {"command": command})
+    assert known.primary == ("time",) and "wall clock" in known.note
+    assert known.timed_seconds(Outputs(wall_seconds=(1.5,), parameters=PARAMETERS)) == 1.5
+
+
+def test_a_case_of_a_module_is_the_modules() -> None:
+    assert benchmark_of("sysbench", {"events": 1}) is benchmarks()["sysbench"]
+
+
+def test_a_plan_that_was_written_and_read_makes_the_same_program() -> None:
+    again = benchmark_of("melt", json.loads(json.dumps(PARAMETERS)))
+    assert again is benchmark_of("melt", PARAMETERS)
+    assert [q.label for q in again.metrics] == ["loop", "simulated time"]
+    assert (again.title, again.work, again.packages) == ("Melt", "steps", ("melt",))
+
+
+def test_a_run_is_named_by_what_it_does_and_not_by_how_it_is_read() -> None:
+    other = COMMAND | {"title": "X", "metrics": [], "valid": "x", "note": "x", "work": ""}
+    assert what_runs(PARAMETERS) == what_runs(PARAMETERS | {"command": other})
+    for key, value in (("program", ["/x"]), ("files", {}), ("cpus", 1), ("needs", {"/x": "1"})):
+        changed = PARAMETERS | {"command": COMMAND | {key: value}}
+        assert what_runs(changed) != what_runs(PARAMETERS)
+    assert what_runs({"events": 1}) == {"events": 1}
+
+
+def test_people_read_its_words() -> None:
+    assert said(PARAMETERS)["command"] == "/usr/bin/melt -n 100 --cold {x} on={cpus}"
+    assert filled_in("{a}{b}", {"a": True, "b": 0.5}) == "true0.5"
+
+
+def test_it_is_there_if_its_files_are(tmp_path: Any) -> None:
+    program, script = tmp_path / "run", tmp_path / "script"
+    command = COMMAND | {"program": [str(program)], "binaries": [str(program), str(script)]}
+    known = benchmark_of("melt", {"command": command})
+    script.touch()
+    assert known.probe().reason == f"not there, or not to be run: {program}"
+    assert known.probe().remedy == "apt-get install melt"
+    program.touch(mode=0o755)
+    assert known.probe().available and os.access(program, os.X_OK)

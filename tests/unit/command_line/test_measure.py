@@ -1,0 +1,132 @@
+"""`parity measure` writes a folder, runs the workflow in it and prints the answer first."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from parity.command_line import measure
+from parity.command_line.main import main
+from parity.command_line.measure import chosen_arms, write_folder
+from parity.core.availability import Availability
+from parity.core.errors import UserError
+from parity.core.settings import check, schema
+from parity.runtimes import arms
+
+# In place of Snakemake: says what it was asked for, and leaves the answer.
+SNAKEMAKE = """#!/bin/sh
+echo "$@" > called
+echo progress
+mkdir -p results/live/solver-measure
+echo "the answer" > results/live/solver-measure/summary.txt
+exit ${STATUS:-0}
+"""
+
+
+class Stub:
+    """An arm that is there or not."""
+
+    image_format, stands_in = "sif", False
+
+    def __init__(self, name: str, runtime: str, available: bool = True) -> None:
+        self.name, self.runtime, self.available = name, runtime, available
+
+    def probe(self) -> Availability:
+        return Availability(self.available, reason="not installed", remedy="apt-get install it")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a user calls it, with a program and something in Snakemake's place."""
+    (tmp_path / "bin").mkdir()
+    for name, text in (("bin/snakemake", SNAKEMAKE), ("solver", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
+    monkeypatch.setattr(measure, "chosen_arms", lambda names, _known: list(names))
+    return tmp_path
+
+
+def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main(["measure", "--runtimes=docker,podman", "--minutes=3", "--", "./solver", "--minutes", "x"])
+    said = capfd.readouterr()
+    assert said.out.splitlines()[0] == "the answer" and "progress" in said.err
+    made = folder / "parity-solver"
+    assert (made / "called").read_text().split()[-2:] == [
+        "results/live/solver-measure/summary.txt", "dashboard",
+    ]  # fmt: skip
+    config = yaml.safe_load((made / "config/config.yaml").read_text())
+    check(config, schema("config"), "config.yaml")
+    assert (config["study"], config["data"]) == ("config/studies/solver.yaml", "live")
+    study = yaml.safe_load((made / config["study"]).read_text())
+    assert study["scales"][config["scale"]]["minutes"] == 3
+    assert study["arms"] == ["native-a", "native-b", "docker", "podman"]
+    command = study["benchmarks"]["solver"]["command"]
+    assert command["program"] == [f"{folder}/solver", "--minutes", "x"]
+    assert f"snakefile: '{measure.PROJECT}/Snakefile'" in (made / "Snakefile").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--runtimes=docker", "--name=My study", "--", "./solver"], "is no name of a study"),
+        (["--runtimes=docker", "--", "./none"], "there is no program ./none"),
+        (["--runtimes=docker", "--image=none.sif", "--", "./solver"], "there is no image none.sif"),
+    ],
+)
+def test_what_cannot_be_measured_leaves_no_folder(
+    folder: Path, capfd: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["measure", *words])
+    assert ended.value.code == 1 and message in capfd.readouterr().err
+    assert not list(folder.glob("parity-*"))
+
+
+def test_a_folder_that_is_there_is_left_alone(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "parity-solver").mkdir()
+    with pytest.raises(SystemExit):
+        main(["measure", "--runtimes=docker", "--", "./solver"])
+    assert "parity-solver is there already" in capfd.readouterr().err
+    assert list((folder / "parity-solver").iterdir()) == []
+
+
+def test_a_workflow_that_failed_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STATUS", "3")
+    with pytest.raises(SystemExit):
+        main(["measure", "--runtimes=docker", "--", "./solver"])
+    said = capfd.readouterr()
+    assert "the workflow ended with status 3" in said.err and "the answer" not in said.out
+
+
+def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    known = [Stub("x-dir", "x", False), Stub("x-file", "x"), Stub("y", "y", False), Stub("z", "z")]
+    assert chosen_arms(["z", "x", "y", "z"], known) == ["z", "x-file"]
+    assert capsys.readouterr().err == "parity: left out: y: not installed; apt-get install it\n"
+    with pytest.raises(UserError, match=r"none of these runtimes(.|\n)*x-dir: not installed"):
+        chosen_arms(["y", "x-dir"], known)
+    with pytest.raises(UserError, match="unknown runtime: none"):
+        chosen_arms(["none"], known)
+
+
+def test_what_is_no_container_is_no_runtime() -> None:
+    for name in ("native", "native-a", "chroot", "chroot-a"):
+        with pytest.raises(UserError, match="unknown runtime"):
+            chosen_arms([name], arms().values())
+
+
+def test_a_folder_holds_what_snakemake_needs_and_no_more(tmp_path: Path) -> None:
+    write_folder(tmp_path / "made", {"study": "one"}, measure.PROJECT)
+    names = {str(p.relative_to(tmp_path / "made")) for p in tmp_path.rglob("*") if p.is_file()}
+    assert names == {
+        "Snakefile", "config/config.yaml", "config/studies/one.yaml",
+        "profiles/default/profile.yaml",
+    }  # fmt: skip

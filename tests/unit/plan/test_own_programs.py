@@ -1,0 +1,139 @@
+"""Programs in a study's file: what is taken, and what is refused before anything is measured."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from parity.core.digests import digest
+from parity.core.errors import UserError
+from parity.plan.making import make_plan
+from parity.plan.plan import read_plan, write_plan
+from parity.plan.study import Study, load_study
+
+METRIC = {"name": "loop", "pattern": r"^Loop ([\d.]+) s", "unit": "s", "better": "lower"}
+
+
+def entry_of(**command: Any) -> dict[str, Any]:
+    return {
+        "margin_percent": 5,
+        "factors": {"mode": ["cold", "warm"]},
+        "parameters": {"steps": [10, 20]},
+        "command": {
+            "title": "Melt",
+            "program": ["/usr/bin/melt", "{steps}", "{mode}"],
+            "binaries": ["/usr/bin/melt"],
+            "metrics": [METRIC],
+            **command,
+        },
+    }
+
+
+def load(folder: Path, name: str = "melt", entry: Any = None, **study: Any) -> Study:
+    path = folder / "study.yaml"
+    document = {
+        "study": "mine", "title": "Mine", "reproduces": "none", "seed": 1,
+        "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+        "arms": ["native-a", "native-b", "podman"],
+        "benchmarks": {name: entry or entry_of()}, "scales": {"tiny": {"blocks": 2}},
+    } | study  # fmt: skip
+    path.write_text(yaml.safe_dump(document))
+    return load_study(path, "tiny")
+
+
+def test_a_program_has_cases_as_any_benchmark(tmp_path: Path) -> None:
+    study = load(tmp_path)
+    names = ["melt-cold-steps_10", "melt-cold-steps_20", "melt-warm-steps_10", "melt-warm-steps_20"]
+    assert [case.name for case in study.cases] == names
+    assert {case.primary for case in study.cases} == {("loop",)}
+    assert study.cases[0].parameters["steps"] == 10
+    scale = {"tiny": {"blocks": 2, "parameters": {"melt": {"steps": 7}}}}
+    assert {case.parameters["steps"] for case in load(tmp_path, scales=scale).cases} == {7}
+
+
+def test_the_plan_alone_knows_the_program(tmp_path: Path) -> None:
+    study = load(tmp_path)
+    write_plan(tmp_path / "plan.json", make_plan(study))
+    plan = read_plan(tmp_path / "plan.json")
+    assert plan.benchmark_titles == {"melt": "Melt"}
+    made, planned = (each.definitions["melt"] for each in (study, plan))
+    assert (made.metrics, made.title) == (planned.metrics, planned.title)
+
+
+def test_another_content_of_what_it_needs_is_another_block(tmp_path: Path) -> None:
+    given = tmp_path / "in.dat"
+    given.write_text("1")
+    entry = entry_of(needs=[str(given)])
+    before = make_plan(load(tmp_path, entry=entry))
+    assert before.needs == {str(given): digest(given)}
+    given.write_text("2")
+    after = make_plan(load(tmp_path, entry=entry))
+    assert {b.name for b in before.blocks}.isdisjoint(b.name for b in after.blocks)
+    other_title = entry_of(needs=[str(given)], title="Other", valid="x")
+    same = make_plan(load(tmp_path, entry=other_title))
+    assert [b.name for b in same.blocks] == [b.name for b in after.blocks]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"program": ["/usr/bin/melt", "{step}", "{mode}"]}, "unknown place: step"),
+        ({"program": ["/usr/bin/melt", "{steps}"]}, "no word holds {mode}"),
+        ({"program": ["/melt", "{steps}", "{mode}", "{ranks}"]}, "unknown place: ranks"),
+        ({"program": ["melt", "{steps}", "{mode}"]}, "melt is no absolute path"),
+        ({"program": ["/melt", "a\nb"]}, "is not a safe name"),
+        ({"program": []}, "program"),
+        ({"binaries": ["bin/melt"]}, "is not a safe name"),
+        ({"needs": ["data"]}, "is not a safe name"),
+        ({"needs": ["/nowhere/in.dat"]}, "/nowhere/in.dat cannot be read"),
+        ({"metrics": [METRIC, METRIC | {"unit": "ms"}]}, "loop is a metric already"),
+        ({"metrics": [METRIC | {"name": "time"}]}, "time is a metric already"),
+        ({"metrics": [METRIC | {"name": "tcp_timeouts"}]}, "tcp_timeouts is a metric already"),
+        ({"metrics": [METRIC | {"pattern": "Loop"}]}, "has 0 groups"),
+        ({"metrics": [METRIC | {"pattern": "((a+)+)"}]}, "melt.command.metrics.loop.pattern"),
+        ({"metrics": [METRIC | {"better": "faster"}]}, "faster"),
+        ({"valid": "(well)"}, "has 1 groups"),
+        ({"work": "mode"}, "unknown parameter in whole units: mode"),
+        ({"files": {"../x": ""}}, "files"),
+        ({"environment": {"A": "{x}"}}, "unknown place: x"),
+        ({"cpus": 0}, "cpus"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        load(tmp_path, entry=entry_of(**change))
+    assert said in str(error.value) and "benchmarks.melt.command" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"factors": {"ranks": ["one"]}}, "ranks is the name of something else"),
+        ({"factors": {"steps": ["one"]}}, "steps is the name of something else"),
+        ({"parameters": {"command": 1}}, "command is the name of something else"),
+    ],
+)
+def test_names_of_something_else_are_refused(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        load(tmp_path, entry=entry_of() | change)
+
+
+def test_a_benchmark_of_parity_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="sysbench is a benchmark of Parity"):
+        load(tmp_path, "sysbench", entry_of())
+    with pytest.raises(UserError, match="unknown benchmark: melt"):
+        load(tmp_path, entry={"margin_percent": 5})
+    scale = {"tiny": {"blocks": 2, "parameters": {"melt": {"command": "x"}}}}
+    with pytest.raises(UserError, match="'x' is not of the right type"):
+        load(tmp_path, scales=scale)
+
+
+def test_ranks_stand_in_words_of_a_program_on_allocations(tmp_path: Path) -> None:
+    entry = entry_of(program=["/melt", "{steps}", "{mode}", "{ranks}"])
+    study = load(tmp_path, entry=entry | {"allocations": ["1x2"]})
+    assert study.cases[0].name == "melt-1x2-cold-steps_10" and study.cases[0].is_placed

@@ -1,0 +1,186 @@
+"""Runtimes that no engine is needed for, or that sites have: exact command lines and documents."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from parity.runtimes import arms, podman, runc, shifter
+from parity.runtimes.model import SCRATCH, Image, Launch
+
+INNER = ["/bin/echo", "a b", "$HOME", ""]
+TREE = Path("/opt/tree")
+ADAPTERS = ("cscs-engine", "enroot", "podman-hpc", "pyxis", "sarus", "shifter")
+
+
+def command(name, state, location="/images/one"):
+    """The words of an arm before those of the program, which must be the last."""
+    arm = arms()[name]
+    image = Image(arm.image_format, location, f"sha256:{'1' * 64}")
+    launch = Launch("campaign-b0001.sysbench", image, SCRATCH, state, host="n1", binds=(TREE,))
+    argv = arm.command(launch, INNER)
+    assert argv[-len(INNER) :] == INNER
+    return argv[: -len(INNER)]
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Puts a program on PATH that writes its words into a file, then does what it is told."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+    def make(name, *lines):
+        program = tmp_path / "bin" / name
+        saves = f'printf "%s\\n" "{name} $*" >> "{tmp_path}/said"'
+        program.write_text("\n".join(["#!/bin/sh", saves, *lines]) + "\n")
+        program.chmod(0o755)
+        return tmp_path / "said"
+
+    return make
+
+
+def test_bubblewrap_command(tmp_path):
+    assert command("bubblewrap", tmp_path) == [
+        *("bwrap", "--unshare-user", "--ro-bind", "/images/one", "/"),
+        *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys", "--bind", "/proc", "/proc"),
+        *("--bind", "/tmp/parity", "/tmp/parity", "--ro-bind", "/etc/hosts", "/etc/hosts"),
+        *("--ro-bind", "/opt/tree", "/opt/tree", "--"),
+    ]
+
+
+def test_runc_command_and_bundle(tmp_path):
+    words = [sys.executable, "-c", runc.RUN, str(tmp_path), "campaign-b0001.sysbench"]
+    assert command("runc", tmp_path) == words
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["root"] == {"path": "/images/one", "readonly": True}
+    assert [each["type"] for each in config["linux"]["namespaces"]] == ["ipc", "mount", "pid"]
+    access = {each["destination"]: each.get("options", [])[-1:] for each in config["mounts"]}
+    read_only = {path: ["ro"] for path in ("/sys", "/etc/hosts", "/opt/tree")}
+    assert access == {"/proc": [], "/dev": ["rw"], "/tmp/parity": ["rw"], **read_only}
+
+
+def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
+    said = fake("runc")
+    assert subprocess.run([*command("runc", tmp_path), *INNER]).returncode == 0
+    bundle = tmp_path / "campaign-b0001.sysbench"
+    run = f"run --bundle={bundle} campaign-b0001.sysbench"
+    assert said.read_text() == f"runc --root={tmp_path}/runc {run}\n"
+    config = json.loads((bundle / "config.json").read_text())
+    assert config["process"]["args"] == INNER
+
+
+def test_one_namespace_for_all_ranks_is_one_more_word(tmp_path):
+    alone, shared = (command(name, tmp_path) for name in ("apptainer", "apptainer-sharens"))
+    assert shared == [*alone[:3], "--sharens", *alone[3:]] and shared[2] == "exec"
+
+
+def test_enroot_command(tmp_path):
+    assert command("enroot", tmp_path) == [
+        *("enroot", "start", "--mount=/tmp/parity:/tmp/parity"),
+        "--mount=/etc/hosts:/etc/hosts:none:bind,ro",
+        *("--mount=/opt/tree:/opt/tree:none:bind,ro", "/images/one"),
+    ]
+
+
+SRUN = ["srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none"]
+
+
+def test_pyxis_command(tmp_path):
+    mounts = "/tmp/parity:/tmp/parity,/etc/hosts:/etc/hosts:ro,/opt/tree:/opt/tree:ro"
+    assert command("pyxis", tmp_path) == [
+        *(*SRUN, "--nodelist=n1", "--container-image=/images/one", f"--container-mounts={mounts}"),
+        *("--container-readonly", "--no-container-mount-home", "--no-container-entrypoint"),
+    ]
+
+
+def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):
+    file = tmp_path / "environment.toml"
+    words = command("cscs-engine", tmp_path, '/images/"one"')
+    assert words == [*SRUN, "--nodelist=n1", f"--environment={file}"]
+    assert tomllib.loads(file.read_text()) == {
+        "image": '/images/"one"',
+        "mounts": ["/tmp/parity:/tmp/parity", "/etc/hosts:/etc/hosts:ro", "/opt/tree:/opt/tree:ro"],
+        "writable": False,
+        "entrypoint": False,
+    }
+
+
+@pytest.mark.parametrize("name", ["pyxis", "cscs-engine"])
+def test_a_plugin_is_there_where_srun_knows_its_option(name, fake):
+    fake("srun", "echo 'fatal: no configuration source' >&2; exit 1")
+    assert arms()[name].probe().reason == "no Slurm answers"
+    fake("srun", "echo 'Usage: srun'")
+    option = arms()[name].option
+    assert arms()[name].probe().reason == f"srun knows no {option}"
+    fake("srun", f"echo 'Usage: srun'; echo '  {option}=…'")
+    assert arms()[name].probe().available
+
+
+def test_sarus_command_and_store(tmp_path, fake):
+    mounts = [
+        "--mount=type=bind,source=/tmp/parity,destination=/tmp/parity",
+        "--mount=type=bind,source=/etc/hosts,destination=/etc/hosts,readonly",
+        "--mount=type=bind,source=/opt/tree,destination=/opt/tree,readonly",
+    ]
+    assert command("sarus", tmp_path, "load/library/parity:study") == [
+        *("sarus", "run", *mounts, "load/library/parity:study")
+    ]
+    said, sarus = fake("skopeo"), arms()["sarus"]
+    fake(
+        "sarus",
+        "echo 'REPOSITORY           TAG    IMAGE ID      CREATED              SIZE     SERVER'",
+        "echo 'load/library/parity  study  2fe79f06fa6d  2018-01-31T15:08:56  47.04MB  load'",
+    )
+    location = sarus.convert(tmp_path / "oci", tmp_path / "rootfs", tmp_path / "image.sarus")
+    copy, load = said.read_text().splitlines()
+    assert copy.startswith(f"skopeo copy oci:{tmp_path}/oci:parity docker-archive:{tmp_path}/")
+    assert load.startswith(f"sarus load --temp-dir={tmp_path}/") and load.endswith(" parity:study")
+    assert (sarus.digest(location), sarus.size(location)) == ("sha256:2fe79f06fa6d", 47_040_000)
+    assert sarus.digest("load/library/another:study") == ""
+
+
+def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
+    assert command("shifter", tmp_path, "custom:parity:study") == [
+        *("shifter", "--image=custom:parity:study", "--volume=/tmp/parity:/tmp/parity"),
+        "--volume=/opt/tree:/opt/tree:ro",
+    ]
+    site = tmp_path / "udiRoot.conf"
+    site.write_text("# gateway\nsystem=mycluster\nimageGateway=http://gateway:5000\n")
+    monkeypatch.setattr(shifter, "CONFIGURATION", site)
+    said = fake("mksquashfs")
+    for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
+        fake(name, line)
+    location = arms()["shifter"].convert(tmp_path / "oci", tmp_path / "root", tmp_path / "image")
+    assert said.read_text().splitlines() == [
+        f"mksquashfs {tmp_path}/root {tmp_path}/image -noappend -no-progress -no-xattrs",
+        "munge -n",
+        f'curl --fail --data={{"filepath": "{tmp_path}/image", "format": "squashfs"}} '
+        "--header=authentication: MUNGE:x: "
+        "http://gateway:5000/api/doimport/mycluster/custom/parity:study/",
+        "shifterimg lookup custom:parity:study",
+    ]
+    assert arms()["shifter"].digest(location) == "fasthash:0a1b"
+
+
+def test_podman_hpc_command_and_store(tmp_path, fake, monkeypatch):
+    monkeypatch.setattr(podman, "ulimits", lambda: [])
+    shared = command("podman-shared", tmp_path)
+    assert command("podman-hpc", tmp_path) == ["podman-hpc", *shared[2:]]
+    assert shared[:3] == ["podman", "--runtime=runc", "run"]
+    said = fake("skopeo")
+    fake("podman-hpc", "echo sha256:22")
+    arm = arms()["podman-hpc"]
+    location = arm.convert(tmp_path / "oci", tmp_path / "rootfs", tmp_path / "image")
+    asked = [line.split()[1] for line in said.read_text().splitlines()]
+    assert (location, asked) == ("sha256:22", ["copy", "load", "migrate", "image"])
+    assert arm.digest(location) == "sha256:22"
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_is_not_available_where_its_program_is_not(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    presence = arms()[name].probe()
+    assert not presence.available and presence.reason and presence.remedy

@@ -1,0 +1,170 @@
+"""An image that somebody else made is found by what it is, and given no more than it needs."""
+
+import hashlib
+import json
+import shutil
+import stat
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from parity.benchmarks import benchmarks
+from parity.core.errors import UserError
+from parity.runtimes import every_arm
+from parity.software import foreign_image
+from parity.software.foreign_image import find_foreign, foreign_files, take_foreign
+from parity.software.needed_image import needed_image
+
+DIGEST = f"sha256:{'1a' * 32}"
+
+
+def layout(folder: Path) -> str:
+    """An OCI layout with one image; returns the digest of its manifest."""
+    manifest = b"{}"
+    digest = hashlib.sha256(manifest).hexdigest()
+    (folder / "blobs/sha256").mkdir(parents=True)
+    (folder / "oci-layout").write_text("{}")
+    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": f"sha256:{digest}"}]}))
+    return f"sha256:{digest}"
+
+
+def archive(path: Path, name: str) -> Path:
+    (path.parent / name).write_text("{}")
+    with tarfile.open(path, "w") as file:
+        file.add(path.parent / name, name)
+    return path
+
+
+def test_a_layout_is_known_by_its_manifest(tmp_path: Path) -> None:
+    digest = layout(tmp_path / "app")
+    found = find_foreign(str(tmp_path / "app"))
+    assert (found.digest, found.source) == (digest, f"oci:{tmp_path}/app")
+    assert foreign_files(str(tmp_path / "app")) == [f"{tmp_path}/app/index.json"]
+    (tmp_path / "app/index.json").write_text('{"manifests": [{}, {}]}')
+    with pytest.raises(UserError, match="does not hold one image"):
+        find_foreign(str(tmp_path / "app"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("manifest.json", "docker-archive"), ("oci-layout", "oci-archive")]
+)
+def test_an_archive_is_known_by_what_it_holds(tmp_path: Path, name: str, kind: str) -> None:
+    path = archive(tmp_path / "app.tar", name)
+    found = find_foreign(str(path))
+    assert found.source == f"{kind}:{path}"
+    assert found.digest == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert foreign_files(str(path)) == [str(path)]
+
+
+def test_a_sif_file_is_known_by_its_magic(tmp_path: Path) -> None:
+    path = tmp_path / "app.sif"
+    path.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0" + bytes(64))
+    assert find_foreign(str(path)).source == ""
+
+
+@pytest.mark.parametrize(
+    ("program", "answers", "source"),
+    [
+        ("docker", {f"app@{DIGEST}": "sha256:5d"}, "docker-daemon:sha256:5d"),
+        ("docker", {DIGEST: DIGEST}, f"docker-daemon:{DIGEST}"),
+        ("podman", {f"app@{DIGEST}": "5d"}, "containers-storage:@5d"),
+    ],
+)
+def test_a_store_s_image_is_named_by_digest(
+    monkeypatch: pytest.MonkeyPatch, program: str, answers: dict[str, str], source: str
+) -> None:
+    def answer(words: list[str], **_given: int) -> tuple[bool, str]:
+        return words[0] == program and words[-1] in answers, answers.get(words[-1], "")
+
+    monkeypatch.setattr(foreign_image, "answer_of", answer)
+    found = find_foreign(f"app@{DIGEST}")
+    assert (found.digest, found.source) == (DIGEST, source)
+    assert foreign_files(f"app@{DIGEST}") == []
+    with pytest.raises(UserError, match="no store on this machine has other"):
+        find_foreign(f"other@sha256:{'2b' * 32}")
+
+
+def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "in.dat"
+    text.write_text("1 2 3")
+    for reference in (str(text), str(tmp_path), str(tmp_path / "none"), "app:latest"):
+        with pytest.raises(UserError, match="no image") as caught:
+            find_foreign(reference)
+        assert "a SIF file" in caught.value.allowed
+
+
+def test_of_another_architecture_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_image, "image_configuration", lambda _: {"architecture": "s390x"})
+    with pytest.raises(UserError, match="an image for s390x, and this machine is"):
+        foreign_image._refuse_another_architecture(tmp_path, "app.sif")
+
+
+def test_the_thin_layer_adds_what_is_missing_and_changes_nothing_else(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "tmp").mkdir(parents=True)
+    (root / "tmp").chmod(0o1777)
+    (root / "etc").mkdir()
+    (root / "etc/passwd").write_text("root:x:0:0")
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    (root / "etc/hosts").symlink_to(outside)
+    foreign_image._add(root, "127.0.0.1 localhost\n", "5d")
+    added = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert added == {f"etc/{name}" for name in (
+        "group", "hosts", "parity-image", "passwd", "resolv.conf",
+    )}  # fmt: skip
+    assert (root / "etc/parity-image").read_text() == "5d\n"
+    assert (root / "etc/hosts").read_text() == "127.0.0.1 localhost\n"
+    assert (root / "etc/passwd").read_text() == "root:x:0:0" and outside.read_text() == "kept"
+    assert stat.S_IMODE((root / "tmp").stat().st_mode) == 0o1777
+    assert all((root / name).is_dir() for name in ("tmp/parity", "dev/shm", "proc", "sys"))
+    assert {int(path.stat().st_mtime) for path in root.rglob("etc/hosts")} == {1686355200}
+
+
+def test_nothing_is_written_through_a_link_of_the_image(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/tmp").symlink_to(tmp_path)
+    with pytest.raises(UserError, match="/tmp is a link in the image, and /tmp/parity has to be"):
+        foreign_image._add(tmp_path / "root", "", "5d")
+    assert not (tmp_path / "parity").exists()
+
+
+@pytest.mark.skipif(not shutil.which("umoci"), reason="umoci is not installed")
+def test_the_same_image_gives_the_same_bytes_and_names_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "root/opt").mkdir(parents=True)
+    (tmp_path / "root/opt/app").write_text("app")
+    image = f"{tmp_path}/app:one"
+    subprocess.run(["tar", "-C", tmp_path / "root", "-cf", tmp_path / "app.tar", "."], check=True)
+    for words in (
+        ["init", "--layout", tmp_path / "app"],
+        ["new", "--image", image],
+        ["raw", "add-layer", "--image", image, tmp_path / "app.tar"],
+    ):
+        subprocess.run(["umoci", *words], check=True, capture_output=True)
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n")
+    made = [
+        take_foreign(str(tmp_path / "app"), hosts, tmp_path / name, tmp_path / "log")
+        for name in ("one", "two")
+    ]
+    (foreign, first), (_, second) = made
+    assert first.digest == second.digest and first.recipe == second.recipe
+    assert (first.parent, first.parent_digest) == ("foreign", foreign.digest)
+    hosts.write_text("127.0.0.1 localhost other\n")
+    _, other = take_foreign(str(tmp_path / "app"), hosts, tmp_path / "three", tmp_path / "log")
+    assert other.recipe != first.recipe and other.digest != first.digest
+
+
+def test_a_foreign_image_has_a_place_and_a_chain_of_its_own_and_no_packages() -> None:
+    used = [benchmarks()["sysbench"]]
+    chosen = [every_arm()[name] for name in ("chroot-a", "podman")]
+    needed = needed_image("bootstrap", used, chosen, "app.sif")
+    assert needed.packages == ()
+    assert needed.chain == ("foreign", "oci", "directory", "podman")
+    digest = hashlib.sha256(b"app.sif").hexdigest()[:12]
+    assert needed.image_in("r") == f"r/foreign-{digest}"
+    assert needed.records_in("r") == f"r/foreign-{digest}/records-directory-podman"

@@ -1,0 +1,230 @@
+"""Replicates of a scenario, each through the whole real pipeline, and what they say together.
+
+Planted logs are gathered, parsed, analysed and judged as real ones are.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import multiprocessing
+import signal
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parity.analysis import dataset
+from parity.analysis.analysis import analyse
+from parity.analysis.ledger import run_stages
+from parity.claims.judging_data import JudgingData
+from parity.claims.verdicts import judge
+from parity.plan.plan import PLAN, write_plan
+from parity.records.dataset import parse_dataset
+from parity.records.gather import gather_records
+from parity.software.images import IMAGES, without_location, write_images
+from planted_truth.acceptance import Observed
+from planted_truth.campaign import SYSTEM, Campaign, image_records
+from planted_truth.measures import Measure, Trials
+from planted_truth.planted_claims import Claims, claims_of
+from planted_truth.raw_logs import Planted, plant
+
+YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the report, of the scenario of that name."""
+
+    scenario: str
+    measure: Measure
+    observed: Observed
+
+    @property
+    def holds(self) -> str:
+        """Whether the promise holds: yes, no, or too few replicates to tell; a dash for none."""
+        if not self.measure.promise.is_kept:
+            return SHOWN
+        if self.measure.promise.refuted_by(self.observed):
+            return NO
+        return YES if self.measure.promise.holds_for(self.observed) else TOO_FEW
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is planted, and what is promised of it.
+
+    Attributes:
+        name: its name, which is part of its seed.
+        part: of the report: `logs`, `rules`, `hazards` or `looks`.
+        about: what is planted, in words.
+        blocks: of each study.
+        margin: of what is claimed; None if that has none.
+        cases: replicates of one study.
+        replicates: of a full validation.
+        measures: what is counted and promised.
+        trial: from the folder of golden outputs, what makes one study of its number and seed.
+    """
+
+    name: str
+    part: str
+    about: str
+    blocks: int
+    margin: float | None
+    cases: int
+    replicates: int
+    measures: Sequence[Measure]
+    trial: Callable[[Path], Callable[[int, int], Trials]]
+
+
+def validate(
+    scenarios: Iterable[Scenario], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+) -> Iterator[Result]:
+    """Check every promise of every scenario; the same seed, the same results.
+
+    Args:
+        golden: folder of the golden outputs.
+        effort: part of the full number of replicates.
+        workers: processes that share the work; they do not change the results.
+    """
+    for scenario in scenarios:
+        trials = make_trials(scenario, golden, seed, effort, workers)
+        for measure in scenario.measures:
+            yield Result(scenario.name, measure, measure.observe(trials))
+
+
+def _set_signals() -> None:
+    """What ends a process of the pool: not Ctrl-C, which is for us, but the pool at its end.
+
+    Who imported Snakemake handles SIGTERM otherwise, and the pool waits for ever for its processes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def make_trials(
+    scenario: Scenario, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+) -> Trials:
+    """All replicates of a scenario: as many planted studies as its cases need."""
+    studies = math.ceil(effort * scenario.replicates / scenario.cases)
+    name = int.from_bytes(scenario.name.encode(), "big")
+    seeds = [
+        int(np.random.SeedSequence([seed, name, number]).generate_state(1)[0])
+        for number in range(studies)
+    ]
+    one = scenario.trial(golden)
+    # statsmodels collects garbage at every adjustment for several tests, and each time would
+    # walk through all modules: 20 ms for every claim.
+    gc.freeze()
+    try:
+        if workers == 1:
+            parts = [one(*numbered) for numbered in enumerate(seeds)]
+        else:
+            fork = multiprocessing.get_context("fork")
+            with fork.Pool(workers, _set_signals) as pool:
+                parts = pool.starmap(one, enumerate(seeds), chunksize=1)
+    finally:
+        gc.unfreeze()
+    together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
+    return Trials(
+        **{
+            name: sum(found) if isinstance(found[0], int) else pd.concat(found, ignore_index=True)
+            for name, found in together.items()
+        }
+    )
+
+
+@dataclass(frozen=True)
+class FromLogs:
+    """What makes studies of a campaign from their raw logs."""
+
+    campaign: Campaign
+
+    def __call__(self, golden: Path) -> Callable[[int, int], Trials]:
+        """What makes one of them."""
+        return partial(_one, self.campaign, claims_of(self.campaign), golden)
+
+
+def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
+    """One study; its number tells its cases from those of the others."""
+    outcome = run_pipeline(campaign, claims, golden, seed)
+    planted = outcome.comparisons["arm"].map(campaign.ratio)
+    return Trials(
+        comparisons=outcome.comparisons.assign(planted=planted, study=number),
+        verdicts=outcome.verdicts.assign(study=number),
+        runs=len(outcome.planted.endings),
+        miscounted=miscounted(outcome),
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the pipeline made of one planted study.
+
+    Attributes:
+        comparisons: `tables.COMPARISONS` of the metric that arms are compared by.
+        verdicts: one row per claim: claim, verdict, case, says, arms.
+        stages: one row per planned run: block, run, stage, reason.
+    """
+
+    comparisons: pd.DataFrame
+    verdicts: pd.DataFrame
+    stages: pd.DataFrame
+    planted: Planted
+
+
+def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Outcome:
+    """Plant a campaign, and take its logs through everything that real logs go through.
+
+    Args:
+        golden: folder of the golden outputs.
+    """
+    with tempfile.TemporaryDirectory(prefix="parity-planted-") as place:
+        planted = plant(campaign, golden, Path(place) / "blocks", seed)
+        folder = Path(place) / "live" / planted.plan.campaign
+        collect(planted, folder)
+        loaded = dataset.load(folder)
+    analysis = analyse(loaded)
+    judged = judge(claims.register, [JudgingData(loaded, analysis)], ()).verdicts
+    compared = analysis.comparisons
+    return Outcome(
+        comparisons=compared[compared["metric"] == campaign.printer.metric],
+        verdicts=judged[["claim", "verdict"]].merge(claims.about, on="claim"),
+        stages=run_stages(loaded, analysis.pairs, analysis.exclusions),
+        planted=planted,
+    )
+
+
+def collect(planted: Planted, folder: Path) -> None:
+    """Gather and parse blocks into a dataset, as the rules of workflow/rules/collect.smk do."""
+    records = folder / "records"
+    records.mkdir(parents=True)
+    write_plan(folder / PLAN, planted.plan)
+    write_images(folder / IMAGES, without_location(image_records()))
+    gather_records(planted.folders, SYSTEM, records)
+    parse_dataset(folder, records)
+
+
+def miscounted(outcome: Outcome) -> int:
+    """How many planned runs the ledger does not show exactly once, at their stage and reason."""
+    stages = outcome.stages[["block", "run", "stage", "reason"]]
+    shown = set(stages.itertuples(index=False, name=None))
+    expected = _expected(outcome.planted)
+    wrong = [run for run, ending in expected.items() if (*run, *ending) not in shown]
+    return len(wrong) + max(0, len(stages) - len(expected))
+
+
+def _expected(planted: Planted) -> dict[tuple[str, str], tuple[str, str]]:
+    """Stage and reason in the ledger: a valid run is analysed if its pair is valid, too."""
+    expected = dict(planted.endings)
+    for block in planted.plan.blocks:
+        valid = [run for run in block.runs if expected[block.name, run.name][0] == "valid"]
+        for run in valid:
+            arms = {other.arm for other in valid if other.case == run.case}
+            is_paired = planted.plan.reference in arms and len(arms) > 1
+            expected[block.name, run.name] = ("analysed", "") if is_paired else ("valid", "no-pair")
+    return expected

@@ -1,0 +1,218 @@
+"""A program that a study describes: a benchmark from data alone.
+
+What describes it is a parameter of each of its cases, `command`. So it is in the plan and in the
+archive, and what a run left is parsed by it wherever it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar
+
+import msgspec
+
+from parity.benchmarks import openmpi
+from parity.benchmarks.debian import package_version
+from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.patterns import MOST_CHARACTERS, matches
+from parity.benchmarks.reading import Refused, finite, never_raises, positive
+from parity.benchmarks.sizing import first_cpus
+from parity.core.availability import Availability
+from parity.core.documents import Document, canonical
+
+COMMAND = "command"
+WALL = Quantity("time", "wall-clock time, the container's start included", "s", "lower", "external")
+# A name in braces; doubled braces stand for themselves.
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_-]*)\}")
+# What can be filled in beside factors and parameters.
+PLACES = ("nodes", "ranks", "cpus")
+_WALL_CLOCK = (
+    "No pattern tells a time of {title}, so the wall clock is its metric: starting and ending the"
+    " container is a part of it."
+)
+# What a run does; the rest of a command is how it is read and called.
+_DONE = ("program", "needs", "files", "environment", "cpus")
+
+
+class OwnMetric(Document, frozen=True, omit_defaults=True):
+    """A number that a program prints: what stands in the one group of its pattern."""
+
+    name: str
+    pattern: str
+    unit: str
+    better: str
+    title: str = ""
+
+
+class Command(Document, frozen=True, omit_defaults=True):
+    """A program as a study describes it (`plan/study.schema.yaml` says what each key is).
+
+    Attributes:
+        needs: by path of the host, the digest of its content.
+        cpus: how many it is bound to, 0 for all of the node.
+    """
+
+    title: str
+    program: tuple[str, ...]
+    binaries: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    needs: dict[str, str] = msgspec.field(default_factory=dict)
+    files: dict[str, str] = msgspec.field(default_factory=dict)
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    cpus: int = 0
+    metrics: tuple[OwnMetric, ...] = ()
+    valid: str = ""
+    work: str = ""
+    note: str = ""
+
+
+class OwnProgram(Benchmark):
+    """The program of a command; it is made by `own_program`, with its own attributes."""
+
+    command: ClassVar[Command]
+    allocations = "optional"
+    starts_ranks_inside = True
+    measures_all_binaries = True
+
+    def probe(self) -> Availability:
+        """Whether the native side has all of its files; what runs first must be executable."""
+        command = self.command
+        mode = {path: os.R_OK for path in command.binaries} | {command.program[0]: os.X_OK}
+        missing = [path for path in mode if not os.access(path, mode[path])]
+        if missing:
+            remedy = f"apt-get install {' '.join(command.packages)}" if command.packages else ""
+            reason = f"not there, or not to be run: {', '.join(missing)}"
+            return Availability(False, reason=reason, remedy=remedy)
+        return Availability(True, version=package_version(next(iter(command.packages), "")))
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """Its words with all places filled in, on its CPUs or in the ranks of an allocation.
+
+        Raises:
+            UserError: the node has fewer CPUs.
+        """
+        command = self.command
+        cpus = first_cpus(node, command.cpus or len(node.cpus), f"{self.name}: cpus")
+        known = {"cpus": len(cpus), **parameters}
+        argv = tuple(filled_in(word, known) for word in command.program)
+        variables = {name: filled_in(text, known) for name, text in command.environment.items()}
+        if "ranks" in parameters:
+            made = openmpi.program(argv, parameters, node, self.name, variables)
+        else:
+            made = Program(argv, cpus, variables)
+        return replace(made, files=command.files)
+
+    @never_raises
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Its metrics, each printed once, or the wall clock; valid if the check's line is there.
+
+        The lines are those of standard output, then of standard error.
+        """
+        if outputs.parameters.get("ranks", 1) > 1:
+            openmpi.require_one_world(outputs)
+        text = f"{outputs.stdout}\n{outputs.stderr}"
+        if len(text) > MOST_CHARACTERS:
+            raise Refused("unparsable", f"the output has {len(text)} characters, at most 2^20")
+        check = self.command.valid
+        if check and not matches(check, text):
+            raise Refused("check-failed", f"no line matches {check}")
+        if self.command.metrics:
+            return Parsed(True, metrics=tuple(_number(m, text) for m in self.command.metrics))
+        seconds = outputs.wall_seconds
+        if len(seconds) != 1:
+            raise Refused("unparsable", f"timed {len(seconds)} starts instead of one")
+        return Parsed(True, metrics=(WALL.measured(positive(str(seconds[0]), "time")),))
+
+
+def _number(metric: OwnMetric, text: str) -> Metric:
+    found = matches(metric.pattern, text)
+    if len(found) != 1 or found[0][1] is None:
+        raise Refused("unparsable", f"{metric.name}: {len(found)} lines match instead of one")
+    value = finite(found[0][1].replace(",", ""), metric.name)
+    return Metric(metric.name, value, metric.unit, metric.better)
+
+
+def filled_in(word: str, known: Mapping[str, Any]) -> str:
+    """A word with its places filled in; KeyError for one that is not known."""
+
+    def value(place: re.Match[str]) -> str:
+        if not place[1]:
+            return place[0][0]
+        found = known[place[1]]
+        return str(found).lower() if isinstance(found, bool) else str(found)
+
+    return PLACEHOLDER.sub(value, word)
+
+
+def own_program(
+    name: str,
+    command: Mapping[str, Any],
+    factors: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Benchmark:
+    """The benchmark of a command.
+
+    Args:
+        factors, parameters: what a study says of them; not known, and not asked for, where it
+            is made from a case.
+    """
+    return _made(name, *map(canonical, (command, factors or {}, parameters or {})))
+
+
+@cache
+def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
+    command = msgspec.json.decode(text, type=Command)
+    metrics = tuple(
+        Quantity(m.name, m.title or m.name.replace("_", " "), m.unit, m.better)
+        for m in command.metrics
+    ) or (WALL,)
+    said = [] if command.metrics else [_WALL_CLOCK.format(title=command.title)]
+    itself = {
+        COMMAND: {
+            "description": "The program.",
+            "type": "object",
+            "default": msgspec.json.decode(text),
+        }
+    }
+    attributes = {
+        "command": command,
+        "name": name,
+        "title": command.title,
+        "packages": command.packages,
+        "binaries": command.binaries,
+        "needs": command.needs,
+        "factors": msgspec.json.decode(factors),
+        "parameters": {**itself, **msgspec.json.decode(parameters)},
+        "metrics": metrics,
+        "primary": tuple(metric.metric for metric in metrics),
+        "work": command.work,
+        "timed": "" if command.metrics else WALL.metric,
+        "note": " ".join(filter(None, (command.note, *said))),
+    }
+    made: Benchmark = type("OwnProgram", (OwnProgram,), attributes)()
+    return made
+
+
+def said(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a case as people read them: a program by its words, as they are run."""
+    if COMMAND not in parameters:
+        return dict(parameters)
+    known = {**{place: f"{{{place}}}" for place in PLACES}, **parameters}
+    words = [filled_in(word, known) for word in parameters[COMMAND]["program"]]
+    return {**parameters, COMMAND: " ".join(words)}
+
+
+def what_runs(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a case without what only reads its output, or says how it is called.
+
+    Who mends a pattern measures nothing again.
+    """
+    if COMMAND not in parameters:
+        return dict(parameters)
+    done = {key: value for key, value in parameters[COMMAND].items() if key in _DONE}
+    return {**parameters, COMMAND: done}

@@ -1,0 +1,83 @@
+"""Servers that a benchmark needs, and where they and their client are: facts that runners follow.
+
+A service's own folder is `servers/<name>` below the folder in which measured programs work. It is
+its working folder, so paths in its words and files are relative to it, and the same in every arm.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parity.core.availability import Availability
+from parity.core.commands import is_installed
+from parity.core.fuse import DEVICE, no_fuse
+
+FOLDER = "servers"
+# The level of the factor `inside` that says which side runs in the arm; the other runs natively.
+INSIDE = "inside"
+SERVERS, CLIENT = SIDES = ("servers", "client")
+# The one link between servers, which have an address each on the host, and the client.
+PREFIX_LENGTH = 24
+HOST_ADDRESS, CLIENT_ADDRESS = "10.213.1.254", "10.213.1.1"
+MOST_SERVERS = 4
+_PACKAGE_OF = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A server, all of whose state is below its folder.
+
+    Attributes:
+        name: unique in the run, `[a-z0-9-]+`.
+        argv: absolute path and arguments; it stays in the foreground.
+        files: text files to write into its folder before it starts, by relative path.
+        environment: variables it needs beyond the runner's fixed ones.
+        port: TCP port that answers when it is ready; 0 for none.
+        data: folder of its data, below its own or absolute; made before it starts.
+        address: where the port answers.
+        executable: absolute path of what runs in the end, where `argv` prepares it first and is
+            replaced by it; empty where that is its first word.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int = 0
+    data: str = "data"
+    address: str = HOST_ADDRESS
+    executable: str = ""
+
+
+def server_address(number: int) -> str:
+    """The address of a server on the link, the first of which is number 1."""
+    return f"10.213.1.{10 + number}"
+
+
+def client_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
+    """The first half of a node's logical CPUs, which the client has; at least one."""
+    return tuple(cpus[: max(1, len(cpus) // 2)])
+
+
+def server_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
+    """The second half of a node's logical CPUs, which all servers share; at least one."""
+    return tuple(cpus[len(cpus) // 2 :])
+
+
+def cannot_serve(device: Path = DEVICE) -> Availability | None:
+    """Why no file system of servers can be mounted over a link here; None if it can.
+
+    Args:
+        device: that of file systems in user space.
+    """
+    if os.geteuid():
+        reason = "a link between servers and client needs root"
+        return Availability(False, reason=reason, remedy="run the study as root")
+    if absent := [program for program in _PACKAGE_OF if not is_installed(program)]:
+        packages = " ".join(sorted({_PACKAGE_OF[program] for program in absent}))
+        reason = f"{', '.join(absent)} not installed"
+        return Availability(False, reason=reason, remedy=f"apt-get install {packages}")
+    return no_fuse(device)

@@ -1,0 +1,1 @@
+"""The commands of `parity`: one module each, found by being there."""

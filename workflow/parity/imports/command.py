@@ -1,0 +1,119 @@
+"""`parity import`: results of others as an archive that everything here reads."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from parity import imports
+from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
+from parity.core.registry import modules_with
+from parity.imports.planned import Request
+from parity.imports.rows import DIRECTIONS, Converter, Options, Row, refuse_bad
+
+ARCHIVES = Path("results/archive")
+# The arms that are taken for the reference and its double where nobody names them.
+REFERENCES = ("native-a", "native", "bare")
+DOUBLES = {"native-a": "native-b"}
+
+
+def converters() -> dict[str, Converter]:
+    """Every converter by its name."""
+    return {each.name: each for each in modules_with(imports, "CONVERTER")}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The words of the command line."""
+    parser.add_argument("file", type=Path, help="the results: a table (CSV), or what a tool wrote")
+    parser.add_argument("--study", required=True, help="name of the new study")
+    parser.add_argument("--title", help="what figures and tables call it; the study's name if not")
+    parser.add_argument("--form", choices=[*converters()], help="told by the file if not given")
+    parser.add_argument("--reference", default="", help=f"if not {' or '.join(REFERENCES)}")
+    parser.add_argument("--double", default="", help="the reference once more: the control")
+    parser.add_argument("--margin", type=float, help="in percent; without, nothing is concluded")
+    parser.add_argument("--arm", default="arm", help="the parameter whose values are the arms")
+    parser.add_argument(
+        "--better", action="append", default=[], metavar="METRIC=lower|higher",
+        help="which way a metric is better, where the file does not say it",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=ARCHIVES, help="the folder of all archives")
+
+
+def run(asked: Namespace) -> None:
+    """Import a file; print where the archive is, and what it lacks.
+
+    Raises:
+        UserError: what was asked for, or the file, is wrong.
+    """
+    if not (asked.study.isalnum() and asked.study.isascii() and asked.study.islower()):
+        raise UserError(
+            f"{asked.study!r} is no name of a study", where="--study", allowed="a-z and 0-9"
+        )
+    if asked.margin is not None and not 0 < asked.margin < 100:
+        raise UserError(f"a margin of {asked.margin} %", where="--margin", allowed="0 to 100")
+    better = dict(word.partition("=")[::2] for word in asked.better)
+    refuse_unknown(better.values(), DIRECTIONS, "--better", "direction")
+    rows = _converter(asked).rows(asked.file, Options(asked.arm, better))
+    refuse_bad(rows)
+    arms = {row.arm for row in rows}
+    reference = asked.reference or next((arm for arm in REFERENCES if arm in arms), "")
+    double = asked.double or DOUBLES.get(reference, "")
+    request = Request(
+        file=asked.file,
+        study=asked.study,
+        title=asked.title or asked.study,
+        reference=reference,
+        double=double if asked.double or double in arms else reference,
+        margin=None if asked.margin is None else asked.margin / 100,
+    )
+    # It loads pyarrow, for which no other command should wait.
+    from parity.imports.dataset import import_rows
+
+    archive = import_rows(rows, request, asked.out, datetime.now(UTC))
+    print(f"archived {len(rows)} numbers of {len(arms)} arms as {archive}")
+    print("".join(f"  {line}\n" for line in _lacks(request, rows)), end="")
+    print(f"draw them:  snakemake figures --config archive={archive.name}")
+
+
+def _converter(asked: Namespace) -> Converter:
+    known = converters()
+    if not asked.file.is_file():
+        raise UserError("there is no such file", where=str(asked.file))
+    if asked.form:
+        return known[asked.form]
+    for each in known.values():
+        if each.takes(asked.file):
+            return each
+    raise UserError(
+        "the form of these results is not known",
+        where=str(asked.file),
+        allowed=", ".join(f"{name} ({each.title})" for name, each in known.items()),
+    )
+
+
+def _lacks(request: Request, rows: list[Row]) -> list[str]:
+    """What no conclusion from this can rest on, in sentences."""
+    lacks = ["the order of the runs is taken for not random, and the binaries for unknown"]
+    if not all(row.block for row in rows):
+        lacks += ["runs without a block are described, and compared with nothing"]
+    if request.double == request.reference:
+        lacks += ["no second reference arm (--double): no control, so nothing is concluded"]
+    if request.margin is None:
+        lacks += ["no margin (--margin): differences are reported, nothing is called the same"]
+    else:
+        lacks += ["the margin was set when the results were there already"]
+    return lacks
+
+
+def main(words: list[str]) -> None:
+    """The command alone: `python -m parity.imports.command table.csv --study mine`."""
+    parser = ArgumentParser(prog="parity import", description=__doc__)
+    add_arguments(parser)
+    with shown_to_the_user():
+        run(parser.parse_args(words))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

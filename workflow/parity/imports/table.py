@@ -1,0 +1,62 @@
+"""A table of one's own as CSV: one number in a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parity.core.csv_files import finite, read_rows, row_of
+from parity.core.errors import UserError, shown
+from parity.imports.rows import Converter, Options, Row, begins
+
+NEEDED = ("case", "arm", "metric", "value", "unit", "better")
+OPTIONAL = ("block", "raw", "valid", "source")
+# As many rows as are archived within minutes.
+MOST_ROWS, LARGEST = 100_000, 16_000_000
+_VALID = {"": True, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+class Table(Converter):
+    """CSV with the columns of `NEEDED`, and any of `OPTIONAL`, in any order."""
+
+    name = "csv"
+    title = "a table (CSV)"
+
+    def takes(self, path: Path) -> bool:
+        return not begins(path).lstrip().startswith("{")
+
+    def rows(self, path: Path, options: Options) -> list[Row]:
+        given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
+        if not 0 < len(given) <= MOST_ROWS:
+            raise UserError(
+                f"the table has {len(given) or 'no'} rows",
+                where=str(path),
+                allowed=f"1 to {MOST_ROWS}",
+                action="import each benchmark as a study of its own",
+            )
+        return [_row(path, row, row_of(path, index)) for index, row in enumerate(given)]
+
+
+def _row(path: Path, row: dict[str, str], where: str) -> Row:
+    valid = row.get("valid", "").lower()
+    if valid not in _VALID:
+        raise UserError(
+            f"valid is {shown(valid)}", where=where, allowed=", ".join(filter(None, _VALID))
+        )
+    raw = row.get("raw", "")
+    if raw and not (path.parent / raw).is_file():
+        raise UserError(f"there is no such file: {shown(raw)}", where=f"{where}: raw")
+    # A lost run needs no number.
+    value = finite(row["value"], "value", where) if _VALID[valid] or row["value"] else 0.0
+    return Row(
+        block=row.get("block", ""),
+        **{name: row[name] for name in ("case", "arm", "metric", "better")},
+        unit=row["unit"] or "1",
+        value=value,
+        valid=_VALID[valid],
+        source=row.get("source", ""),
+        raw=str(path.parent / raw) if raw else "",
+        where=where,
+    )
+
+
+CONVERTER = Table()

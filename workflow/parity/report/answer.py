@@ -1,0 +1,148 @@
+"""The answer of all datasets of a system together: how many comparisons ended how, and where.
+
+It is made from plans and tables of comparisons alone, so that the paper of one dataset can have
+what is archived beside it without drawing that anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parity.analysis import outcomes
+from parity.core.wording import counted, listed
+from parity.plan.plan import PLAN, Plan, read_plan
+from parity.report.text import formatting
+from parity.runtimes import every_arm
+
+COMPARISONS = "analysis/comparisons.parquet"
+BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
+# What became of a ratio; `costs-more` and `costs-less` are both different beyond the margin.
+ENDED = ("equivalent", "costs-more", "costs-less", "open")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A measured ratio of an arm that is asked about, and what became of it (`ENDED`)."""
+
+    plan: Plan
+    row: Any
+    word: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the arm is as it is listed: no network, limit or neighbour of its own."""
+        return self.row.arm in {*every_arm()}
+
+
+def load(folder: Path) -> list[Ended]:
+    """The measured ratios of a dataset.
+
+    Raises:
+        UserError: its plan is broken.
+    """
+    return of_dataset(read_plan(folder / PLAN), pd.read_parquet(folder / COMPARISONS))
+
+
+def of_dataset(plan: Plan, compared: pd.DataFrame) -> list[Ended]:
+    """The measured ratios in `comparisons` of `parity.analysis.tables`, but for controls."""
+    asked = compared[
+        (compared["kind"] == "ratio")
+        & compared["planned"]
+        & ~compared["control"]
+        & (compared["arm"] != plan.positive_arm)
+        & (compared["blocks"] > 0)
+    ]
+    return [Ended(plan, row, _word(row)) for row in asked.itertuples(index=False)]
+
+
+def _word(row: Any) -> str:
+    if row.outcome == outcomes.DIFFERENT:
+        return "costs-more" if row.estimate > 1 else "costs-less"
+    return "equivalent" if row.outcome == outcomes.EQUIVALENT else "open"
+
+
+def counts(ended: Sequence[Ended]) -> dict[str, int]:
+    """How many ended how, in the order of `ENDED`."""
+    return {word: sum(each.word == word for each in ended) for word in ENDED}
+
+
+def said(ended: Sequence[Ended], campaigns: int) -> str:
+    """The answer in sentences: of arms as they are, then of those that have something more.
+
+    Args:
+        campaigns: of how many datasets these are.
+    """
+    plain, varied = ([e for e in ended if e.is_plain is own] for own in (True, False))
+    where = f"{campaigns} campaigns" if campaigns > 1 else "one campaign"
+    if not ended:
+        return "No cost ratio with a margin was measured."
+    more = " more, of arms with a network, a limit or a neighbour of their own"
+    parts = (
+        f"Of {counted(len(plain), 'cost ratio')} in {where}, {_how(plain)}." if plain else "",
+        _whole(plain),
+        _largest(plain),
+        f"Of {len(varied)}{more if plain else more[6:]}, {_how(varied)}." if varied else "",
+        _largest(varied),
+    )
+    return " ".join(filter(None, parts))
+
+
+def bounds(ended: Sequence[Ended]) -> str:
+    """In how many ratios of arms as they are a cost lies below some bounds, by 95 % intervals."""
+    highest = [each.row.high95 for each in ended if each.is_plain]
+    below = [(bound, sum(high < 1 + bound for high in highest)) for bound in BOUNDS]
+    said = listed(f"{formatting.percent(bound)} in {count}" for bound, count in below)
+    return f"of {counted(len(highest), 'cost ratio')} the cost is below {said}." if highest else ""
+
+
+def _how(ended: Sequence[Ended]) -> str:
+    """How many ended how."""
+    margins = sorted({each.row.margin for each in ended})
+    within = " to ".join(formatting.margin(end) for end in dict.fromkeys((margins[0], margins[-1])))
+    words = {
+        "equivalent": f"equivalent to native within the margin of the case ({within})",
+        "costs-more": "dearer beyond it",
+        "costs-less": "cheaper beyond it",
+        "open": "undecided",
+    }
+    found = {word: count for word, count in counts(ended).items() if count}
+    if "equivalent" not in found:
+        words["costs-more"] = f"dearer beyond the margin of the case ({within})"
+    every = "all " if len(found) == 1 < len(ended) else ""
+    return listed(
+        f"{every}{n} {'is' if n == 1 else 'are'} {words[word]}" for word, n in found.items()
+    )
+
+
+def _whole(ended: Sequence[Ended]) -> str:
+    """The programs in which every ratio is equivalent, and how far these ratios go."""
+    by_title: dict[str, list[Ended]] = {}
+    for each in ended:
+        benchmark = each.plan.case(each.row.case).benchmark
+        by_title.setdefault(formatting.benchmark_title(each.plan, benchmark), []).append(each)
+    whole = [
+        f"{title} ({_span(of_title)})"
+        for title, of_title in by_title.items()
+        if all(each.word == "equivalent" for each in of_title)
+    ]
+    return f"Every arm is equivalent to native in {listed(whole)}." if whole else ""
+
+
+def _span(ended: Sequence[Ended]) -> str:
+    ends = [formatting.ratio(pick(e.row.estimate for e in ended)) for pick in (min, max)]
+    return f"{'ratio' if ends[0] == ends[1] else 'ratios'} {' to '.join(dict.fromkeys(ends))}"
+
+
+def _largest(ended: Sequence[Ended]) -> str:
+    dearer = [each for each in ended if each.word == "costs-more"]
+    if not dearer:
+        return ""
+    most = max(dearer, key=lambda each: each.row.estimate)
+    arm = formatting.arm_title(most.plan, most.row.arm)
+    subject = formatting.subject_of(most.plan, most.row)
+    return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."

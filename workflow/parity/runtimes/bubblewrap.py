@@ -1,0 +1,45 @@
+"""Bubblewrap, which Flatpak is built on: the image's folder, put together mount by mount."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed
+from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.runtimes.namespaces import no_user_namespaces
+
+
+@dataclass(frozen=True)
+class Bubblewrap(Arm):
+    """`bwrap` in a user namespace; processes are the host's, so that ranks see each other."""
+
+    name: str = "bubblewrap"
+    runtime: str = "bubblewrap"
+    look = Look("#882255", "p")
+    title: str = "Bubblewrap"
+    image_format: str = "directory"
+    isolates: tuple[str, ...] = ("mnt", "user")
+    packages = ("bubblewrap", "umoci")
+
+    def probe(self) -> Availability:
+        if not is_installed("bwrap"):
+            return Availability(False, reason="not installed", remedy="apt-get install bubblewrap")
+        _, version = answer_of(["bwrap", "--version"])
+        return no_user_namespaces() or Availability(True, version=version)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        scratch = str(launch.scratch)
+        binds = [word for path in (HOSTS, *launch.binds) for word in ("--ro-bind", path, path)]
+        return [
+            *("bwrap", "--unshare-user", "--ro-bind", launch.image.location, "/"),
+            *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"),
+            # One that is made anew needs processes that are numbered anew.
+            *("--bind", "/proc", "/proc", "--bind", scratch, scratch),
+            *(*map(str, binds), "--", *inner),
+        ]
+
+
+ARMS = (Bubblewrap(),)

@@ -1,0 +1,100 @@
+"""Docker's servers behind a bridge of its own, as its users have them, not on the host's network.
+
+The servers of an address share one network namespace, which an idle container holds, as those of
+a pod do: so they have in it the very addresses that they have on the host in every other arm. As
+the daemon leaves the host's firewall alone, the proxies of published ports carry every byte;
+`docker-bridge-direct` publishes none, and the host routes the client to the bridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.runtimes.docker import Docker
+from parity.runtimes.model import Bridge, Image, Launch
+
+# The network and the bridge under it, which have one name, and the mark of the idle containers.
+NETWORK = "parity-servers"
+PUBLISHED, ROUTED = (Bridge(published, NETWORK) for published in (True, False))
+_FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+_TRANSLATED = ("iptables", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.1", "-j", "DNAT")
+
+
+@dataclass(frozen=True)
+class DockerBridge(Docker):
+    """Docker where servers have an address; without one it is Docker on the host's network."""
+
+    bridge: Bridge = PUBLISHED
+    packages = (*Docker.packages, "iptables")
+    carriers = ("docker-proxy",)
+
+    def probe(self) -> Availability:
+        presence = super().probe()
+        if not presence.available:
+            return presence
+        if not self.bridge.published:
+            if _FORWARDING.read_text(encoding="ascii").strip() == "1":
+                return presence
+            remedy = "sysctl net.ipv4.ip_forward=1"
+            return Availability(False, reason="the host forwards nothing", remedy=remedy)
+        if not (is_installed("iptables") and is_installed("docker-proxy")):
+            remedy = "apt-get install iptables docker.io"
+            return Availability(False, reason="no iptables or docker-proxy", remedy=remedy)
+        words = ["unshare", "--net", *_TRANSLATED, "--to-destination", "192.0.2.2"]
+        translates, said = answer_of(words, seconds=5)
+        if translates:
+            return presence
+        remedy = "root, and a kernel with nf_nat"
+        return Availability(False, reason=f"no addresses translated: {said}", remedy=remedy)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        own = f"--network=container:{_holder(launch.address)}" if launch.address else ""
+        words = super().command(launch, inner)
+        return [own if own and word == "--network=host" else word for word in words]
+
+    @property
+    def as_server(self) -> DockerBridge:
+        return replace(self, isolates=(*self.isolates, "net"))
+
+    def begin_servers(
+        self, image: Image, subnet: str, ports: Mapping[str, Sequence[int]], at: Mapping[str, str]
+    ) -> None:
+        self.end_servers()
+        named = f"--opt=com.docker.network.bridge.name={NETWORK}"
+        output_of(["docker", "network", "create", f"--subnet={subnet}", named, NETWORK])
+        for address, own in ports.items():
+            output_of(
+                [
+                    *("docker", "run", "--detach", "--rm", f"--name={_holder(address)}"),
+                    *("--pull=never", "--log-driver=none", "--read-only", f"--label={NETWORK}"),
+                    *(f"--network={NETWORK}", f"--ip={address}"),
+                    *(f"--publish={at[address]}:{port}:{port}" for port in own if address in at),
+                    *(image.location, "/bin/sleep", "infinity"),
+                ]
+            )
+
+    def end_servers(self) -> None:
+        asked = ["docker", "ps", "--all", "--quiet", f"--filter=label={NETWORK}"]
+        answered, said = answer_of(asked, seconds=60)
+        if answered and said:
+            answer_of(["docker", "rm", "--force", *said.split()], seconds=60)
+        answer_of(["docker", "network", "rm", NETWORK], seconds=60)
+
+    def cleanup(self, *launches: Launch) -> None:
+        super().cleanup(*launches)
+        self.end_servers()
+
+
+def _holder(address: str) -> str:
+    """The idle container that holds the namespace of an address."""
+    return f"{NETWORK}-{address}"
+
+
+ARMS = (
+    DockerBridge("docker-bridge", title="Docker (bridge, published)"),
+    DockerBridge("docker-bridge-direct", title="Docker (bridge, routed)", bridge=ROUTED),
+)

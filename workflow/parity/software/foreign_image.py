@@ -1,0 +1,275 @@
+"""An image that somebody else made: read where it lies, and given what every run needs of one.
+
+Nothing of the image is run and nothing is installed in it, so it may be of any distribution, or
+hold one static program. A thin layer adds the marker, mount points and the hosts file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.core import digests
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
+from parity.runtimes.apptainer import program as apptainer
+from parity.runtimes.model import HOSTS, MARKER, SCRATCH
+from parity.software.build import SOURCE_DATE_EPOCH
+from parity.software.images import (
+    FOREIGN,
+    TAG,
+    ImageRecord,
+    image_configuration,
+    manifest_digest,
+    publish,
+    remove,
+)
+
+IN_STORE = re.compile(r"[A-Za-z0-9][\w./:-]*@(sha256:[0-9a-f]{64})")
+ALLOWED = (
+    "a SIF file, an archive of `docker save` or of an OCI layout, a folder that is an OCI layout,"
+    " or <name>@sha256:<64 digits> of Docker's or Podman's store on this machine"
+)
+# What runtimes mount upon: some have a root that is read-only even for them.
+FOLDERS = ("/dev/shm", "/proc", "/sys", str(SCRATCH))
+FILES = ("/etc/group", "/etc/passwd", "/etc/resolv.conf")
+# Our names of processors, as images have them.
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+# Neither an image nor its history says when we made it: the same one gives the same bytes.
+_DAY = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(SOURCE_DATE_EPOCH)))
+_AS_THEN = ("--history.created", _DAY, "--history.created_by", "parity")
+_SIF = (32, b"SIF_MAGIC")
+# The line of its root file system, in what `apptainer sif list` says of it.
+_SYSTEM = re.compile(r"\|(\d+)-\d+ *\|FS \(Squashfs/\*System/(\w+)\)")
+# Programs that ask an image's store for its own id of an image, with skopeo's name of the store.
+_STORES = (("docker", "docker-daemon:"), ("podman", "containers-storage:@"))
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A foreign image that is there.
+
+    Attributes:
+        digest: `sha256:…` of the file, of a layout's manifest, or as a store's name has it.
+        source: how skopeo names it; empty for a SIF file, which skopeo does not read.
+    """
+
+    reference: str
+    digest: str
+    source: str = ""
+
+
+def refuse_no_image(reference: str, where: str) -> None:
+    """Refuse what is neither a file nor a folder that is there, nor a digest in a store.
+
+    Raises:
+        UserError: with what is allowed.
+    """
+    if not Path(reference).exists() and not IN_STORE.fullmatch(reference):
+        raise UserError(f"there is no image {reference}", where=where, allowed=ALLOWED)
+
+
+def foreign_files(reference: str) -> list[str]:
+    """The file that changes when an image at a path does; none for one of a store."""
+    path = Path(reference)
+    if not path.exists():
+        return []
+    return [str(path / "index.json" if path.is_dir() else path)]
+
+
+def find_foreign(reference: str) -> Foreign:
+    """The image that a study names by a path or a digest.
+
+    Raises:
+        UserError: there is none, or it is of no kind that can be read.
+    """
+    path, named = Path(reference), IN_STORE.fullmatch(reference)
+    if named and not path.exists():
+        return Foreign(reference, named[1], _in_store(reference, named[1]))
+    refuse_no_image(reference, "image.from")
+    if (path / "oci-layout").exists():
+        return Foreign(reference, _digest_of_layout(path), f"oci:{path}")
+    if path.is_file():
+        digest = digests.digest(path)
+        if _is_sif(path):
+            return Foreign(reference, digest)
+        names = _names_in(path)
+        for kind, name in (("oci-archive", "oci-layout"), ("docker-archive", "manifest.json")):
+            if name in names:
+                return Foreign(reference, digest, f"{kind}:{path}")
+    raise UserError(f"{reference} is no image", where="image.from", allowed=ALLOWED)
+
+
+def _is_sif(path: Path) -> bool:
+    begin, magic = _SIF
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.read(len(magic)) == magic
+
+
+def _names_in(path: Path) -> set[str]:
+    try:
+        with tarfile.open(path) as archive:
+            return {name.removeprefix("./") for name in archive.getnames()}
+    except tarfile.TarError:
+        return set()
+
+
+def _digest_of_layout(path: Path) -> str:
+    try:
+        return manifest_digest(path)
+    except (OSError, ValueError, KeyError):
+        raise UserError(
+            f"the OCI layout {path} does not hold one image",
+            where="image.from",
+            action="copy the one that is meant: skopeo copy oci:<layout>:<tag> oci:<new folder>",
+        ) from None
+
+
+def _in_store(reference: str, digest: str) -> str:
+    """An image of a local store, as skopeo names it; raises UserError."""
+    for program, store in _STORES:
+        for name in (reference, digest):
+            answered, said = answer_of(
+                [program, "image", "inspect", "--format={{.Id}}", name], seconds=60
+            )
+            if answered:
+                is_docker = store.startswith("docker")
+                identity = said.removeprefix("sha256:")
+                return f"{store}{'sha256:' if is_docker else ''}{identity}"
+    raise UserError(
+        f"no store on this machine has {reference}",
+        where="image.from",
+        action="docker images --digests --no-trunc, or podman images --digests --no-trunc",
+    )
+
+
+def take_foreign(
+    reference: str, hosts: Path, destination: Path, log: Path
+) -> tuple[ImageRecord, ImageRecord]:
+    """Leave a foreign image as an OCI image layout, tagged `parity`, with the thin layer on top.
+
+    The same image gives the same layout, byte for byte.
+
+    Args:
+        hosts: what the image gets as /etc/hosts, a place for the host's own.
+
+    Returns:
+        The records of the foreign image, and of the layout, whose parent it is.
+
+    Raises:
+        UserError: it is not there or cannot be read, or it is of another architecture.
+    """
+    start, foreign = time.monotonic(), find_foreign(reference)
+    text = "\0".join([foreign.digest, hosts.read_text("utf-8"), *FOLDERS, *FILES])
+    recipe = hashlib.sha256(text.encode()).hexdigest()
+    part = destination.with_name(f".{destination.name}.part")
+    remove(part)
+    with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
+        _copy(foreign, part, Path(folder), log)
+        _refuse_another_architecture(part, reference)
+        _add_layer(part, hosts, recipe, Path(folder) / "bundle", log)
+    publish(part, destination)
+    _, tool = answer_of(["umoci", "--version"])
+    record = ImageRecord(FOREIGN, digest=foreign.digest, location=reference)
+    made = ImageRecord(
+        "oci",
+        digest=manifest_digest(destination),
+        parent=FOREIGN,
+        parent_digest=foreign.digest,
+        bytes=digests.size_on_disk(destination),
+        seconds=round(time.monotonic() - start, 3),
+        tool=tool,
+        location=str(destination),
+        recipe=recipe,
+    )
+    return record, made
+
+
+def _copy(foreign: Foreign, layout: Path, folder: Path, log: Path) -> None:
+    """The image as it is, as an OCI image layout."""
+    if foreign.source:
+        output_of(["skopeo", "copy", foreign.source, f"oci:{layout}:{TAG}"], log=log)
+        return
+    system = _SYSTEM.search(output_of([apptainer(), "sif", "list", foreign.reference], log=log))
+    if not system:
+        raise UserError(f"{foreign.reference} holds no SquashFS of a system", where="image.from")
+    begin, architecture = system.groups()
+    root, tar = folder / "root", folder / "root.tar"
+    output_of(["unsquashfs", "-o", begin, "-d", root, foreign.reference], log=log)
+    words = ["tar", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--format=gnu"]
+    output_of([*words, "-C", root, "-cf", tar, "."], log=log)
+    image = [*_AS_THEN, "--image", f"{layout}:{TAG}"]
+    steps: tuple[list[str | Path], ...] = (
+        ["umoci", "init", "--layout", layout],
+        ["umoci", "new", "--image", f"{layout}:{TAG}"],
+        ["umoci", "config", "--created", _DAY, "--architecture", architecture, *image],
+        ["umoci", "raw", "add-layer", *image, tar],
+    )
+    for step in steps:
+        output_of(step, log=log)
+
+
+def _refuse_another_architecture(layout: Path, reference: str) -> None:
+    ours = _ARCHITECTURES.get(platform.machine(), platform.machine())
+    theirs = image_configuration(layout).get("architecture", ours)
+    if theirs != ours:
+        raise UserError(
+            f"{reference} is an image for {theirs}, and this machine is {ours}",
+            where="image.from",
+        )
+
+
+def _add_layer(layout: Path, hosts: Path, recipe: str, bundle: Path, log: Path) -> None:
+    """Unpack the image, add to it, and pack the difference as its top layer."""
+    rootless = ["--rootless"] if os.getuid() else []
+    image = ["--image", f"{layout}:{TAG}"]
+    output_of(["umoci", "unpack", *rootless, *image, bundle], log=log)
+    _add(bundle / "rootfs", hosts.read_text(encoding="utf-8"), recipe)
+    output_of(["umoci", "repack", *_AS_THEN, *image, bundle], log=log)
+    output_of(["umoci", "gc", "--layout", layout], log=log)
+    shutil.rmtree(bundle)
+
+
+def _add(root: Path, hosts: str, recipe: str) -> None:
+    """What every run needs of an image, added to the unpacked one; its other files stay."""
+    begun = time.time() - 1
+    folders = [_place(root, path) for path in FOLDERS]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    points = [_place(root, path) for path in FILES]
+    texts = {point: "" for point in points if not os.path.lexists(point)}
+    texts |= {_place(root, str(HOSTS)): hosts, _place(root, MARKER): f"{recipe}\n"}
+    for place, text in texts.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        place.write_text(text, encoding="utf-8")
+    new = {above for place in (*folders, *texts) for above in (place, *place.parents)}
+    for place in new:
+        if place.is_relative_to(root) and place.stat().st_mtime > begun:
+            os.utime(place, (int(SOURCE_DATE_EPOCH),) * 2)
+
+
+def _place(root: Path, path: str) -> Path:
+    """Where a path of the image is in the unpacked one, never outside of it.
+
+    Raises:
+        UserError: a folder on the way is a link, which leads elsewhere on this machine.
+    """
+    place = root / path.removeprefix("/")
+    for above in reversed(place.relative_to(root).parents[:-1]):
+        if (root / above).is_symlink():
+            raise UserError(
+                f"/{above} is a link in the image, and {path} has to be made below it",
+                where="image.from",
+                action="make it a folder in the image",
+            )
+    return place
