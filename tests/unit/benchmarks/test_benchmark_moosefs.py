@@ -1,5 +1,7 @@
 """MooseFS: exact command lines and files of its servers, and what its client is told."""
 
+from pathlib import Path
+
 import pytest
 from benchmark_help import NODE, defaults
 
@@ -48,8 +50,11 @@ def test_a_master_and_a_server_of_chunks_on_each_address():
     assert [each.name for each in (first, second)] == ["chunks-1", "chunks-2"]
     assert second.argv == ("/usr/sbin/mfschunkserver", "-f", "-c", "chunks.cfg", "start")
     assert second.files == {"chunks.cfg": SECOND, "disks.cfg": "data\n"}
-    (data,) = (each.data for each in program(data="image").services[1:])
-    assert data == "/var/tmp/parity-data"
+    (inside,) = program(data="image").services[1:]
+    assert inside.data == "/var/tmp/parity-data"
+    native = inside.below(Path("/own"))
+    assert (native.data, native.files["disks.cfg"]) == ("data", "/own/data\n")
+    assert second.below(Path("/own")) is second
     assert (second.data, second.address, second.port) == ("data", "10.213.1.12", 9422)
 
 

@@ -19,14 +19,14 @@ from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal, stated_once
-from parity.benchmarks.service import SIDES, Service, cannot_serve, client_cpus
+from parity.benchmarks.service import BESIDE, SIDES, Service, cannot_serve, client_cpus
 from parity.core.availability import Availability
 
 FIO = "/usr/bin/fio"
 MOUNT_POINT = "mounted"
 # Where a server's data lie: below its own folder, which every container shows, or in the image's
-# own tree, where a container has it in its writable layer.
-DATA_FOLDERS = {"bind": "data", "image": "/var/tmp/parity-data"}
+# own tree, where a container has it in its writable layer. Natively both are its own folder.
+DATA_FOLDERS = {"bind": BESIDE, "image": "/var/tmp/parity-data"}
 GIGABYTES = ("0.0625", "0.25", "1", "8")
 _MIB = 2**20
 # A file system needs some room of its own beside the files.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity.core.availability import Availability
@@ -16,6 +16,8 @@ from parity.core.commands import is_installed
 from parity.core.fuse import DEVICE, no_fuse
 
 FOLDER = "servers"
+# Of a server's data, below its own folder.
+BESIDE = "data"
 # The level of the factor `inside` that says which side runs in the arm; the other runs natively.
 INSIDE = "inside"
 SERVERS, CLIENT = SIDES = ("servers", "client")
@@ -36,7 +38,8 @@ class Service:
         files: text files to write into its folder before it starts, by relative path.
         environment: variables it needs beyond the runner's fixed ones.
         port: TCP port that answers when it is ready; 0 for none.
-        data: folder of its data, below its own or absolute; made before it starts.
+        data: folder of its data, below its own, or an absolute one of the image's own tree; made
+            before it starts.
         address: where the port answers.
         executable: absolute path of what runs in the end, where `argv` prepares it first and is
             replaced by it; empty where that is its first word.
@@ -47,9 +50,22 @@ class Service:
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
-    data: str = "data"
+    data: str = BESIDE
     address: str = HOST_ADDRESS
     executable: str = ""
+
+    def below(self, own: Path) -> Service:
+        """The same where there is no image: its data are below its own folder, as any other's.
+
+        Args:
+            own: its folder, absolute.
+        """
+        if not Path(self.data).is_absolute():
+            return self
+        files = {
+            name: text.replace(self.data, f"{own}/{BESIDE}") for name, text in self.files.items()
+        }
+        return replace(self, files=files, data=BESIDE)
 
 
 def server_address(number: int) -> str:

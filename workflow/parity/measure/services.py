@@ -126,9 +126,9 @@ def _started(order: Order, service: Service, launch: Launch, folder: Path) -> Se
     if order.service_arm.bridge is None:
         _refuse_taken_port(service)
     own, cpus = SERVERS / service.name, server_cpus(order.session.node.cpus)
+    if order.service_arm.image_format is None:
+        service = service.below(own)
     is_below = (own / service.data).is_relative_to(own)
-    if not is_below and order.service_arm.image_format is None:
-        raise NotStarted(f"{service.name} has no container whose own tree could hold its data")
     for place in (own, own / service.data) if is_below else (own,):
         place.mkdir(parents=True, exist_ok=True)
     for name, text in service.files.items():
