@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import outcomes
+from parity.benchmarks import usage
 from parity.core.wording import counted, listed
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report.text import formatting
@@ -140,9 +141,31 @@ def _span(ended: Sequence[Ended]) -> str:
 
 def _largest(ended: Sequence[Ended]) -> str:
     dearer = [each for each in ended if each.word == "costs-more"]
+    again = [each for each in dearer if each.row.metric == usage.NETWORK.metric]
+    dearer = [each for each in dearer if each not in again]
+    counted_again = _counted_again(ended, again)
     if not dearer:
-        return ""
+        return counted_again
     most = max(dearer, key=lambda each: each.row.estimate)
     arm = formatting.arm_title(most.plan, most.row.arm)
     subject = formatting.subject_of(most.plan, most.row)
-    return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
+    largest = f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
+    return " ".join(filter(None, (largest, counted_again)))
+
+
+def _counted_again(ended: Sequence[Ended], again: Sequence[Ended]) -> str:
+    """That sums over interfaces are no cost where the one link has as many bytes as natively."""
+    if not again:
+        return ""
+    link = {
+        (each.plan.campaign, each.row.case, each.row.arm)
+        for each in ended
+        if each.row.metric == usage.LINK.metric and each.word == "equivalent"
+    }
+    alike = all((each.plan.campaign, each.row.case, each.row.arm) in link for each in again)
+    same = "the one link has as many bytes as natively, so they are counted again and not sent"
+    return (
+        f"{len(again)} of the dearer {'is a sum' if len(again) == 1 else 'are sums'} of bytes over "
+        f"interfaces, which {'counts' if len(again) == 1 else 'count'} a byte on each that it "
+        f"crosses{f': {same}' if alike else ''}."
+    )
