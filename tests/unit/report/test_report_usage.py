@@ -101,8 +101,9 @@ def test_the_figure_shows_how_often_the_sum_has_a_byte(view: View) -> None:
     assert all(part in said for part in ledgers.PARTS)
     said = sentences.of_figure(view, INTERFACES)
     assert "1.00 with Native A, Native B" in said and "3.00 with Docker (bridge, published)" in said
+    assert "Link and bridge alone have 2.00 times its bytes" in said
     requests = sentences.of_figure(view, SPECS["moosefs-requests"])
-    assert "2,048 writes natively and 2,048 in the other arms" in requests
+    assert "writes 2,048 natively, 2,048 with Docker" in requests
 
 
 def test_captions_name_the_one_host_and_what_stands_for_orangefs(view: View) -> None:

@@ -140,17 +140,34 @@ def _span(ended: Sequence[Ended]) -> str:
 
 
 def _largest(ended: Sequence[Ended]) -> str:
+    """The largest cost, and which of the others are none though they are counted as such."""
+    of_sums, rates = usage.NETWORK.metric, usage.REQUEST_RATE.metric
     dearer = [each for each in ended if each.word == "costs-more"]
-    again = [each for each in dearer if each.row.metric == usage.NETWORK.metric]
-    dearer = [each for each in dearer if each not in again]
-    counted_again = _counted_again(ended, again)
-    if not dearer:
-        return counted_again
-    most = max(dearer, key=lambda each: each.row.estimate)
+    again = [each for each in dearer if each.row.metric == of_sums]
+    costs = [each for each in dearer if each.row.metric != of_sums]
+    cheaper = sum(each.word == "costs-less" and each.row.metric == rates for each in ended)
+    said = (_most(costs), _counted_again(ended, again), _more_requests(cheaper))
+    return " ".join(filter(None, said))
+
+
+def _most(costs: Sequence[Ended]) -> str:
+    if not costs:
+        return ""
+    most = max(costs, key=lambda each: each.row.estimate)
     arm = formatting.arm_title(most.plan, most.row.arm)
     subject = formatting.subject_of(most.plan, most.row)
-    largest = f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
-    return " ".join(filter(None, (largest, counted_again)))
+    return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
+
+
+def _more_requests(cheaper: int) -> str:
+    """That a higher rate of requests need not be a gain."""
+    what = "is a rate" if cheaper == 1 else "are rates"
+    return (
+        f"{cheaper} of the cheaper {what} of disk requests, which more requests for the same data "
+        "raise as well."
+        if cheaper
+        else ""
+    )
 
 
 def _counted_again(ended: Sequence[Ended], again: Sequence[Ended]) -> str:

@@ -46,11 +46,26 @@ def _counted_again(view: View, found: pd.DataFrame, case: str) -> str:
     if not times:
         return f"{levels}: bytes of interfaces were not counted."
     said = listed(f"{count} with {_arms(view, arms)}" for count, arms in times.items())
+    head = f"{levels}: the sum over all interfaces is so many times the bytes of the one link:"
     if len(times) == 1:
-        said = f"{next(iter(times))} in every arm"
+        return f"{head} {next(iter(times))} in every arm."
     link = _on_the_link(view, case, [arm for arms in times.values() for arm in arms])
-    again = f" {link}" if len(times) > 1 else ""
-    return f"{levels}: the sum over all interfaces over the bytes of the one link is {said}.{again}"
+    return " ".join(filter(None, (f"{head} {said}.", _with_bridge(view, found, case), link)))
+
+
+def _with_bridge(view: View, found: pd.DataFrame, case: str) -> str:
+    """What somebody counts who adds the bridge to the card, and leaves out containers' ends."""
+    counts = {}
+    for arm in view.arms_of([case]):
+        moved = ledgers.both_ways(ledgers.of_arm(found, case, arm))
+        if ledgers.BRIDGE in moved and (whole := moved.get(ledgers.LINK)):
+            counts[arm] = formatting.number((whole + moved[ledgers.BRIDGE]) / whole, 2)
+    times = " to ".join(sorted({*counts.values()}))
+    return (
+        f"Link and bridge alone have {times} times its bytes with {_arms(view, [*counts])}."
+        if counts
+        else ""
+    )
 
 
 def _on_the_link(view: View, case: str, arms: list[str]) -> str:
@@ -63,7 +78,7 @@ def _on_the_link(view: View, case: str, arms: list[str]) -> str:
         return (
             "The link has as many bytes in every arm as natively, within the margin "
             f"({formatting.margin(rows[0].margin)}): what the sum has more is the same bytes "
-            "counted again, and no traffic."
+            "counted again, and no more traffic."
         )
     other = [
         formatting.arm_title(view.plan, r.arm) for r in rows if r.outcome != outcomes.EQUIVALENT
@@ -79,11 +94,9 @@ def of_requests(view: View, spec: FigureSpec) -> str:
     """Whether there are more disk requests for the same data, in medians; no test is made of it."""
     found = ledgers.ledger(view)
     said = [told for case in view.shown(spec) if (told := _requests(view, found, case))]
-    return (
-        f"Requests for the same data, medians per GiB of the files: {' '.join(said)}"
-        if said
-        else ""
-    )
+    if not said:
+        return ""
+    return f"Requests for the same data, medians per GiB of the files. {' '.join(said)}"
 
 
 def _requests(view: View, found: pd.DataFrame, case: str) -> str:
@@ -97,11 +110,30 @@ def _requests(view: View, found: pd.DataFrame, case: str) -> str:
     if not native or not others:
         return ""
     parts = [
-        f"{_span([counts[arm][way] for arm in native])} {word} natively and "
-        f"{_span([counts[arm][way] for arm in others])} in the other arms"
+        f"{word} {_span([counts[arm][way] for arm in native])} natively, "
+        + _ends(view, {arm: counts[arm][way] for arm in others})
         for way, word in ((1, "writes"), (0, "reads"))
     ]
-    return f"{formatting.case_levels(view.plan, case)}: {'; '.join(parts)}."
+    levels = formatting.case_levels(view.plan, case)
+    most = max(sum(counts[arm]) for arm in native)
+    faster = [arm for arm in others if sum(counts[arm]) > most and _is_cheaper(view, case, arm)]
+    higher = f" More requests make a higher rate with {_arms(view, faster)}." if faster else ""
+    return f"{levels[:1].upper()}{levels[1:]}: {'; '.join(parts)}.{higher}"
+
+
+def _is_cheaper(view: View, case: str, arm: str) -> bool:
+    """Whether the rate of requests is higher beyond the margin, which counts as costing less."""
+    row = view.comparisons(case, usage.REQUEST_RATE.metric).get(arm)
+    return bool(row and row.outcome == outcomes.DIFFERENT and row.estimate < 1)
+
+
+def _ends(view: View, counts: dict[str, float]) -> str:
+    """The lowest and the highest count with their arms."""
+    low, high = (pick(counts, key=lambda arm: counts[arm]) for pick in (min, max))
+    ends = dict.fromkeys(
+        f"{counts[arm]:,.0f} with {formatting.arm_title(view.plan, arm)}" for arm in (low, high)
+    )
+    return " to ".join(ends)
 
 
 def _span(values: list[float]) -> str:
