@@ -50,6 +50,7 @@ def _design(view: View) -> dict[str, str]:
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "assay": campaign.positive_control(view),
         "declared": campaign.declared(view),
+        "failed-controls": sentences.failed_controls(view),
         "stands-for": storage.stands_for(view),
     }
 

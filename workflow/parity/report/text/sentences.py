@@ -110,7 +110,10 @@ def failed_controls(view: View) -> str:
     names = [formatting.subject_of(view.plan, row) for row in rows_of(compared[failed])]
     if not names:
         return ""
-    return f"{_reference(view)} differs from itself in {listed(names)}: nothing is concluded there."
+    return (
+        f"CONTROL FAILED in {listed(names)}: {_reference(view)} differs from itself, and nothing "
+        "is concluded there."
+    )
 
 
 def fixed(view: View, measured: Rows) -> str:
