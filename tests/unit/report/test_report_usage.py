@@ -72,8 +72,6 @@ def test_the_byte_ledger_counts_each_crossing_once(view: View) -> None:
         ("8", "link", "1,024.0", "1,024.0", "1.00"),
         ("8", "bridge", "1,024.0", "1,024.0", "1.00"),
         ("8", "container's end", "1,024.0", "1,024.0", "1.00"),
-        ("8", "loopback", "0.0", "0.0", "0.00"),
-        ("8", "others", "0.0", "0.0", "0.00"),
         ("8", "sum", "3,072.0", "3,072.0", "3.00"),
     ]
     sums = {row[1]: row[-1] for row in table.rows if row[3] == "sum"}
@@ -102,15 +100,20 @@ def test_the_figure_shows_how_often_the_sum_has_a_byte(view: View) -> None:
     assert said.count("3.00 times") == 2 and said.count("1.00 times") == 3
     assert all(part in said for part in ledgers.PARTS)
     said = sentences.of_figure(view, INTERFACES)
-    assert "3.00 with Docker (bridge, published)" in said and "1.00 with Native" in said
+    assert "1.00 with Native A, Native B" in said and "3.00 with Docker (bridge, published)" in said
+    assert "Link and bridge alone have 2.00 times its bytes" in said
+    requests = sentences.of_figure(view, SPECS["moosefs-requests"])
+    assert "writes 2,048 natively, 2,048 with Docker" in requests
 
 
 def test_captions_name_the_one_host_and_what_stands_for_orangefs(view: View) -> None:
     for spec in SPECS.values():
-        assert spec.caption.endswith("One host, MooseFS in place of their OrangeFS.")
+        assert spec.caption.endswith(
+            "One host stands for their two nodes, and MooseFS for their OrangeFS."
+        )
         assert captions.of_figure(view, spec).startswith(spec.caption)
     own = usage.figures_of("orangefs", "OrangeFS", benchmarks()["moosefs"].metrics[:3])
-    assert all(spec.caption.endswith(" One host.") for spec in own)
+    assert all(spec.caption.endswith(" One host stands for their two nodes.") for spec in own)
     assert all(table.rows for table in tables.tables(view))
 
 

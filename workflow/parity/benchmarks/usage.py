@@ -77,19 +77,24 @@ def metrics_of(evidence: Mapping[str, str], gigabytes: float) -> tuple[Metric, .
 _WAYS = ("read", "written")
 
 
+def surrogate(name: str, title: str) -> str:
+    """What a file system stands for, and one host for the publication's two nodes."""
+    system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
+    return f"One host stands for their two nodes{system}."
+
+
 def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[FigureSpec, ...]:
     """Figures 2 to 4 of Yildirim et al. 2021, and the rates, of a benchmark with servers.
 
     Args:
         rates: what it tells itself: writing, reading, and the time of both.
     """
-    surrogate = "" if name == PUBLISHED else f", {title} in place of their OrangeFS"
     return tuple(
         replace(
             spec,
             name=f"{name}-{spec.name}",
             title=f"{title}: {spec.title}",
-            caption=f"{spec.caption} One host{surrogate}.",
+            caption=f"{spec.caption} {surrogate(name, title)}",
         )
         for spec in described(__file__, *rates, *METRICS)[1]
     )

@@ -8,12 +8,16 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 LONGEST_VALUE, LONGEST_LINE = 100, 2000
+# How a message for the user begins, and the status with which a rule's script ends after it, which
+# is no traceback's.
+REFUSAL, REFUSED = "parity: ", os.EX_DATAERR
 # All but the line's end and the tabulator.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -49,17 +53,27 @@ class UserError(Exception):
         self.what, self.where, self.allowed, self.action = what, where, allowed, action
         lines = [what]
         lines += [f"  where:   {where}"] if where else []
-        lines += [f"  allowed: {allowed}"] if allowed else []
+        lines += [f"  allowed: {_in_lines(allowed)}"] if allowed else []
         lines += [f"  to do:   {action}"] if action else []
         super().__init__(_printable("\n".join(lines)))
+
+
+def _in_lines(text: str) -> str:
+    """A long list below itself, for a terminal; what has lines of its own stays as it is."""
+    if "\n" in text:
+        return text
+    width, indent = 80 - len("  allowed: "), " " * len("  allowed: ")
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return f"\n{indent}".join(lines)
 
 
 @contextmanager
 def shown_to_the_user() -> Iterator[None]:
     """Print a UserError, or that a disk is full, as a message alone; exit with status 1.
 
-    What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a
-    reader that has read enough (`| head`) end it with the status that a shell gives them.
+    A rule's script exits with `REFUSED`. What an output cannot show, as with
+    PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a reader that has read enough (`| head`)
+    end it with the status that a shell gives them.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -67,8 +81,7 @@ def shown_to_the_user() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except UserError as error:
-        _say(error)
-        sys.exit(1)
+        sys.exit(_say(error))
     except KeyboardInterrupt:
         _say("interrupted")
         sys.exit(128 + signal.SIGINT)
@@ -84,19 +97,23 @@ def shown_to_the_user() -> Iterator[None]:
             where=str(error.filename or "the file system of results/"),
             action="make room and start Snakemake again: it goes on where it was",
         )
-        _say(full)
-        sys.exit(1)
+        sys.exit(_say(full))
 
 
-def _say(what: object) -> None:
-    """Print it; in a rule's script write it to the rule's log, which Snakemake shows, once."""
+def _say(what: object) -> int:
+    """Print it; in a rule's script write it to the rule's log, which is shown once.
+
+    Returns:
+        The status to end with.
+    """
     rule = getattr(sys.modules["__main__"], "snakemake", None)
     logs = tuple(getattr(rule, "log", ()))
     if not logs:
-        print(f"parity: {what}", file=sys.stderr)
+        print(f"{REFUSAL}{what}", file=sys.stderr)
     for log in logs:
         Path(log).parent.mkdir(parents=True, exist_ok=True)
-        Path(log).write_text(f"parity: {what}\n", encoding="utf-8")
+        Path(log).write_text(f"{REFUSAL}{what}\n", encoding="utf-8")
+    return REFUSED if logs else 1
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import outcomes
+from parity.benchmarks import usage
 from parity.core.wording import counted, listed
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report.text import formatting
@@ -139,10 +140,49 @@ def _span(ended: Sequence[Ended]) -> str:
 
 
 def _largest(ended: Sequence[Ended]) -> str:
+    """The largest cost, and which of the others are none though they are counted as such."""
+    of_sums, rates = usage.NETWORK.metric, usage.REQUEST_RATE.metric
     dearer = [each for each in ended if each.word == "costs-more"]
-    if not dearer:
+    again = [each for each in dearer if each.row.metric == of_sums]
+    costs = [each for each in dearer if each.row.metric != of_sums]
+    cheaper = sum(each.word == "costs-less" and each.row.metric == rates for each in ended)
+    said = (_most(costs), _counted_again(ended, again), _more_requests(cheaper))
+    return " ".join(filter(None, said))
+
+
+def _most(costs: Sequence[Ended]) -> str:
+    if not costs:
         return ""
-    most = max(dearer, key=lambda each: each.row.estimate)
+    most = max(costs, key=lambda each: each.row.estimate)
     arm = formatting.arm_title(most.plan, most.row.arm)
     subject = formatting.subject_of(most.plan, most.row)
     return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
+
+
+def _more_requests(cheaper: int) -> str:
+    """That a higher rate of requests need not be a gain."""
+    what = "is a rate" if cheaper == 1 else "are rates"
+    return (
+        f"{cheaper} of the cheaper {what} of disk requests, which more requests for the same data "
+        "raise as well."
+        if cheaper
+        else ""
+    )
+
+
+def _counted_again(ended: Sequence[Ended], again: Sequence[Ended]) -> str:
+    """That sums over interfaces are no cost where the one link has as many bytes as natively."""
+    if not again:
+        return ""
+    link = {
+        (each.plan.campaign, each.row.case, each.row.arm)
+        for each in ended
+        if each.row.metric == usage.LINK.metric and each.word == "equivalent"
+    }
+    alike = all((each.plan.campaign, each.row.case, each.row.arm) in link for each in again)
+    same = "the one link has as many bytes as natively, so they are counted again and not sent"
+    return (
+        f"{len(again)} of the dearer {'is a sum' if len(again) == 1 else 'are sums'} of bytes over "
+        f"interfaces, which {'counts' if len(again) == 1 else 'count'} a byte on each that it "
+        f"crosses{f': {same}' if alike else ''}."
+    )

@@ -10,6 +10,7 @@ from parity.report.text import formatting
 from parity.report.view import View
 
 _MIB = 2**20
+_LEAST = 0.05 * _MIB  # bytes per GiB that a line would show as 0.0
 
 
 def tables(view: View) -> list[Table]:
@@ -28,6 +29,8 @@ def byte_ledger(view: View, found: pd.DataFrame) -> Table:
         whole = [{**way, "sum": sum(way.values())} for way in ways]
         for part, received in whole[0].items():
             sent = whole[1][part]
+            if received + sent < _LEAST:
+                continue
             times = f"{(received + sent) / link:.2f}" if link else "–"
             counted = (f"{received / _MIB:,.1f}", f"{sent / _MIB:,.1f}", times)
             rows.append((*_titles(view, case, arm), blocks, part, *counted))

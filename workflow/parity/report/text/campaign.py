@@ -17,7 +17,8 @@ def design(view: View) -> str:
     cases = view.plan.cases
     nodes = sorted({case.nodes for case in cases})
     if len(nodes) == 1:
-        return f"The plan has {view.blocks}\u00a0blocks of {len(cases)}\u00a0cases.{_looks(view)}"
+        blocks, held = counted(view.blocks, "block"), counted(len(cases), "case")
+        return f"The plan has {blocks} of {held}.{_looks(view)}"
     counts = listed([str(count) for count in nodes])
     each = " to ".join(map(str, sorted(set(view.blocks_of.values()))))
     return (

@@ -7,7 +7,7 @@ from typing import Any
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures.specs import FEW
-from parity.report.text import formatting
+from parity.report.text import formatting, storage
 from parity.report.view import View
 from parity.report.wording import CAPTIONS
 
@@ -57,5 +57,10 @@ def of_overview(view: View) -> str:
     compared = formatting.reference_title(view.plan)
     return (
         f"Every cost ratio to {compared} with its margin (band).{first if control else ''} "
-        f"{CAPTIONS['deciding']}"
+        f"{CAPTIONS['deciding']}{_stands_for(view)}"
     )
+
+
+def _stands_for(view: View) -> str:
+    said = storage.stands_for(view)
+    return f" {said}" if said else ""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.benchmarks import benchmarks
 from parity.benchmarks.metrics import Quantity
 from parity.core.errors import spelt_out
 from parity.core.wording import counted
@@ -63,8 +64,9 @@ def reference_title(plan: Plan) -> str:
 
 
 def benchmark_title(plan: Plan, benchmark: str) -> str:
-    """How figures and tables call a benchmark; one that the plan only declares, by its name."""
-    return plan.benchmark_titles.get(benchmark, benchmark.upper())
+    """How figures and tables call a benchmark; one that the plan only declares, as its module."""
+    known = benchmarks().get(benchmark)
+    return plan.benchmark_titles.get(benchmark, known.title if known else benchmark.upper())
 
 
 def case_levels(plan: Plan, case: str) -> str:

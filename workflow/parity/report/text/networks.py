@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import counted, listed
-from parity.report import ledgers
 from parity.report.along import Point, curves, margin_of, published, ratios_by_size
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting
@@ -165,30 +163,9 @@ def _parts(view: View, spec: FigureSpec, case: str) -> str:
     return f"{levels}, over {blocks} blocks: {listed(said)}."
 
 
-def of_interfaces(view: View, spec: FigureSpec) -> str:
-    """How often the sum over interfaces has what the one link has once, case by case."""
-    found = ledgers.ledger(view)
-    return " ".join(_counted_again(view, found, case) for case in view.shown(spec))
-
-
-def _counted_again(view: View, found: pd.DataFrame, case: str) -> str:
-    said = []
-    for arm in view.arms_of([case]):
-        moved = ledgers.both_ways(ledgers.of_arm(found, case, arm))
-        if link := moved.get(ledgers.LINK):
-            times = formatting.number(sum(moved.values()) / link, 2)
-            said.append(f"{times} with {formatting.arm_title(view.plan, arm)}")
-    levels = formatting.case_levels(view.plan, case)
-    return (
-        f"{levels[:1].upper()}{levels[1:]}: the sum over all interfaces is so many times the bytes "
-        f"of the one link: {listed(said) or 'not counted'}."
-    )
-
-
 OF_FORM: dict[Form, Callable[[View, FigureSpec], str]] = {
     Form.ALONG: of_along,
     Form.TIMEOUTS: of_timeouts,
     Form.SIZES: of_sizes,
     Form.PARTS: of_parts,
-    Form.INTERFACES: of_interfaces,
 }

@@ -14,7 +14,7 @@ from parity.plan.system_kind import kind_of
 from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables.sensitivity import changes
 from parity.report.tables.table import Table
-from parity.report.text import campaign, captions, formatting, questions, sentences
+from parity.report.text import campaign, captions, formatting, questions, sentences, storage
 from parity.report.view import STAGES, View
 from parity.report.wording import CAPTIONS
 
@@ -50,6 +50,8 @@ def _design(view: View) -> dict[str, str]:
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "assay": campaign.positive_control(view),
         "declared": campaign.declared(view),
+        "failed-controls": sentences.failed_controls(view),
+        "stands-for": storage.stands_for(view),
     }
 
 

@@ -31,13 +31,18 @@ def of_dataset(view: View) -> str:
         view.origin.note,
     ]
     parts = [
-        rf"\subsection{{{formatting.latex(view.plan.title)}}}",
+        rf"\subsection{{{formatting.latex(_title(view))}}}",
         formatting.latex(" ".join(filter(None, said))),
         *(_figure(view, spec, name) for spec in shown),
         questions.answers(view, f"{name}-"),
         *(_finding(spec, text, name) for spec, text in sentences.findings(view)),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _title(view: View) -> str:
+    """The study's title and its campaign, since several of one study may stand together."""
+    return f"{view.plan.title} ({view.plan.campaign})"
 
 
 def _figure(view: View, spec: FigureSpec, name: str) -> str:

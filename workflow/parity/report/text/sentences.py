@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parity.analysis import outcomes
+from parity.benchmarks import usage
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import counted, listed
-from parity.report.text import contrasts, formatting, networks, noise
+from parity.report.text import contrasts, formatting, networks, noise, storage
 from parity.report.view import ComparedRow, View, rows_of
 
 Rows = Sequence[ComparedRow]
@@ -21,7 +22,10 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 
     Those are told by `parity.report.text.questions`.
     """
-    of_form = (contrasts.OF_FORM | noise.OF_FORM | networks.OF_FORM).get(view.form(spec))
+    if usage.REQUEST_RATE in spec.quantities:
+        return storage.of_requests(view, spec)
+    forms = contrasts.OF_FORM | noise.OF_FORM | networks.OF_FORM | storage.OF_FORM
+    of_form = forms.get(view.form(spec))
     return of_form(view, spec) if of_form else ""
 
 
@@ -106,7 +110,10 @@ def failed_controls(view: View) -> str:
     names = [formatting.subject_of(view.plan, row) for row in rows_of(compared[failed])]
     if not names:
         return ""
-    return f"{_reference(view)} differs from itself in {listed(names)}: nothing is concluded there."
+    return (
+        f"CONTROL FAILED in {listed(names)}: {_reference(view)} differs from itself, and nothing "
+        "is concluded there."
+    )
 
 
 def fixed(view: View, measured: Rows) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.analysis.statistics.kappa import Kappa
 from parity.benchmarks.figure_spec import Form
+from parity.core.wording import counted
 from parity.records.timed import CaseTime
 from parity.report.origin import Origin
 from parity.report.text import formatting, noise, sentences
@@ -51,7 +52,8 @@ def _plan(view: View) -> str:
     cases = ", ".join(f"{case.name} {formatting.margin(case.margin)}" for case in plan.cases)
     lines = [
         _wrapped(f"Plan {plan.campaign}: {plan.title}"),
-        f"  {view.blocks} blocks, seed {plan.seed}, {len(plan.cases)} cases, {len(plan.arms)} arms",
+        f"  {counted(view.blocks, 'block')}, seed {plan.seed}, "
+        f"{counted(len(plan.cases), 'case')}, {counted(len(plan.arms), 'arm')}",
         _wrapped(", ".join(plan.arms), "  arms:  "),
         _wrapped(cases, "  cases: "),
     ]

@@ -1,0 +1,43 @@
+"""A rule that refuses is shown by its message alone, and one that fails quietly by its log."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from parity.core.errors import REFUSED
+from parity.preview.rule_errors import RuleErrors
+
+
+def _record(log: Path) -> logging.LogRecord:
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "Error in rule compare", (), None)
+    record.event, record.log = LogEvent.JOB_ERROR, [str(log)]
+    return record
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
+    log, said = tmp_path / "compare.log", list[str]()
+    log.write_text("parity: there is no such dataset\n  to do:   measure one\n")
+    RuleErrors(said.append, quiet).handle(_record(log))
+    assert said == ["there is no such dataset\n  to do:   measure one"]
+    assert not RuleErrors.keeps(_record(log))
+
+
+def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
+    log, said = tmp_path / "build.log", list[str]()
+    log.write_text("".join(f"line {number}\n" for number in range(100)))
+    RuleErrors(said.append, False).handle(_record(log))
+    assert said == [] and RuleErrors.keeps(_record(log))
+    RuleErrors(said.append, True).handle(_record(log))
+    assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
+    RuleErrors(said.append, True).handle(_record(tmp_path / "absent.log"))
+    assert said[1] == f"Error in rule compare\n{tmp_path / 'absent.log'}"
+
+
+@pytest.mark.parametrize(("status", "kept"), [(REFUSED, False), (1, True), (137, True)])
+def test_the_exception_of_a_script_is_dropped_for_a_refusal_only(status: int, kept: bool) -> None:
+    text = f"CalledProcessError in file:\nCommand returned non-zero exit status {status}."
+    record = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None)
+    assert RuleErrors.keeps(record) is kept

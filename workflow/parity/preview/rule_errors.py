@@ -1,0 +1,65 @@
+"""What Snakemake shows of a rule that failed: of a refusal its message alone, once.
+
+Snakemake 9 shows of a script that ends with an error the exception, and then the rule with all of
+its inputs and its log; with `--quiet rules` the exception alone, so that nobody learns why.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parity.core.errors import REFUSAL, REFUSED
+
+LAST_LINES = 40
+
+
+class RuleErrors(logging.Handler):
+    """Says why a rule failed, where Snakemake's own handlers say too much or nothing.
+
+    Args:
+        say: shows a text to the user.
+        quiet: whether Snakemake says nothing of rules.
+    """
+
+    def __init__(self, say: Callable[[str], None], quiet: bool) -> None:
+        super().__init__(logging.ERROR)
+        self._say, self._quiet = say, quiet
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show the refusal of a rule; in quiet runs the end of any failed rule's log."""
+        logs = _logs(record)
+        if text := refusal(logs):
+            self._say(text)
+        elif self._quiet and _is_job_error(record):
+            last = "\n".join(_text(logs).splitlines()[-LAST_LINES:])
+            self._say("\n".join(filter(None, [record.getMessage(), *map(str, logs), last])))
+
+    @staticmethod
+    def keeps(record: logging.LogRecord) -> bool:
+        """The filter for Snakemake's own handlers: whether a record says more than a refusal."""
+        ended = f"returned non-zero exit status {REFUSED}."
+        text = str(record.msg)
+        return not ("CalledProcessError" in text and ended in text) and not refusal(_logs(record))
+
+
+def refusal(logs: list[Path]) -> str:
+    """What the logs of a rule say if that is a message for the user; else empty."""
+    text = _text(logs)
+    return text.removeprefix(REFUSAL).rstrip() if text.startswith(REFUSAL) else ""
+
+
+def _text(logs: list[Path]) -> str:
+    return "".join(log.read_text("utf-8", "replace") for log in logs if log.is_file())
+
+
+def _is_job_error(record: Any) -> bool:
+    # As text, so that nothing of Snakemake is needed to import this.
+    return getattr(getattr(record, "event", None), "value", "") == "job_error"
+
+
+def _logs(record: Any) -> list[Path]:
+    """The logs of the rule that a record says has failed; none for other records."""
+    return [Path(log) for log in record.log] if _is_job_error(record) else []
