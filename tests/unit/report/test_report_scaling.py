@@ -80,7 +80,7 @@ def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
 @pytest.mark.parametrize("each", [1, 2])
 def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> None:
     docker = curve(view, each, "docker")
-    assert [point.symbol for point in docker.values()] == ["=", "=", "≠"]
+    assert [point.note.split()[1] for point in docker.values()] == ["=", "=", "≠"]
     assert docker[4].summary[1] == pytest.approx(100 / 1.1, rel=0.02)
     assert docker[2].summary[1] == pytest.approx(100, rel=0.02)
     assert len(docker[4].values) == 12
