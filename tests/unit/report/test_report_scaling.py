@@ -149,7 +149,7 @@ def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
 
 def test_the_figure_says_n_unit_margin_and_noise(view: View) -> None:
     said = texts(figures.draw(view, SPEC))
-    asked = ["n=12 =", "n=12 ≠", "of 12 planned", "HPL rate in % of the median of Native"]
+    asked = ["n=12 ", " =\n[", " ≠\n[", "of 12 planned", "HPL rate in % of the median of Native"]
     asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
     assert [part for part in asked if part not in said] == []
 

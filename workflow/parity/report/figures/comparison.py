@@ -116,7 +116,7 @@ def _scale(
     limits = _of_differences(shown, factor)
     if shown and is_logarithmic:
         ends = [factor * end for row in shown for end in (row.estimate, row.low95, row.high95)]
-        limits = (min(-1.0, *(2 * end for end in ends if end < 0)), 2 * limits[1])
+        limits = (min([-1.0, *(2 * end for end in ends if np.isfinite(end))]), 2 * limits[1])
     return Scale(factor, 0.0, None, limits, column.published, bool(shown and is_logarithmic))
 
 

@@ -49,7 +49,7 @@ def densities(axes: Axes, column: Column) -> dict[str, Artist]:
             (drawn[label],) = _curve(axes, places, found[arm], column.styles[arm])
     counts = {len(values) for values in found.values()}
     same = f"n = {counts.pop()}" if len(counts) == 1 else f"n = {min(counts)}–{max(counts)}"
-    axes.set_title(same, loc="right", fontweight="normal", fontsize=7, color=style.GREY)
+    axes.text(0.02, 0.98, same, transform=axes.transAxes, va="top", fontsize=7, color=style.GREY)
     axes.set(xlim=(places[0], places[-1]), yticks=[])
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"{column.quantity.label} ({column.quantity.unit})")

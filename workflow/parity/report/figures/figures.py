@@ -71,7 +71,9 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         return form(view, spec)
     shown = columns(view, spec)
     if said := constant(view, spec):
-        return page_layout.words(said)
+        figure = page_layout.words(said)
+        page_layout.foot(figure, view, view.shown(spec), [])
+        return figure
     if densities.has(view, spec):
         return _overlaid(shown, spec)
     if len(shown) == 1:
