@@ -225,7 +225,7 @@ def test_numbers_that_stand_in_two_files_are_the_same() -> None:
     runtimes = {"charliecloud-dir": "charliecloud", "apptainer": "singularity"}
     memory = {
         "node_used_median": ("torrez19-mem-total", "median_node_mem_added"),
-        "node_used_increment_published": ("torrez19-mem-incr", "median_incremental_mem_added"),
+        "node_used_increment": ("torrez19-mem-incr", "median_incremental_mem_added"),
     }
     facts = {
         (row["claim"], f"{row['metric']}/{row['runtime']}"): row for row in rows_of("claims.csv")

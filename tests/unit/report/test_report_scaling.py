@@ -80,7 +80,7 @@ def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
 @pytest.mark.parametrize("each", [1, 2])
 def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> None:
     docker = curve(view, each, "docker")
-    assert [point.symbol for point in docker.values()] == ["=", "=", "≠"]
+    assert [point.note.split()[1] for point in docker.values()] == ["=", "=", "≠"]
     assert docker[4].summary[1] == pytest.approx(100 / 1.1, rel=0.02)
     assert docker[2].summary[1] == pytest.approx(100, rel=0.02)
     assert len(docker[4].values) == 12
@@ -149,7 +149,7 @@ def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
 
 def test_the_figure_says_n_unit_margin_and_noise(view: View) -> None:
     said = texts(figures.draw(view, SPEC))
-    asked = ["n=12 =", "n=12 ≠", "of 12 planned", "HPL rate in % of the median of Native"]
+    asked = ["n=12 ", " =\n[", " ≠\n[", "of 12 planned", "HPL rate in % of the median of Native"]
     asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
     assert [part for part in asked if part not in said] == []
 

@@ -320,7 +320,7 @@ def test_added_memory_is_free_of_the_drift_between_blocks(make_view: MakeView) -
         ("s,q,b,time,mode,,1,s,p", "unknown statistic 'mode'"),
         ("s,q,b,speed,spread-of-runs,,1,s,p", "unknown metric 'speed'"),
         ("s,q,b,time,spread-of-runs,lxc,1,s,p", "do not belong together"),
-        ("s,q,b,time,median-of-paired-differences,,1,s,p", "do not belong together"),
+        ("s,q,b,time,paired-difference,,1,s,p", "do not belong together"),
         ("s,q,b,time,spread-of-runs,,about one,s,p", "not a number"),
         ("s,q,b,time,spread-of-runs", "5 cells instead of 9"),
     ],

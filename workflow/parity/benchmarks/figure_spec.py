@@ -74,6 +74,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         from_zero: whether values are drawn as bars from zero.
         in_rows: whether cases stand below each other, each with its values left and its
             comparison right, rather than beside each other.
+        densities: whether values are drawn as densities on each other, where there are enough.
         placed: whether it shows only cases that are placed on an allocation (True), or only
             those that are not (False).
         levels: what stands above the panels of a factor's level, if not the level.
@@ -102,6 +103,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     logarithmic: bool = False
     from_zero: bool = False
     in_rows: bool = False
+    densities: bool = False
     placed: bool | None = None
     levels: Mapping[str, str] = {}
     form: Form = Form.PANELS

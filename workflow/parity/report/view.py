@@ -227,8 +227,15 @@ class View(Analysed):
 
     def comparisons(self, case: str, metric: str) -> dict[str, ComparedRow]:
         """The comparisons of a case and metric by arm."""
-        comparisons = _where(self.analysis.comparisons, case=case, metric=metric)
-        return {row.arm: row for row in rows_of(comparisons)}
+        return self._compared.get((case, metric), {})
+
+    @cached_property
+    def _compared(self) -> dict[tuple[str, str], dict[str, ComparedRow]]:
+        """The comparisons by case and metric, which figures and texts ask for again and again."""
+        found: dict[tuple[str, str], dict[str, ComparedRow]] = {}
+        for row in rows_of(self.analysis.comparisons):
+            found.setdefault((row.case, row.metric), {})[row.arm] = row
+        return found
 
     def of_arms(self, rows: Iterable[ComparedRow]) -> list[ComparedRow]:
         """The rows of the arms that are asked about: those of no control, of either kind."""

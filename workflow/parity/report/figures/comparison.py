@@ -66,8 +66,8 @@ def comparison(
     The thick line is the 90 % interval, which decides equivalence, the thin one that of
     95 %. Right of each row stand its number of blocks, where they differ, and the symbol of its
     outcome, with `numbers` also the estimate; `label` says below what the axis is. Ratios have a
-    logarithmic axis, the same for all columns `beside_it` of one metric. An interval that leaves
-    the axis ends in an arrow.
+    logarithmic axis, the same for all columns `beside_it` of one metric. An interval without
+    an end has an arrow there.
 
     Args:
         is_logarithmic: whether an axis of differences is, as that of a ratio always is.
@@ -115,38 +115,28 @@ def _scale(
     factor = column.quantity.factor
     limits = _of_differences(shown, factor)
     if shown and is_logarithmic:
-        lowest = min(factor * row.estimate for row in shown)
-        limits = (min(-1.0, 3 * lowest), 2 * limits[1])
+        ends = [factor * end for row in shown for end in (row.estimate, row.low95, row.high95)]
+        limits = (min([-1.0, *(2 * end for end in ends if np.isfinite(end))]), 2 * limits[1])
     return Scale(factor, 0.0, None, limits, column.published, bool(shown and is_logarithmic))
-
-
-def _reach(middles: Sequence[float], ends: Sequence[float], least: float = 0.0) -> float:
-    """How far an axis goes from its neutral value; very wide intervals are cut and marked."""
-    reach = max([*map(abs, middles), least], default=0.0)
-    widest = max(map(abs, ends), default=0.0)
-    return 1.12 * max(reach, min(widest, 4 * reach) if reach else widest) or 1.0
 
 
 def _of_ratios(
     shown: Sequence[Any], margin: float, published: Sequence[float]
 ) -> tuple[float, float]:
     """Room for all ratios, the band and what is published, on the sides that they need."""
-    middles = [np.log(row.estimate) for row in shown]
-    ends = [np.log(e) for row in shown for e in (row.low95, row.high95) if 0 < e < np.inf]
+    of_rows = (e for row in shown for e in (row.estimate, row.low95, row.high95))
     band = 1.5 * np.log1p(margin)
-    reach, every = _reach(middles, ends, band), [*middles, *ends, -band, band]
-    low = max(-reach, 1.12 * min(every))
-    high = max(min(reach, 1.12 * max(every)), *(1.08 * np.log(ratio) for ratio in published), 0)
-    return float(np.exp(low)), float(np.exp(high))
+    every = [*(np.log(e) for e in of_rows if 0 < e < np.inf), -band, band]
+    low, high = min(every), max([*every, *map(np.log, published)])
+    air = 0.05 * (high - low)
+    return float(np.exp(low - air)), float(np.exp(high + air))
 
 
 def _of_differences(shown: Sequence[Any], factor: float) -> tuple[float, float]:
     """Room for all differences and for 0, on the sides that they need."""
-    middles = [factor * row.estimate for row in shown]
-    ends = [factor * e for row in shown for e in (row.low95, row.high95) if np.isfinite(e)]
-    reach = _reach(middles, ends)
-    low = max(min([*middles, *ends, 0.0]), -reach)
-    high = min(max([*middles, *ends, 0.0]), reach)
+    of_rows = (factor * e for row in shown for e in (row.estimate, row.low95, row.high95))
+    every = [0.0, *(e for e in of_rows if np.isfinite(e))]
+    low, high = min(every), max(every)
     air = 0.06 * (high - low) or 1.0
     return low - air, high + air
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from parity.core.wording import counted
 from parity.report.figures.comparison import symbol
 from parity.report.figures.specs import spelt
 from parity.report.series import Series
+from parity.report.text import formatting
 from parity.report.view import View
 
 
@@ -23,13 +25,13 @@ class Point:
     Attributes:
         nodes: number of nodes.
         values: performance in % of the reference's median, one value for each block.
-        symbol: outcome of the comparison, with the mark of a confounded one.
+        note: the cost ratio with the sign of its outcome, and below that the 95 % interval.
         absence: why there is no value; empty if there is one.
     """
 
     nodes: int
     values: np.ndarray
-    symbol: str
+    note: str
     absence: str
 
     @property
@@ -95,7 +97,12 @@ def _point(view: View, nodes: int, case: str, quantity: Quantity, arm: str) -> P
     measured = np.asarray(values)
     lower = any(row.better == "lower" for row in compared.values())
     relative = 100 * (base / measured if lower else measured / base)
-    return Point(nodes, relative, symbol(compared[arm]) if arm in compared else "", "")
+    return Point(nodes, relative, _note(compared[arm]) if arm in compared else "", "")
+
+
+def _note(row: Any) -> str:
+    ratio, _, interval = formatting.estimate(row).partition(" ")
+    return f"{ratio} {symbol(row)}\n{interval}"
 
 
 def ends(points: Sequence[Point]) -> list[float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 
 from parity.benchmarks.figure_spec import FigureSpec
@@ -14,9 +13,6 @@ from parity.report.figures.panels import Column, beside, logarithmic, say, ticks
 from parity.report.figures.specs import FEW
 from parity.report.figures.style import ArmStyle
 from parity.report.text import formatting
-
-# One arm at the height of its row, which is a number and no category.
-_IN_ROW = {"orient": "h", "native_scale": True, "legend": False}
 
 
 def distribution(axes: Axes, column: Column, spec: FigureSpec) -> None:
@@ -86,11 +82,7 @@ def _value_axis(axes: Axes, values: Sequence[Sequence[float]], spec: FigureSpec)
 
 def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Every value, and a bar at the median if they differ."""
-    sns.stripplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, jitter=False,
-        marker=look.marker, size=0.75 * look.size, color=look.face, edgecolor=look.colour,
-        linewidth=0.75 * look.rim,
-    )  # fmt: skip
+    axes.plot(values, np.full(len(values), row), **look.mark(0.75), zorder=3)
     if np.ptp(values) > 0:
         ends = [row - 0.32, row + 0.32]
         axes.plot([np.median(values)] * 2, ends, color="black", linewidth=1.1, zorder=3)
@@ -99,9 +91,9 @@ def _points(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
 def _box(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """Quartiles and median; whiskers to minimum and maximum, so that no outlier is hidden."""
     line = {"color": look.colour, "linewidth": 0.9}
-    sns.boxplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.55,
-        whis=(0, 100),  # codespell:ignore whis
+    axes.boxplot(
+        values, positions=[row], orientation="horizontal", widths=0.55, patch_artist=True,
+        whis=(0, 100), manage_ticks=False,  # codespell:ignore whis
         boxprops={"facecolor": look.tint, "edgecolor": look.colour, "linewidth": 0.9},
         whiskerprops=line, capprops=line, medianprops={"color": "black", "linewidth": 1.1},
     )  # fmt: skip
@@ -109,8 +101,9 @@ def _box(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
 
 def _bar(axes: Axes, row: int, values: np.ndarray, look: ArmStyle) -> None:
     """A bar to the median from zero, with a line from minimum to maximum."""
-    sns.barplot(
-        x=values, y=np.full(len(values), row), ax=axes, **_IN_ROW, width=0.62, saturation=1,
-        estimator="median", errorbar=("pi", 100), capsize=0.32, facecolor=look.tint,
-        edgecolor=look.colour, linewidth=0.8, err_kws={"color": "black", "linewidth": 1.0},
+    middle = np.median(values)
+    axes.barh(
+        row, middle, 0.62, facecolor=look.tint, edgecolor=look.colour, linewidth=0.8,
+        xerr=[[middle - values.min()], [values.max() - middle]], capsize=2,
+        error_kw={"ecolor": "black", "elinewidth": 1.0, "capthick": 1.0},
     )  # fmt: skip

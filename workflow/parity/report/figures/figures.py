@@ -13,14 +13,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parity.analysis import ladder
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.core.wording import counted
 from parity.report.figures import (
     along,
+    densities,
     interfaces,
     noise,
     page_layout,
@@ -43,6 +46,7 @@ GAP = 0.5  # inches right of each panel for counts and symbols
 FOOT, HEAD, BETWEEN = 1.04, 0.26, 0.6
 FOOT_OF_LADDER, HEAD_OF_LADDER = 1.04, 0.3
 UNDER, OVER = 0.56, 0.24  # inches below and above a row of panels for its axes and its title
+TALL_DENSITY, UNDER_KEY = 1.3, 0.2  # inches of a panel of densities, and above it
 TITLE = 0.2  # inches for the figure's title above several columns
 LETTER, LINE = 0.068, 0.12  # inches of a letter of a column's title, and of its second line
 MOST = 5  # columns that fit beside each other
@@ -66,6 +70,12 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     if form := special.get(view.form(spec)):
         return form(view, spec)
     shown = columns(view, spec)
+    if said := constant(view, spec):
+        figure = page_layout.words(said)
+        page_layout.foot(figure, view, view.shown(spec), [])
+        return figure
+    if densities.has(view, spec):
+        return _overlaid(shown, spec)
     if len(shown) == 1:
         return _side_by_side(shown, spec)
     # Above a column is room for its case or its quantity, not for both.
@@ -85,6 +95,45 @@ def columns(view: View, spec: FigureSpec) -> list[Column]:
         for case in cases
         for shown in spec.quantities
     ]
+
+
+def constant(view: View, spec: FigureSpec) -> str:
+    """A sentence instead of a figure whose only quantity is the same in all runs; else empty."""
+    if len(spec.quantities) > 1:
+        return ""
+    shown = spec.quantities[0]
+    of_arms = [of for case in view.shown(spec) for of in view.values(case, shown.metric).values()]
+    values = [value for of_arm in of_arms for value in of_arm]
+    if len(set(values)) != 1:
+        return ""
+    value = f"{formatting.significant(shown.factor * values[0], 6)} {shown.unit}"
+    runs = f"{counted(len(values), 'run')} of {counted(len(of_arms), 'arm')}"
+    return f"{spec.title}: {shown.label} is {value} in all {runs}."
+
+
+def _overlaid(shown: Sequence[Column], spec: FigureSpec) -> Figure:
+    """Densities of all arms on top, which share a key, and comparisons below."""
+    compared = [_compared(column) for column in shown]
+    body = style.ROW * len(compared[0].arms)
+    width = (style.TWO_COLUMNS - LABELS) / len(shown) - GAP
+    top = HEAD + page_layout.KEY_ROW * -(-len(shown[0].arms) // page_layout.KEYED) + UNDER_KEY
+    figure = page_layout.new_figure(top + TALL_DENSITY + BETWEEN + body + FOOT)
+    page_layout.head(figure, spec.title, page_layout.LEFT)
+    drawn: dict[str, Artist] = {}
+    for number, column in enumerate(shown):
+        left = LABELS + number * (width + GAP)
+        upper = place(figure, left, FOOT + body + BETWEEN, width, TALL_DENSITY)
+        lower = place(figure, left, FOOT, width, body)
+        drawn |= densities.densities(upper, column)
+        if len(shown) > 1:
+            upper.set_title(_column_title(column, spec), loc="left", fontweight="normal")
+        if number == 0:
+            upper.set_ylabel("density")
+        rows(lower, compared[number].labels, show=number == 0)
+        comparison(lower, compared[number], spec.logarithmic, beside_it=compared)
+    page_layout.key(figure, drawn)
+    _key(figure, *shown)
+    return figure
 
 
 def _height_in_rows(shown: Sequence[Column]) -> float:
@@ -172,9 +221,9 @@ def _key(figure: Figure, *shown: Column) -> None:
 def _crossed(view: View, spec: FigureSpec) -> Figure:
     """A factor of two levels crossed with the container, for the first pair of cases.
 
-    The first row of panels holds what the factor does in each arm, and how much more or less
-    it does there than in the reference; the second what the container does at each level;
-    the third both effects, averaged over the other.
+    The first row of panels holds what the factor does in each arm, by itself and averaged over
+    both sides; the second how much more or less it does there than in the reference, and what
+    the container does, averaged over the levels; the third that at each level.
     """
     effects = _effects(view, spec)
     first = next(iter(effects[LEVEL].values()))
@@ -184,16 +233,18 @@ def _crossed(view: View, spec: FigureSpec) -> Figure:
 
     def column(case: str, effect: str | None, published: tuple[float, ...] = ()) -> Column:
         rows = view.comparisons(case, shown.metric) if effect is None else effects[effect]
-        return Column(view, case, shown, arms, rows, published=published)
+        of_reference = effect in (LEVEL, LEVEL_OVERALL)
+        of_rows = [arm for arm in arms if of_reference or arm != view.plan.reference]
+        return Column(view, case, shown, of_rows, rows, published=published)
 
     over, factor = f"{first.high} over {first.low}", first.factor
     panels = {
         f"{factor}: {over}, in each arm": column(cases[0], LEVEL, spec.published),
-        f"interaction: that, over {reference}'s": column(cases[0], INTERACTION),
+        f"{factor}: {over}, both sides": column(cases[0], LEVEL_OVERALL, spec.published),
+        f"interaction: {over}, over {reference}'s": column(cases[0], INTERACTION),
+        f"arm over {reference}, both levels": column(cases[0], ARM_OVERALL),
         f"arm over {reference}, {factor} {first.low}": column(cases[0], None),
         f"arm over {reference}, {factor} {first.high}": column(cases[1], None),
-        f"{factor}: {over}, both sides": column(cases[0], LEVEL_OVERALL, spec.published),
-        f"arm over {reference}, both levels": column(cases[0], ARM_OVERALL),
     }
     band = f"band: margin {formatting.margin(first.margin)}"
     key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from parity.report.view import View
 
 AXIS, FOOT_OF_FOREST = 0.26, 0.58
 LONGEST = 44  # letters of a title that a wide panel has room for
+LETTER = 0.0092  # inches of a bold letter, for each point of its size
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class Grid:
         """Height of a panel of so many arms, in inches, with what is above and below it."""
         return self.head + self.row * arms + AXIS
 
+    def folded(self, title: str) -> str:
+        """A title in lines that do not reach into the panel beside it."""
+        room = (style.TWO_COLUMNS - LABELS) / self.across - 0.06
+        lines = title.split("\n")
+        return "\n".join(textwrap.fill(line, int(room / (LETTER * self.title))) for line in lines)
+
     def height(self, panels: int, arms: int) -> float:
         """Height of the figure in inches."""
         return -(-panels // self.across) * self.cell(arms) + FOOT_OF_FOREST
@@ -61,8 +69,8 @@ class Grid:
         return place(figure, left, bottom, width, self.row * arms)
 
 
-WIDE = Grid(across=2, row=0.155, head=0.38, beside=NUMBERS, numbers=True, title=7.5)
-DENSE = Grid(across=4, row=0.14, head=0.48, beside=0.42, numbers=False, title=6.5)
+WIDE = Grid(across=2, row=0.155, head=0.42, beside=NUMBERS, numbers=True, title=7.5)
+DENSE = Grid(across=4, row=0.14, head=0.6, beside=0.42, numbers=False, title=6.5)
 
 
 def overview(view: View) -> Figure | None:
@@ -111,7 +119,7 @@ def in_grid(
         axes = grid.place(figure, number, len(shown), arms)
         rows(axes, column.labels, show=number % grid.across == 0)
         comparison(axes, column, numbers=grid.numbers, label=False, beside_it=shown)
-        axes.set_title(title, loc="left", pad=13, fontsize=grid.title)
+        axes.set_title(grid.folded(title), loc="left", pad=13, fontsize=grid.title, linespacing=1)
     page_layout.foot(figure, view, [column.case for column in shown], lines)
     return figure
 
@@ -123,11 +131,14 @@ def _titles(shown: Sequence[Column], grid: Grid) -> tuple[list[str], str]:
     for word in (", margin ", *(shared if len(shared) == 1 else ())):
         if grid.numbers and max(map(len, titles)) > LONGEST:
             titles = [title.replace(word, ", " * word.startswith(","), 1) for title in titles]
-    if len(shown) == 1 or not grid.numbers or max(map(len, titles)) <= LONGEST:
+    if len(shown) == 1 or max(map(len, titles)) <= LONGEST:
         return titles, ""
-    parts = [title.split(", ") for title in titles]
+    # A narrow panel's second line holds its levels.
+    heads = [title.split("\n")[0] + "\n" if not grid.numbers else "" for title in titles]
+    parts = [title.split("\n")[-1].split(", ") for title in titles]
     common = [part for part in parts[0] if all(part in others for others in parts)]
-    return [", ".join(p for p in of_one if p not in common) for of_one in parts], ", ".join(common)
+    left = [", ".join(part for part in of_one if part not in common) for of_one in parts]
+    return [f"{h}{each}".rstrip() for h, each in zip(heads, left, strict=True)], ", ".join(common)
 
 
 def _title(column: Column, grid: Grid) -> str:

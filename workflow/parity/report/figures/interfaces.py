@@ -14,6 +14,7 @@ from parity.report.view import View
 
 MOST = 4  # cases; what is beyond stands in the table alone
 GIB = 2**30
+VISIBLE = 0.005  # GiB of a part that can be seen in a bar, and so is in the key
 # From the one link outwards; of one hue, since all are the same bytes again.
 COLOURS = dict(
     zip(ledgers.PARTS, ("#08519c", "#6baed6", "#c6dbef", "#bdbdbd", "#f0f0f0"), strict=True)
@@ -27,7 +28,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     arms = view.arms_of(cases)
     body = style.ROW * len(arms)
     figure = page_layout.new_figure(HEAD + len(cases) * (body + BETWEEN) + FOOT)
-    page_layout.head(figure, spec.title)
+    page_layout.head(figure, spec.title, page_layout.LEFT)
     drawn: dict[str, Artist] = {}
     width = style.TWO_COLUMNS - page_layout.LABELS - 0.4
     for number, case in enumerate(reversed(cases)):
@@ -42,7 +43,8 @@ def draw(view: View, spec: FigureSpec) -> Figure:
             end = 0.0
             for part, count in moved.items():
                 bar = axes.barh(row, count / GIB, 0.7, end, color=COLOURS[part])
-                drawn.setdefault(part, bar[0])
+                if count > VISIBLE * GIB:
+                    drawn.setdefault(part, bar[0])
                 end += count / GIB
             link = moved.get(ledgers.LINK, 0.0)
             said = f" {end * GIB / link:.2f} times" if link else " not counted"

@@ -27,7 +27,7 @@ from parity.report.text import formatting
 from parity.report.view import View
 
 LEFT, GAP, RIGHT = 1.75, 0.42, 0.1  # inches left of, between and right of the columns
-HEAD, MEDIANS, NOTES, FOOT = 0.56, 1.35, 0.2, 0.9  # inches
+HEAD, MEDIANS, NOTES, FOOT = 0.56, 1.35, 0.38, 1.36  # inches
 TALLEST, PAGE = 0.6, 7.6  # inches of an arm's panel and of the whole figure, at most
 DODGE = 0.06  # octaves between two arms in the panel of medians
 BAND = "#ebebeb"  # lighter than in other figures, because shades lie on it
@@ -71,8 +71,10 @@ def _words(figure: Figure, view: View, spec: FigureSpec, found: Sequence[Column]
     cases = [case for column in found for case in column.cases.cases.values()]
     band = f"grey: margin {formatting.margin(found[0].margin)}     " if found[0].margin else ""
     marks = f"shade: smallest to largest block     {band}dotted: smallest and largest of {pair}"
-    count = page_layout.blocks_that_count(view, cases)
-    page_layout.foot(figure, view, cases, [f"{count}      {page_layout.KEY}", marks])
+    blocks = {len(p.values) for c in found for curve in c.curves.values() for p in curve} - {0}
+    count = f"{page_layout.blocks_that_count(view, cases)}: {formatting.span(blocks or {0})}"
+    said = f"{count}     below each point: cost ratio and its 95 % interval"
+    page_layout.foot(figure, view, cases, [page_layout.KEY, said, marks])
 
 
 def _limits(found: Sequence[Column]) -> tuple[float, float]:
@@ -106,7 +108,7 @@ def _nodes(axes: Axes, column: Column, last: bool) -> None:
     nodes = list(column.cases.cases)
     axes.set_xticks(nodes, [str(count) for count in nodes] if last else [""] * len(nodes))
     if last:
-        axes.tick_params(axis="x", pad=11)
+        axes.tick_params(axis="x", pad=19)
         axes.set_xlabel("nodes")
 
 
@@ -144,11 +146,13 @@ def _one_arm(axes: Axes, column: Column, arm: str, look: ArmStyle) -> None:
     for place, low, high in zip(nodes, lows, highs, strict=True):
         axes.plot([place, place], [low, high], color=look.colour, linewidth=0.8, zorder=2)
     _line(axes, points, look)
+    several = len({len(point.values) for point in points}) > 1
     for point in points:
-        note = f"n={len(point.values)} {point.symbol}".rstrip()
+        count = f"n={len(point.values)}  " if several else ""
         axes.annotate(
-            note, (point.nodes, 0), (0, -3.5), xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points", ha="center", va="top", fontsize=6.5, color="black",
+            count + point.note, (point.nodes, 0), (0, -3.5), xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points", ha="center", va="top", fontsize=6, color="black",
+            linespacing=1.05,
         )  # fmt: skip
     _absences(axes, points)
 

@@ -18,7 +18,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import seaborn as sns
 from fontTools import subset
 from matplotlib import font_manager
 from matplotlib.figure import Figure
@@ -105,7 +104,7 @@ def use() -> None:
     """
     plt.rcdefaults()
     settings = matplotlib.rc_params_from_file(_SETTINGS, use_default_template=False)
-    sns.set_theme(context="paper", style="ticks", rc=settings)
+    matplotlib.rcParams.update(settings)
     bundled = matplotlib.get_data_path()
     fonts = font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]

@@ -91,18 +91,13 @@ def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours:
     return 100 * (arms[high].max() / arms[low].min() - 1), basis
 
 
-def _median_of_paired_differences(view: View, row: PublishedValue) -> Ours:
-    """Median over blocks of arm less reference within the block.
-
-    Memory of a node drifts from block to block, so medians of the two arms over
-    all blocks would differ by that drift as soon as one run is missing.
-    """
-    pairs = _of_benchmark(view, view.analysis.pairs, row)
-    pairs = pairs[pairs["arm"] == row.arm]
-    if not len(pairs):
+def _paired_difference(view: View, row: PublishedValue) -> Ours:
+    """The estimate of arm less reference within a block, which figures and claims have too."""
+    compared = (view.comparisons(case, row.metric) for case in view.cases(row.benchmark))
+    found = [of_case[row.arm] for of_case in compared if row.arm in of_case]
+    if not found or not found[0].blocks:
         return None
-    differences = pairs["value"] - pairs["reference_value"]
-    return differences.median(), counted(len(pairs), "block")
+    return found[0].estimate, counted(found[0].blocks, "block")
 
 
 def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
@@ -114,9 +109,9 @@ def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.Da
 STATISTICS: dict[str, Callable[[View, PublishedValue], Ours]] = {
     "spread-of-medians": partial(_spread, "median", "median"),
     "spread-of-runs": partial(_spread, "minimum", "maximum"),
-    "median-of-paired-differences": _median_of_paired_differences,
+    "paired-difference": _paired_difference,
 }
-OF_ONE_ARM = ("median-of-paired-differences",)
+OF_ONE_ARM = ("paired-difference",)
 
 
 def table(view: View, values: Sequence[PublishedValue]) -> Table:
