@@ -98,7 +98,8 @@ def test_the_figure_shows_how_often_the_sum_has_a_byte(view: View) -> None:
     said = texts(figure)
     assert words_apart(figure)
     assert said.count("3.00 times") == 2 and said.count("1.00 times") == 3
-    assert all(part in said for part in ledgers.PARTS)
+    # The key has the parts that can be seen.
+    assert [part for part in ledgers.PARTS if part in said] == ["link", "bridge", "container's end"]
     said = sentences.of_figure(view, INTERFACES)
     assert "1.00 with Native A, Native B" in said and "3.00 with Docker (bridge, published)" in said
     assert "Link and bridge alone have 2.00 times its bytes" in said
