@@ -12,7 +12,6 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from parity.benchmarks.patterns import check_pattern
@@ -21,7 +20,7 @@ from parity.core.errors import UserError
 from parity.diagnose import campaign
 from parity.diagnose.answer import answer_of
 from parity.diagnose.steps import CONTAINER, TRUE, Ladder, ladder_of
-from parity.diagnose.surroundings import look
+from parity.diagnose.surroundings import document, look
 from parity.diagnose.verdict import NATIVE, verdict_of
 
 _NEEDED = {"bwrap": "bubblewrap", "taskset": "util-linux", "prlimit": "util-linux"}
@@ -113,8 +112,10 @@ def _looked_at(
     for path in folder.joinpath("code").glob("filter-*"):
         path.rename(folder / path.name)
     seen = {"native": native, "container": inside}
-    document = json.dumps({side: asdict(found) for side, found in seen.items()}, indent=1)
-    (folder / "surroundings.json").write_text(document, encoding="utf-8")
+    (folder / "surroundings.json").write_text(
+        json.dumps({side: document(found) for side, found in seen.items()}, indent=1),
+        encoding="utf-8",
+    )
     return ladder_of(native, inside, folder), native.command
 
 
@@ -127,11 +128,16 @@ def _arms(
 ) -> list[campaign.Arm]:
     """The natives, each step, and the container as it was given."""
     arms = [campaign.Arm(name, tuple(program), (TRUE,)) for name in NATIVE]
+    commands = {}
     for step in ladder.steps:
         group = f"parity-diagnose-{os.getpid()}"
         words = step.setting.words(group, program, own)
         start = step.setting.start(group)
         arms.append(campaign.Arm(step.title, tuple(words), tuple(start)))
+        # Of a variable the name alone: its value may be a secret.
+        secret = {each: f"{each.partition('=')[0]}=…" for each in step.setting.variables}
+        commands[step.title] = [secret.get(w, w) if "=" in w else w for w in words]
+    (folder / "commands.json").write_text(json.dumps(commands, indent=1), encoding="utf-8")
     ends = subprocess.run([*container, TRUE], capture_output=True, check=False).returncode == 0
     if not ends:
         print(f"the container has no {TRUE}: its start counts as its cost", file=sys.stderr)

@@ -88,7 +88,7 @@ def _block(number: int, arms: Sequence[Arm], folder: Path, pattern: str) -> Iter
         seconds, status = _timed(arm.words, output)
         run = _told(number, arm.name, seconds, of_start, status, output, pattern)
         with (folder / RUNS).open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps({**asdict(run), "words": arm.words}) + "\n")
+            lines.write(json.dumps(asdict(run)) + "\n")
         yield run
 
 

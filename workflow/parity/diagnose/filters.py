@@ -33,7 +33,7 @@ def dump_filters(pid: int, keep: Path) -> int:
             return 0
         # A thread of another's child is waited for by its number alone.
         os.waitpid(pid, 0x40000000)
-        found = []
+        found: list[bytes] = []
         # The kernel counts from the newest.
         while (count := libc.ptrace(_GET_FILTER, pid, len(found), None)) > 0:
             place = ctypes.create_string_buffer(count * _BYTES_OF_AN_INSTRUCTION)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from parity.diagnose.filters import FILE, MOST_FILTERS
 from parity.diagnose.surroundings import Surroundings
@@ -146,7 +147,8 @@ def ladder_of(native: Surroundings, container: Surroundings, folder: Path) -> La
     return Ladder(tuple(steps), tuple(left_out))
 
 
-Difference = tuple[str, str, str, dict | str]
+# Title, both sides, and what the setting has then or why it cannot have it.
+Difference = tuple[str, str, str, dict[str, Any] | str]
 
 
 def _differences(
@@ -157,7 +159,8 @@ def _differences(
     if native.cpus != container.cpus:
         yield "CPU binding", native.cpus, container.cpus, {"cpus": container.cpus}
     if native.quota != container.quota:
-        change = {"quota": container.quota} if is_root and container.quota else "needs root"
+        quota: dict[str, Any] | str = {"quota": container.quota}
+        change = quota if is_root and container.quota else "needs root"
         yield "CPU quota", _quota(native), _quota(container), change
     limits = {k: v for k, v in container.limits.items() if native.limits.get(k) != v}
     if limits:
@@ -169,25 +172,33 @@ def _differences(
     if native.shared_memory != container.shared_memory:
         sizes = (_size(native.shared_memory), _size(container.shared_memory))
         there = container.shared_memory
-        yield "size of /dev/shm", *sizes, {"shared_memory": there} if there else "it has none"
+        shm: dict[str, Any] | str = {"shared_memory": there} if there else "it has none"
+        yield "size of /dev/shm", *sizes, shm
     if container.filters > native.filters:
         count = len(list(folder.glob(FILE.format("*"))))
         fits = count == container.filters <= MOST_FILTERS
-        change = {"filters": count} if fits else "the kernel does not give them to us"
-        yield "seccomp filters", str(native.filters), str(container.filters), change
+        filters: dict[str, Any] | str = "the kernel does not give them to us"
+        if fits:
+            filters = {"filters": count}
+        yield "seccomp filters", str(native.filters), str(container.filters), filters
     yield from _of_files(native, container, folder)
 
 
 def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> Iterator[Difference]:
+    """Told by their names alone: a value may be a secret."""
     added = {name: value for name, value in container.items() if native.get(name) != value}
     gone = sorted(native.keys() - container.keys())
     if not (added or gone):
         return
     words = [word for name in gone for word in ("-u", name)]
     words += [f"{name}={value}" for name, value in sorted(added.items())]
-    before = " ".join(f"{name}={native[name]}" for name in sorted({*added, *gone} & native.keys()))
-    after = " ".join(f"{name}={value}" for name, value in sorted(added.items()))
-    yield "environment", before or "none", after or "none", {"variables": tuple(words)}
+    before = " ".join(sorted({*added, *gone} & native.keys()))
+    yield (
+        "environment",
+        before or "none",
+        " ".join(sorted(added)) or "none",
+        {"variables": tuple(words)},
+    )
 
 
 def _of_namespaces(
@@ -197,7 +208,9 @@ def _of_namespaces(
     own = [kind for kind, at in container.namespaces.items() if native.namespaces[kind] != at]
     groups = ([kind for kind in own if kind not in ("net", "user")], ["net"], ["user"])
     have: list[str] = []
-    for title, kinds in zip(("namespaces", "network namespace", "user namespace"), groups):
+    for title, kinds in zip(
+        ("namespaces", "network namespace", "user namespace"), groups, strict=True
+    ):
         here = [kind for kind in kinds if kind in own]
         if not here:
             continue
@@ -212,7 +225,7 @@ def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> It
     """The C library, the other libraries, and the program's own file, where they differ."""
     program = (native.command[0], container.command[0])
     sides = [
-        {os.path.basename(path): digest for path, digest in side.files.items() if path != its}
+        {Path(path).name: digest for path, digest in side.files.items() if path != its}
         for side, its in zip((native, container), program, strict=True)
     ]
     differ = {name for name, digest in sides[1].items() if sides[0].get(name) != digest}
@@ -230,9 +243,11 @@ def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> It
         before = ", ".join(f"{name} {sides[0].get(name, 'none')[:8]}" for name in these)
         after = ", ".join(f"{name} {sides[1][name][:8]}" for name in these)
         yield title, before, after, {"libraries": str(place)}
-    digests = [side.files.get(its, "") for side, its in zip((native, container), program)]
+    digests = [
+        side.files.get(its, "") for side, its in zip((native, container), program, strict=True)
+    ]
     if digests[0] != digests[1]:
-        file = code / os.path.basename(program[1])
+        file = code / Path(program[1]).name
         yield "program file", digests[0][:8], digests[1][:8], {"program": str(file)}
 
 

@@ -12,8 +12,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
 from parity.core.errors import UserError
 from parity.diagnose.filters import dump_filters
@@ -23,7 +25,7 @@ NAMESPACES = ("mnt", "pid", "ipc", "uts", "net", "user")
 # Variables that name a place or a session, and nothing that a program computes with.
 _OF_PLACE = {"HOSTNAME", "PWD", "OLDPWD", "HOME", "TERM", "container", "SHLVL", "_", "PATH", "USER"}
 _POLL_SECONDS = 0.005
-_LONGEST_SECONDS = 600
+_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Surroundings:
     nice: int = 0
 
 
+def document(side: Surroundings) -> dict[str, Any]:
+    """What is kept of it: of variables the names, since a value may be a secret."""
+    return {**asdict(side), "variables": sorted(side.variables)}
+
+
 def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundings:
     """Run the program once, and read what surrounds it as late as possible before it ends.
 
@@ -68,30 +75,18 @@ def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundin
     Raises:
         UserError: it cannot be started, fails, or was over before it could be looked at.
     """
-    found: Surroundings | None = None
-    try:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-    except OSError as error:
-        raise UserError(f"{words[0]} cannot be started: {error.strerror}") from None
-    began, own = time.monotonic(), None
-    while process.poll() is None and time.monotonic() - began < _LONGEST_SECONDS:
-        own = own or _own_process(process.pid, program)
-        if own:
-            with suppress(OSError, IndexError, ValueError):
-                if found is None:
-                    _copy(own, keep)
-                    dump_filters(own, keep)
-                seen = read(own)
-                # What comes late is a library that the program loads itself.
-                if found is None or len(seen.files) > len(found.files):
-                    _copy(own, keep)
-                found = seen
-        time.sleep(_POLL_SECONDS if found is None else 0.05)
-    said = (process.stderr.read() if process.stderr else b"").decode(errors="replace").strip()
-    if process.wait() != 0:
-        last = said.splitlines()[-1] if said else "it said nothing"
+    with TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            )
+        except OSError as error:
+            raise UserError(f"{words[0]} cannot be started: {error.strerror}") from None
+        found = _watched(process, program, keep)
+        said.seek(0)
+        lines = said.read().decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        last = lines[-1] if lines else "it said nothing"
         raise UserError(f"it ended with status {process.returncode}: {last}", where=" ".join(words))
     if found is None:
         raise UserError(
@@ -102,12 +97,32 @@ def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundin
     return found
 
 
+def _watched(
+    process: subprocess.Popen[bytes], program: Sequence[str], keep: Path
+) -> Surroundings | None:
+    """The last complete reading before the process ends; None if there was none."""
+    found, own = None, None
+    while process.poll() is None:
+        own = own or _own_process(process.pid, program)
+        if own:
+            with suppress(OSError, IndexError, ValueError):
+                if found is None:
+                    dump_filters(own, keep)
+                seen = read(own)
+                # What comes late is a library that the program loads itself.
+                if found is None or len(seen.files) > len(found.files):
+                    _copy(own, keep)
+                found = seen
+        time.sleep(_POLL_SECONDS if found is None else _LOOK_SECONDS)
+    return found
+
+
 def _own_process(started: int, program: Sequence[str]) -> int | None:
     """The process whose words end with the program's, an interpreter in front of them at most.
 
     A container's engine has them at its end as well, behind many more.
     """
-    name, rest = os.path.basename(program[0]), list(program[1:])
+    name, rest = Path(program[0]).name, list(program[1:])
     for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: -int(path.name)):
         with suppress(OSError, IndexError):
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
@@ -115,7 +130,7 @@ def _own_process(started: int, program: Sequence[str]) -> int | None:
             tail = words[len(words) - len(program) :]
             if len(words) > len(program) + 2 or len(tail) != len(program):
                 continue
-            is_it = os.path.basename(tail[0]) == name and tail[1:] == rest
+            is_it = Path(tail[0]).name == name and tail[1:] == rest
             pid = int(entry.name)
             if is_it and pid >= started:
                 return pid
@@ -141,12 +156,12 @@ def read(pid: int) -> Surroundings:
         quota=_quota(process),
         limits=_limits((process / "limits").read_text()),
         variables={name: value for name, value in variables.items() if name not in _OF_PLACE},
-        namespaces={name: os.readlink(process / "ns" / name) for name in NAMESPACES},
+        namespaces={name: str((process / "ns" / name).readlink()) for name in NAMESPACES},
         filters=int(status.get("Seccomp_filters", "0")),
         shared_memory=_size(process / "root/dev/shm"),
         root=_root_type(process),
         files={path: _digest(process, path) for path in mapped(process)},
-        command=(os.readlink(process / "exe"), *command[1:]),
+        command=(str((process / "exe").readlink()), *command[1:]),
         memory_limit=_memory_limit(process),
         huge_pages=status.get("THP_enabled", ""),
         nice=os.getpriority(os.PRIO_PROCESS, pid),
@@ -176,7 +191,7 @@ def _copy(pid: int, keep: Path) -> None:
         links = [
             each.name
             for each in there.parent.iterdir()
-            if each.is_symlink() and os.path.basename(os.readlink(each)) == there.name
+            if each.is_symlink() and each.readlink().name == there.name
         ]
         for name in {there.name, *links}:
             (keep / name).write_bytes(content)

@@ -62,7 +62,8 @@ def verdict_of(
     """
     reference = _mean_of_natives(costs)
     control = decide(_logs(costs[NATIVE[1]], costs[NATIVE[0]]), margin)
-    before, found = reference, []
+    before: Mapping[int, float] = reference
+    found: list[tuple[str, Decision, Decision, float, bool]] = []
     for name in steps:
         own = costs.get(name, {})
         ratio, effects = decide(_logs(own, reference), margin), _logs(own, before)
