@@ -1,0 +1,146 @@
+"""Causes that are planted in a container are named by `parity diagnose`, and none where none is.
+
+Needs: podman, bubblewrap, a compiler, and root, who alone may ask for filters and set quotas.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parity.core.commands import is_installed
+from parity.runtimes import arms
+from parity.runtimes.podman import ulimits
+
+WORK = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+double work(long);
+static int fits(void) {
+  static char page[65536];
+  int file = open("/dev/shm/parity-diagnosed", O_CREAT | O_RDWR, 0600), whole = 1;
+  for (int i = 0; i < 16; i++) whole &= write(file, page, sizeof page) == sizeof page;
+  close(file);
+  unlink("/dev/shm/parity-diagnosed");
+  return whole;
+}
+int main(int count, char **words) {
+  long n = atol(words[2]);
+  if (!strcmp(words[1], "calls")) while (n--) syscall(SYS_getppid, 0);
+  else if (!strcmp(words[1], "memory")) work(fits() ? n : 3 * n);
+  else if (!strcmp(words[1], "two")) {
+    if (fork()) { work(n); wait(0); } else { work(n); _exit(0); }
+  } else work(n);
+  return 0;
+}
+"""
+LIBRARY = """
+double work(long n) { volatile double x = 1; for (n *= TIMES; n--;) x = x * 1.0000001; return x; }
+"""
+# The argument of one call is looked up among so many, none of which it is.
+SLOW = {
+    "defaultAction": "SCMP_ACT_ALLOW",
+    "syscalls": [
+        {
+            "names": ["getppid"],
+            "action": "SCMP_ACT_ERRNO",
+            "args": [{"index": 0, "value": 10**6 + number, "op": "SCMP_CMP_EQ"}],
+        }
+        for number in range(900)
+    ],
+}
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.alone,
+    pytest.mark.skipif(
+        os.geteuid() != 0
+        or not all(map(is_installed, ("gcc", "bwrap", "prlimit", "taskset")))
+        or not arms()["podman"].probe().available,
+        reason="needs root, podman, bubblewrap and gcc",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The program, its library, a slower one of these, and the slow filter."""
+    made = tmp_path_factory.mktemp("diagnosed")
+    (made / "slow").mkdir()
+    (made / "work.c").write_text(WORK)
+    (made / "library.c").write_text(LIBRARY)
+    (made / "slow.json").write_text(json.dumps(SLOW))
+    for where, times in ((".", 1), ("slow", 3)):
+        words = ["gcc", "-O1", f"-DTIMES={times}", "-shared", "-fPIC", "library.c"]
+        subprocess.run([*words, "-o", f"{where}/libwork.so"], cwd=made, check=True)
+    words = ["gcc", "-O1", "work.c", "-o", "work", "-L.", "-lwork", f"-Wl,-rpath,{made}"]
+    subprocess.run(words, cwd=made, check=True)
+    return made
+
+
+def diagnosed(folder: Path, options: str, *program: str, name: str) -> str:
+    """The answer on a container with these options, whose root is this machine's."""
+    container = " ".join(
+        [
+            *("podman --runtime=runc run --rm --network=host", *ulimits()),
+            *(f"-v {folder}:{folder}", options, "--rootfs /:O"),
+        ]
+    )
+    words = ["--container", container, "--minutes", "0.05", "--margin", "40", "--name", name]
+    done = subprocess.run(
+        [sys.executable, "-m", "parity", "diagnose", *words, "--", f"{folder}/work", *program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    kept = folder / f"parity-diagnose-{name}"
+    assert (kept / "answer.txt").read_text() in done.stdout
+    runs = (kept / "runs/runs.jsonl").read_text().splitlines()
+    assert len(runs) >= 7 * 3 and all(json.loads(line)["status"] == 0 for line in runs)
+    return " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("cause", "options", "program"),
+    [
+        ("size of /dev/shm", "--shm-size=64k", ("memory", "60000000")),
+        ("seccomp filters", "--security-opt=seccomp={folder}/slow.json", ("calls", "1500000")),
+        (
+            "libraries of the image",
+            "-v {folder}/slow/libwork.so:{folder}/libwork.so",
+            ("work", "60000000"),
+        ),
+        ("CPU binding", "--cpuset-cpus=0", ("two", "60000000")),
+        ("CPU quota", "--cpus=0.4", ("work", "60000000")),
+    ],
+    ids=["memory", "filter", "library", "binding", "quota"],
+)
+def test_a_planted_cause_is_named(folder, cause, options, program, request):
+    name = request.node.callspec.id
+    said = diagnosed(folder, options.format(folder=folder), *program, name=name)
+    assert said.startswith(f"Cause: {cause}. The container costs "), said
+
+
+def test_without_a_cause_it_says_that_there_is_none(folder):
+    said = diagnosed(folder, "", "work", "100000000", name="none")
+    assert said.startswith("No difference within ±40 %, so there is no cause"), said
+
+
+def test_a_program_that_is_not_in_the_container_is_one_message(folder):
+    container = f"podman --runtime=runc run --rm {' '.join(ulimits())} --rootfs /:O"
+    words = ["parity", "diagnose", "--container", container, "--name", "absent"]
+    done = subprocess.run(
+        [sys.executable, "-m", *words, "--", f"{folder}/nothing"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode and "Traceback" not in done.stderr
+    assert f"there is no program {folder}/nothing" in done.stderr

@@ -1,0 +1,122 @@
+"""What differs between two processes, and the exact words that make it on this machine."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from parity.diagnose import surroundings
+from parity.diagnose.campaign import Run, costs
+from parity.diagnose.steps import Setting, ladder_of
+from parity.diagnose.surroundings import Surroundings, document, read
+from parity.runtimes.ladder import CONTROL_GROUP
+from parity.runtimes.limits import control_group_version
+
+SPACES = {name: f"{name}:[1]" for name in surroundings.NAMESPACES}
+NATIVE = Surroundings(
+    cpus="0-1",
+    quota=None,
+    limits={"nofile": "100:100"},
+    variables={"LANG": "C", "TOKEN": "secret"},
+    namespaces=SPACES,
+    filters=0,
+    shared_memory=2**30,
+    root="ext4",
+    files={"/bin/solver": "a" * 64, "/lib/libc.so.6": "b" * 64, "/lib/libwork.so": "c" * 64},
+    command=("/bin/solver", "in.dat"),
+)
+
+
+def titles(container: Surroundings, folder) -> list[str]:
+    (folder / "code").mkdir(exist_ok=True)
+    return [step.title for step in ladder_of(NATIVE, container, folder).steps]
+
+
+def test_without_a_difference_there_is_no_step(tmp_path):
+    assert titles(NATIVE, tmp_path) == []
+
+
+def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    code = tmp_path / "code"
+    code.mkdir()
+    for name in ("ld-linux-x86-64.so.2", "libc.so.6", "libwork.so", "solver"):
+        (code / name).touch()
+    (tmp_path / "filter-0.bpf").touch()
+    container = replace(
+        NATIVE,
+        cpus="0",
+        quota=(5000, 10000),
+        limits={"nofile": "10:10"},
+        variables={"LANG": "C", "OMP": "1"},
+        namespaces={**SPACES, "mnt": "mnt:[2]", "net": "net:[2]"},
+        filters=1,
+        shared_memory=65536,
+        root="overlay",
+        files={name: "d" * 64 for name in NATIVE.files},
+    )
+    ladder = ladder_of(NATIVE, container, tmp_path)
+    assert [step.title for step in ladder.steps] == [
+        *("CPU binding", "CPU quota", "resource limits", "environment", "namespaces"),
+        *("network namespace", "size of /dev/shm", "seccomp filters", "C library of the image"),
+        *("libraries of the image", "program file"),
+    ]
+    assert ladder.left_out == ("root file system: ext4 → overlay",)
+    by_title = {step.title: step for step in ladder.steps}
+    # A value may be a secret, so it is told nowhere.
+    said = by_title["environment"]
+    assert (said.native, said.container) == ("TOKEN", "OMP")
+    assert "secret" not in str(document(NATIVE))
+    assert by_title["size of /dev/shm"].container == "64 KiB"
+    last = ladder.steps[-1].setting.words("group", ["/bin/solver", "in.dat"], NATIVE.command)
+    quota = (
+        ["cpu.cfs_period_us=10000", "cpu.cfs_quota_us=5000"]
+        if control_group_version() == 1
+        else ["cpu.max=5000 10000"]
+    )
+    opened = 'filters=$1; shift; exec "$@" 9< "$filters/filter-0.bpf"'
+    assert last == [
+        *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", "group", *quota),
+        *("taskset", "-c", "0", "prlimit", "--nofile=10:10", "env", "-u", "TOKEN", "OMP=1"),
+        *("/bin/sh", "-euc", opened, "filtered", str(tmp_path)),
+        *("bwrap", "--dev-bind", "/", "/"),
+        *("--perms", "1777", "--size", "65536", "--tmpfs", "/dev/shm"),
+        *("--unshare-net", "--add-seccomp-fd", "9"),
+        *(str(code / "ld-linux-x86-64.so.2"), "--library-path", str(code)),
+        *(str(code / "solver"), "in.dat"),
+    ]
+    of_c = Path(by_title["C library of the image"].setting.libraries)
+    assert sorted(path.name for path in of_c.iterdir()) == ["ld-linux-x86-64.so.2", "libc.so.6"]
+
+
+def test_what_only_root_can_make_is_left_out_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (tmp_path / "code").mkdir()
+    container = replace(NATIVE, quota=(1, 2), filters=2)
+    ladder = ladder_of(NATIVE, container, tmp_path)
+    assert ladder.steps == ()
+    assert ladder.left_out == (
+        "CPU quota: none → 1 of 2 us (needs root)",
+        "seccomp filters: 0 → 2 (the kernel does not give them to us)",
+    )
+
+
+def test_a_plain_setting_is_the_program_itself(tmp_path):
+    assert Setting(tmp_path).words("group", ["./a", "b"], ["/x/a", "b"]) == ["./a", "b"]
+    assert Setting(tmp_path).start("group") == ["/bin/true"]
+
+
+def test_our_own_surroundings_are_read():
+    own = read(os.getpid())
+    assert own.command[0].startswith("/") and own.cpus and own.root
+    assert any(name.rpartition("/")[2].startswith("libc") for name in own.files)
+    assert set(own.namespaces) == set(surroundings.NAMESPACES)
+
+
+def run(arm: str, block: int, value: float | None, of_start: float = 0.5) -> Run:
+    return Run(block, arm, value or 0.0, of_start, 0 if value else 1, value, "")
+
+
+def test_an_arm_s_start_is_no_cost_of_the_clock_and_a_failed_run_has_none():
+    runs = [run("a", 1, 1.5), run("a", 2, 2.5), run("a", 3, None), run("b", 1, None)]
+    assert costs(runs, is_clock=True) == {"a": {1: 1.0, 2: 2.0}, "b": {}}
+    assert costs(runs[:1], is_clock=False, better="higher") == {"a": {1: 1 / 1.5}}

@@ -1,0 +1,276 @@
+"""What surrounds a program while it runs: read from outside, of the process itself.
+
+Everything is what the kernel says of the process (proc(5), cgroups(7)), so nothing has to be in the
+image, and it holds for whatever started the container.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from parity.core.errors import UserError
+from parity.diagnose.filters import dump_filters
+from parity.runtimes.limits import CONTROL_GROUPS
+
+SURROUNDINGS = "surroundings.json"
+NAMESPACES = ("mnt", "pid", "ipc", "uts", "net", "user")
+# Variables that name a place or a session, and nothing that a program computes with.
+_OF_PLACE = {"HOSTNAME", "PWD", "OLDPWD", "HOME", "TERM", "container", "SHLVL", "_", "PATH", "USER"}
+_POLL_SECONDS = 0.005
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a process had around it.
+
+    Attributes:
+        cpus: list of those that it may run on, as the kernel writes it.
+        quota: microseconds of CPU time in a period, and the period; None without a limit.
+        limits: soft and hard limit of each resource, as `prlimit` names them.
+        namespaces: identity of each.
+        filters: how many filters of system calls it has.
+        shared_memory: bytes of the file system at /dev/shm; 0 if there is none.
+        root: type of the root's file system.
+        files: mapped files of code, SHA-256 by path as the process sees it.
+        command: the process's own words, the first of which is its executable's path.
+    """
+
+    cpus: str
+    quota: tuple[int, int] | None
+    limits: Mapping[str, str]
+    variables: Mapping[str, str]
+    namespaces: Mapping[str, str]
+    filters: int
+    shared_memory: int
+    root: str
+    files: Mapping[str, str]
+    command: tuple[str, ...]
+    memory_limit: int = 0
+    huge_pages: str = ""
+    nice: int = 0
+
+
+def document(side: Surroundings) -> dict[str, Any]:
+    """What is kept of it: of variables the names, since a value may be a secret."""
+    return {**asdict(side), "variables": sorted(side.variables)}
+
+
+def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundings:
+    """Run the program once, and read what surrounds it as late as possible before it ends.
+
+    Args:
+        words: all of the command line, a container's words included.
+        program: the program's own words, with which its process's end.
+        keep: folder to which its code's files and filters are copied, by SONAME where it has one.
+
+    Raises:
+        UserError: it cannot be started, fails, or was over before it could be looked at.
+    """
+    with TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            )
+        except OSError as error:
+            raise UserError(f"{words[0]} cannot be started: {error.strerror}") from None
+        found = _watched(process, program, keep)
+        said.seek(0)
+        lines = said.read().decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        last = lines[-1] if lines else "it said nothing"
+        raise UserError(f"it ended with status {process.returncode}: {last}", where=" ".join(words))
+    if found is None:
+        raise UserError(
+            f"{program[0]} was over before it could be looked at",
+            where=" ".join(words),
+            action="let it run for a second or longer",
+        )
+    return found
+
+
+def _watched(
+    process: subprocess.Popen[bytes], program: Sequence[str], keep: Path
+) -> Surroundings | None:
+    """The last complete reading before the process ends; None if there was none."""
+    found, own = None, None
+    while process.poll() is None:
+        own = own or _own_process(process.pid, program)
+        if own:
+            with suppress(OSError, IndexError, ValueError):
+                if found is None:
+                    dump_filters(own, keep)
+                seen = read(own)
+                # What comes late is a library that the program loads itself.
+                if found is None or len(seen.files) > len(found.files):
+                    _copy(own, keep)
+                found = seen
+        time.sleep(_POLL_SECONDS if found is None else _LOOK_SECONDS)
+    return found
+
+
+def _own_process(started: int, program: Sequence[str]) -> int | None:
+    """The process whose words end with the program's, an interpreter in front of them at most.
+
+    A container's engine has them at its end as well, behind many more.
+    """
+    name, rest = Path(program[0]).name, list(program[1:])
+    for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: -int(path.name)):
+        with suppress(OSError, IndexError):
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+            # Two words in front are an interpreter and its option.
+            tail = words[len(words) - len(program) :]
+            if len(words) > len(program) + 2 or len(tail) != len(program):
+                continue
+            is_it = Path(tail[0]).name == name and tail[1:] == rest
+            pid = int(entry.name)
+            if is_it and pid >= started:
+                return pid
+    return None
+
+
+def read(pid: int) -> Surroundings:
+    """What surrounds a process now.
+
+    Raises:
+        OSError: it is not there any more, or belongs to somebody else.
+    """
+    process = Path("/proc", str(pid))
+    status = _pairs((process / "status").read_text(), ":")
+    command = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    variables = dict(
+        each.partition("=")[::2]
+        for each in (process / "environ").read_bytes().decode(errors="replace").split("\0")
+        if "=" in each
+    )
+    return Surroundings(
+        cpus=status["Cpus_allowed_list"],
+        quota=_quota(process),
+        limits=_limits((process / "limits").read_text()),
+        variables={name: value for name, value in variables.items() if name not in _OF_PLACE},
+        namespaces={name: str((process / "ns" / name).readlink()) for name in NAMESPACES},
+        filters=int(status.get("Seccomp_filters", "0")),
+        shared_memory=_size(process / "root/dev/shm"),
+        root=_root_type(process),
+        files={path: _digest(process, path) for path in mapped(process)},
+        command=(str((process / "exe").readlink()), *command[1:]),
+        memory_limit=_memory_limit(process),
+        huge_pages=status.get("THP_enabled", ""),
+        nice=os.getpriority(os.PRIO_PROCESS, pid),
+    )
+
+
+def mapped(process: Path) -> list[str]:
+    """The files of which a process has code in memory, as it sees them."""
+    found = set()
+    for line in (process / "maps").read_text().splitlines():
+        words = line.split(maxsplit=5)
+        if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
+            found.add(words[5])
+    return sorted(found)
+
+
+def _digest(process: Path, path: str) -> str:
+    return hashlib.sha256((process / "root" / path.lstrip("/")).read_bytes()).hexdigest()
+
+
+def _copy(pid: int, keep: Path) -> None:
+    """Copy code by its own name and by those of the links beside it, one of which is its SONAME."""
+    process = Path("/proc", str(pid))
+    for path in mapped(process):
+        there = process / "root" / path.lstrip("/")
+        content = there.read_bytes()
+        links = [
+            each.name
+            for each in there.parent.iterdir()
+            if each.is_symlink() and each.readlink().name == there.name
+        ]
+        for name in {there.name, *links}:
+            (keep / name).write_bytes(content)
+            (keep / name).chmod(0o755)
+
+
+def _pairs(text: str, sign: str) -> dict[str, str]:
+    lines = (line.partition(sign) for line in text.splitlines())
+    return {name.strip(): value.strip() for name, _, value in lines}
+
+
+def _limits(text: str) -> dict[str, str]:
+    """`soft:hard` by the names of `prlimit`'s options."""
+    names = {
+        "Max stack size": "stack",
+        "Max locked memory": "memlock",
+        "Max open files": "nofile",
+        "Max processes": "nproc",
+        "Max data size": "data",
+        "Max address space": "as",
+    }
+    found = {}
+    for line in text.splitlines():
+        for title, name in names.items():
+            if line.startswith(title):
+                found[name] = ":".join(line[len(title) :].split()[:2])
+    return found
+
+
+def _size(folder: Path) -> int:
+    try:
+        there = os.statvfs(folder)
+    except OSError:
+        return 0
+    return there.f_blocks * there.f_frsize
+
+
+def _root_type(process: Path) -> str:
+    for line in (process / "mountinfo").read_text().splitlines():
+        words = line.split()
+        if words[4] == "/":
+            kind = words[words.index("-") + 1]
+    return kind
+
+
+def _groups(process: Path) -> list[Path]:
+    """The folders of its control groups, each with those above it."""
+    found = []
+    for line in (process / "cgroup").read_text().splitlines():
+        number, controllers, path = line.split(":", 2)
+        base = CONTROL_GROUPS / controllers.removeprefix("name=")
+        if number == "0" and (CONTROL_GROUPS / "unified").is_dir():
+            base = CONTROL_GROUPS / "unified"
+        here = base / path.lstrip("/")
+        found += [here, *(each for each in here.parents if each.is_relative_to(base))]
+    return found
+
+
+def _quota(process: Path) -> tuple[int, int] | None:
+    """The narrowest limit of CPU time of its groups, in versions 1 and 2."""
+    found = []
+    for group in _groups(process):
+        with suppress(OSError, ValueError):
+            quota = int((group / "cpu.cfs_quota_us").read_text())
+            if quota > 0:
+                found.append((quota, int((group / "cpu.cfs_period_us").read_text())))
+        with suppress(OSError, ValueError):
+            quota, period = map(int, (group / "cpu.max").read_text().split())
+            found.append((quota, period))
+    return min(found, key=lambda each: each[0] / each[1]) if found else None
+
+
+def _memory_limit(process: Path) -> int:
+    """Bytes; 0 without a limit."""
+    found = []
+    for group in _groups(process):
+        for name in ("memory.limit_in_bytes", "memory.max"):
+            with suppress(OSError, ValueError):
+                found.append(int((group / name).read_text()))
+    least = min(found, default=0)
+    return 0 if least >= 2**60 else least
