@@ -77,6 +77,23 @@ def test_a_step_in_which_every_run_fails_is_the_cause():
     assert said.startswith("Cause: size of /dev/shm. It fails in the container; from this step on")
 
 
+def test_a_step_of_ours_that_cannot_run_is_no_cause_where_the_container_runs():
+    costs = planted({name: 1.5 for name in STEPS[2:]}) | {"CPU binding": {}}
+    found = verdict_of(costs, STEPS, 0.05)
+    assert found.causes == ("size of /dev/shm",)
+    assert "CPU binding              fails" in text(found, {"CPU binding": "not permitted"})
+
+
+def test_what_changes_a_cost_the_other_way_is_no_cause():
+    costs = planted({"CPU binding": 0.7, "namespaces": 0.7, STEPS[2]: 1.5, CONTAINER: 1.5})
+    assert verdict_of(costs, STEPS, 0.05).causes == ("size of /dev/shm",)
+
+
+def test_one_failed_run_is_not_told_as_the_cause():
+    found = verdict_of(planted({name: 1.5 for name in STEPS[1:]}), STEPS, 0.05)
+    assert "Bus error" not in text(found, {"namespaces": "Bus error"})
+
+
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_of_too_few_blocks_nothing_is_concluded(blocks):
     found = verdict_of(planted({CONTAINER: 2.0}, blocks), STEPS, 0.05)

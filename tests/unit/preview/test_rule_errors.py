@@ -25,6 +25,18 @@ def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
     assert not RuleErrors.keeps(_record(log))
 
 
+def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) -> None:
+    log, said = tmp_path / "batch.log", list[str]()
+    log.write_text("parity: the allocation is no longer whole\n")
+    record = _record(log)
+    record.rule_msg = "SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'."
+    assert RuleErrors.keeps(record)
+    RuleErrors(said.append, quiet=False).handle(record)
+    RuleErrors(said.append, quiet=True).handle(record)
+    refusal = "the allocation is no longer whole"
+    assert said == [refusal, f"{record.rule_msg}\n{refusal}"]
+
+
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
     log, said = tmp_path / "build.log", list[str]()
     log.write_text("".join(f"line {number}\n" for number in range(100)))

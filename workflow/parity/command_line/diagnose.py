@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=float, default=5, help="how long (%(default)s)")
     parser.add_argument(
-        "--margin", type=float, default=5, help="what counts as none, in percent (%(default)s)"
+        "--margin", type=float, default=3, help="what counts as none, in percent (%(default)s)"
     )
     parser.add_argument("--pattern", default="", help="reads the program's own time, in one group")
     parser.add_argument("--better", choices=("lower", "higher"), default="lower")
@@ -72,6 +72,8 @@ def diagnose(given: argparse.Namespace) -> None:
         zlib.crc32(shlex.join(program).encode()),
         given.pattern,
     )
+    table = _table(runs, given.better if given.pattern else "")
+    (folder / "table.csv").write_text(table, encoding="utf-8")
     costs = campaign.costs(runs, is_clock=not given.pattern, better=given.better)
     margin = given.margin / 100
     names = [step.title for step in ladder.steps] + [CONTAINER]
@@ -79,7 +81,6 @@ def diagnose(given: argparse.Namespace) -> None:
     said = {run.arm: run.said for run in runs if run.value is None}
     text = answer_of(verdict, ladder, said, margin)
     (folder / ANSWER).write_text(text, encoding="utf-8")
-    (folder / "table.csv").write_text(_table(runs, costs), encoding="utf-8")
     print(text, end="")
     print(f"\n{folder.name}/: every run, and what surrounded both sides; table.csv for the import")
 
@@ -110,7 +111,7 @@ def _looked_at(
     native_code.mkdir()
     native = look(program, program, native_code)
     shutil.rmtree(native_code)
-    inside = look([*container, *program], program, folder / "code")
+    inside = look([*container, *program], program, folder / "code", may_fail=True)
     for path in folder.joinpath("code").glob("filter-*"):
         path.rename(folder / path.name)
     seen = {"native": native, "container": inside}
@@ -147,14 +148,19 @@ def _arms(
     return [*arms, campaign.Arm(CONTAINER, inside, (*container, TRUE) if ends else ())]
 
 
-def _table(runs: Sequence[campaign.Run], costs: dict[str, dict[int, float]]) -> str:
-    """Every run that ended well, as `parity import` takes them."""
+def _table(runs: Sequence[campaign.Run], better: str) -> str:
+    """Every run that ended well, as `parity import` takes them.
+
+    Args:
+        better: of what the pattern reads; empty where the clock counts.
+    """
     lines = ["block,case,arm,metric,value,unit,better"]
+    ending = f"1,{better}" if better else "s,lower"
     for run in runs:
-        if run.block in costs.get(run.arm, {}):
-            arm = re.sub(r"[^a-z0-9]+", "-", run.arm.lower()).strip("-")
-            value = costs[run.arm][run.block]
-            lines.append(f"{run.block},program,{arm},cost,{value!r},s,lower")
+        arm = re.sub(r"[^a-z0-9]+", "-", run.arm.lower()).strip("-")
+        if run.value is not None:
+            metric = "value" if better else "time"
+            lines.append(f"{run.block},program,{arm},{metric},{run.value!r},{ending}")
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping
 
@@ -18,11 +19,11 @@ def answer_of(verdict: Verdict, ladder: Ladder, said: Mapping[str, str], margin:
     """The text of `answer.txt`.
 
     Args:
-        said: the last line of a run of each step that fails.
+        said: the last line of a failed run of each step that has one.
         margin: 0.03 for ±3 %.
     """
     lines = textwrap.wrap(_first(verdict, margin, said), WIDTH)
-    lines += ["", *_table(verdict, ladder)]
+    lines += ["", *_table(verdict, ladder, said)]
     lines += ["", *_wrapped(f"A/A pair: native-b over native-a {_interval(verdict.control)}")]
     if ladder.left_out:
         lines += ["", "Differs as well, and was not made here, so it belongs to the last row:"]
@@ -44,16 +45,17 @@ def _first(verdict: Verdict, margin: float, said: Mapping[str, str]) -> str:
         return f"{cost}, and no single step changes it beyond {percent}."
     first, *others = verdict.causes
     text = f"Cause: {first}. {cost}"
-    if first in said:
-        text += f"; from this step on it fails: {said[first]}"
+    if last.fails:
+        text += f"; from this step on: {said.get(first) or 'it says nothing'}"
     if others:
         text += f". Beside it: {', '.join(others)}"
-    if first != CONTAINER and not last.fails:
-        text += f". The steps reach {100 * explained(verdict):.0f} % of its logarithm"
+    share = explained(verdict)
+    if first != CONTAINER and math.isfinite(share):
+        text += f". The steps reach {100 * share:.0f} % of its logarithm"
     return f"{text}."
 
 
-def _table(verdict: Verdict, ladder: Ladder) -> list[str]:
+def _table(verdict: Verdict, ladder: Ladder, said: Mapping[str, str]) -> list[str]:
     """A row for each step: its ratio to native, and to the step before, with 95 % intervals."""
     head = f"{'step':<24} {'over native':<20} {'over the step before':<21} {'n':>3}"
     lines, about = [head], {step.title: step for step in ladder.steps}
@@ -61,6 +63,8 @@ def _table(verdict: Verdict, ladder: Ladder) -> list[str]:
         ratio, increment = _cells(rung)
         mark = "  ←" if rung.name in verdict.causes else ""
         lines.append(f"{rung.name:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}")
+        if rung.fails and rung.name in said:
+            lines += _wrapped(said[rung.name], "    ")
         if step := about.get(rung.name):
             lines += _wrapped(f"{_short(step.native)} → {_short(step.container)}", "    ")
     return lines
@@ -73,8 +77,13 @@ def _cells(rung: Rung) -> tuple[str, str]:
 
 
 def _interval(found: Decision) -> str:
-    low, high = found.interval95
-    return f"{found.estimate:.3f} [{low:.3f}, {high:.3f}]"
+    value, low, high = (_number(each) for each in (found.estimate, *found.interval95))
+    return f"{value} [{low}, {high}]"
+
+
+def _number(value: float) -> str:
+    """Five characters, as long as there are no more than three before the point."""
+    return f"{value:.{3 if value < 10 else 2 if value < 100 else 1}f}"
 
 
 def _short(text: str) -> str:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -83,7 +84,8 @@ def measure(
 
 def _block(number: int, arms: Sequence[Arm], folder: Path, pattern: str) -> Iterator[Run]:
     for arm in arms:
-        of_start = _timed(arm.start, folder / "start")[0] if arm.start else 0.0
+        of_start, ended = _timed(arm.start, folder / "start") if arm.start else (0.0, 0)
+        of_start = of_start if ended == 0 else 0.0
         output = folder / f"{number:04d}-{arm.name.replace(' ', '-').replace('/', '')}"
         seconds, status = _timed(arm.words, output)
         run = _told(number, arm.name, seconds, of_start, status, output, pattern)
@@ -113,8 +115,9 @@ def _told(
     said, value = (lines[-1].strip()[:200] if lines else ""), None
     if status == 0 and pattern:
         found = matches(pattern, "\n".join(texts))
-        value = float(found[0][1]) if len(found) == 1 else None
-        said = said if value is not None else f"{len(found)} lines match the pattern instead of one"
+        with suppress(ValueError):
+            value = float(found[0][1]) if len(found) == 1 else None
+        said = said if value is not None else f"{len(found)} lines match, one has to tell a number"
     elif status == 0:
         value = seconds
     return Run(number, arm, seconds, of_start, status, value, said)

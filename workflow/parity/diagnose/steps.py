@@ -37,7 +37,7 @@ class Setting:
     """All that is on at a step, as what its command line is made from.
 
     Attributes:
-        filters: how many of the container's filters are loaded, from `folder`.
+        filters: numbers of the container's filters that are loaded, from `folder`.
         libraries: folder whose files come before this machine's libraries; empty for none.
         program: file that is run in the place of the program's; empty for its own.
     """
@@ -49,7 +49,7 @@ class Setting:
     variables: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     shared_memory: int = 0
-    filters: int = 0
+    filters: tuple[int, ...] = ()
     libraries: str = ""
     program: str = ""
 
@@ -86,7 +86,7 @@ class Setting:
             size = str(self.shared_memory)
             words += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
         words += [word for kind in self.namespaces for word in _OPTIONS.get(kind, ())]
-        files = [FILE.format(number) for number in range(self.filters)]
+        files = [FILE.format(number) for number in self.filters]
         words += [word for at in range(len(files)) for word in ("--add-seccomp-fd", str(9 - at))]
         if files:
             opened = " ".join(f'{9 - at}< "$filters/{file}"' for at, file in enumerate(files))
@@ -160,7 +160,8 @@ def _differences(
         yield "CPU binding", native.cpus, container.cpus, {"cpus": container.cpus}
     if native.quota != container.quota:
         quota: dict[str, Any] | str = {"quota": container.quota}
-        change = quota if is_root and container.quota else "needs root"
+        obstacle = "needs root" if container.quota else "this machine's own is not lifted"
+        change = quota if is_root and container.quota else obstacle
         yield "CPU quota", _quota(native), _quota(container), change
     limits = {k: v for k, v in container.limits.items() if native.limits.get(k) != v}
     if limits:
@@ -176,10 +177,12 @@ def _differences(
         yield "size of /dev/shm", *sizes, shm
     if container.filters > native.filters:
         count = len(list(folder.glob(FILE.format("*"))))
-        fits = count == container.filters <= MOST_FILTERS
+        # Those that both have are the oldest.
+        added = tuple(range(native.filters, container.filters))
+        fits = count == container.filters and len(added) <= MOST_FILTERS
         filters: dict[str, Any] | str = "the kernel does not give them to us"
         if fits:
-            filters = {"filters": count}
+            filters = {"filters": added}
         yield "seccomp filters", str(native.filters), str(container.filters), filters
     yield from _of_files(native, container, folder)
 

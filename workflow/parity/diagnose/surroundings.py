@@ -65,16 +65,19 @@ def document(side: Surroundings) -> dict[str, Any]:
     return {**asdict(side), "variables": sorted(side.variables)}
 
 
-def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundings:
+def look(
+    words: Sequence[str], program: Sequence[str], keep: Path, *, may_fail: bool = False
+) -> Surroundings:
     """Run the program once, and read what surrounds it as late as possible before it ends.
 
     Args:
         words: all of the command line, a container's words included.
         program: the program's own words, with which its process's end.
         keep: folder to which its code's files and filters are copied, by SONAME where it has one.
+        may_fail: whether what was seen of a program counts that then fails.
 
     Raises:
-        UserError: it cannot be started, fails, or was over before it could be looked at.
+        UserError: it cannot be started, fails, may not be read, or is over too soon.
     """
     with TemporaryFile() as said:
         try:
@@ -86,7 +89,7 @@ def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundin
         found = _watched(process, program, keep)
         said.seek(0)
         lines = said.read().decode(errors="replace").strip().splitlines()
-    if process.returncode:
+    if process.returncode and not (found and may_fail):
         last = lines[-1] if lines else "it said nothing"
         raise UserError(f"it ended with status {process.returncode}: {last}", where=" ".join(words))
     if found is None:
@@ -101,20 +104,31 @@ def look(words: Sequence[str], program: Sequence[str], keep: Path) -> Surroundin
 def _watched(
     process: subprocess.Popen[bytes], program: Sequence[str], keep: Path
 ) -> Surroundings | None:
-    """The last complete reading before the process ends; None if there was none."""
-    found, own = None, None
+    """The last complete reading before the process ends; None if there was none.
+
+    Raises:
+        UserError: the process is somebody else's.
+    """
+    found, denied = None, False
     while process.poll() is None:
-        own = own or _own_process(process.pid, program)
-        if own:
-            with suppress(OSError, IndexError, ValueError):
+        # Words such as `unshare --fork` have a process between, which is there first.
+        if own := _own_process(process.pid, program):
+            try:
                 if found is None:
                     dump_filters(own, keep)
                 seen = read(own)
                 # What comes late is a library that the program loads itself.
-                if found is None or len(seen.files) > len(found.files):
+                if found is None or len(seen.files) >= len(found.files):
                     _copy(own, keep)
-                found = seen
+                    found = seen
+            except PermissionError:
+                denied = True
+            except (OSError, IndexError, ValueError):
+                # It ended, or has not begun: what was complete before stands.
+                pass
         time.sleep(_POLL_SECONDS if found is None else _LOOK_SECONDS)
+    if denied and found is None:
+        raise UserError("the process in the container is somebody else's", action="call it as root")
     return found
 
 
@@ -174,7 +188,11 @@ def mapped(process: Path) -> list[str]:
     found = set()
     for line in (process / "maps").read_text().splitlines():
         words = line.split(maxsplit=5)
-        if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
+        # Code that a program makes while it runs has names of this kind, and no file.
+        is_file = (
+            len(words) == 6 and words[5].startswith("/") and not words[5].startswith("/memfd:")
+        )
+        if is_file and "x" in words[1] and not words[5].endswith(" (deleted)"):
             found.add(words[5])
     return sorted(found)
 

@@ -78,19 +78,35 @@ def verdict_of(
     outcome = rungs[-1].ratio.outcome if not rungs[-1].fails else outcomes.DIFFERENT
     if control.as_control == outcomes.DIFFERENT:
         return Verdict(control, rungs, (), "control-failed")
-    causes = tuple(rung.name for rung in rungs if _changes(rung))
-    return Verdict(control, rungs, causes if outcome == outcomes.DIFFERENT else (), outcome)
+    causes = _causes(rungs) if outcome == outcomes.DIFFERENT else ()
+    return Verdict(control, rungs, causes, outcome)
 
 
-def _changes(rung: Rung) -> bool:
-    return rung.fails or (
-        rung.increment.outcome == outcomes.DIFFERENT and rung.p_increment <= ALPHA
-    )
+def _causes(rungs: Sequence[Rung]) -> tuple[str, ...]:
+    """The steps that bring the program to where the container has it, the first one first.
+
+    Of a container in which it fails, those that fail; a step of ours that fails although the
+    container does not says nothing of it. What changes a cost the other way is no cause of it, nor
+    the first while the cost over native is still none.
+    """
+    last = rungs[-1]
+    if last.fails:
+        return tuple(rung.name for rung in rungs if rung.fails)[:1]
+    found: list[str] = []
+    for rung in rungs:
+        is_change = rung.increment.outcome == outcomes.DIFFERENT and rung.p_increment <= ALPHA
+        same_way = (rung.increment.estimate > 1) == (last.ratio.estimate > 1)
+        is_there = rung.ratio.outcome == outcomes.DIFFERENT
+        is_there &= (rung.ratio.estimate > 1) == (last.ratio.estimate > 1)
+        if not rung.fails and is_change and same_way and is_there:
+            found.append(rung.name)
+    return tuple(found)
 
 
 def explained(verdict: Verdict) -> float:
     """The share of the container's log ratio that the steps before it reach; NaN without any."""
-    *steps, last = verdict.rungs
+    *before, last = verdict.rungs
+    steps = [rung for rung in before if not rung.fails]
     whole = math.log(last.ratio.estimate) if not last.fails else math.nan
     return math.log(steps[-1].ratio.estimate) / whole if steps and whole else math.nan
 

@@ -32,7 +32,7 @@ class RuleErrors(logging.Handler):
         """Show the refusal of a rule; in quiet runs the end of any failed rule's log."""
         logs = _logs(record)
         if text := refusal(logs):
-            self._say(text)
+            self._say("\n".join(filter(None, [_of_cluster(record) if self._quiet else "", text])))
         elif self._quiet and _is_job_error(record):
             last = "\n".join(_text(logs).splitlines()[-LAST_LINES:])
             self._say("\n".join(filter(None, [record.getMessage(), *map(str, logs), last])))
@@ -42,7 +42,8 @@ class RuleErrors(logging.Handler):
         """The filter for Snakemake's own handlers: whether a record says more than a refusal."""
         ended = f"returned non-zero exit status {REFUSED}."
         text = str(record.msg)
-        return not ("CalledProcessError" in text and ended in text) and not refusal(_logs(record))
+        is_exception = "CalledProcessError" in text and ended in text
+        return not is_exception and (bool(_of_cluster(record)) or not refusal(_logs(record)))
 
 
 def refusal(logs: list[Path]) -> str:
@@ -53,6 +54,11 @@ def refusal(logs: list[Path]) -> str:
 
 def _text(logs: list[Path]) -> str:
     return "".join(log.read_text("utf-8", "replace") for log in logs if log.is_file())
+
+
+def _of_cluster(record: Any) -> str:
+    """What the cluster says of a job's end, such as the state that Slurm gives it; else empty."""
+    return str(getattr(record, "rule_msg", None) or "")
 
 
 def _is_job_error(record: Any) -> bool:
