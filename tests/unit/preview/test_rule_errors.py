@@ -21,7 +21,7 @@ def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
     log, said = tmp_path / "compare.log", list[str]()
     log.write_text("parity: there is no such dataset\n  to do:   measure one\n")
     RuleErrors(said.append, quiet).handle(_record(log))
-    assert said == ["there is no such dataset\n  to do:   measure one"]
+    assert said == ["parity: there is no such dataset\n  to do:   measure one"]
     assert not RuleErrors.keeps(_record(log))
 
 
@@ -33,7 +33,7 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
     assert RuleErrors.keeps(record)
     RuleErrors(said.append, quiet=False).handle(record)
     RuleErrors(said.append, quiet=True).handle(record)
-    refusal = "the allocation is no longer whole"
+    refusal = "parity: the allocation is no longer whole"
     assert said == [refusal, f"{record.rule_msg}\n{refusal}"]
 
 

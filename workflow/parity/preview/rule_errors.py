@@ -49,7 +49,7 @@ class RuleErrors(logging.Handler):
 def refusal(logs: list[Path]) -> str:
     """What the logs of a rule say if that is a message for the user; else empty."""
     text = _text(logs)
-    return text.removeprefix(REFUSAL).rstrip() if text.startswith(REFUSAL) else ""
+    return text.rstrip() if text.startswith(REFUSAL) else ""
 
 
 def _text(logs: list[Path]) -> str:
