@@ -89,7 +89,7 @@ SHIPPED = {
 }
 PACKAGES = {
     "own": "bc_openssl",
-    "applications": "lammps_openmpi-bin",
+    "applications": "gromacs_lammps_libopenblas0-pthread_openmpi-bin",
     "burst": "openmpi-bin_selfish.c_steps.c",
     "isolation": "likwid_sysbench",
     "guests": "coreutils",
