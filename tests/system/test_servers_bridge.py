@@ -24,6 +24,8 @@ from parity.runtimes.model import SCRATCH, Image, Launch
 pytestmark = pytest.mark.system
 MIB, PORT = 2**20, 9421
 SENT = 64 * MIB
+# A full packet of 1448 bytes has 66 of headers, and at most one more packet of 66 answers it.
+MOST = 1 + 2 * 66 / 1448
 # Counts what it is sent, and answers with the number.
 SERVER = f"""use Socket; $| = 1;
 socket(S, PF_INET, SOCK_STREAM, 6); setsockopt(S, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -91,9 +93,9 @@ def test_every_byte_is_counted_once_on_each_interface_on_its_way(name, link, ima
             process.wait()
     bytes_of = {each: sum(both) for each, both in interfaces(used).items()}
     behind = [each for each in bytes_of if each.startswith(("veth", "parity-servers"))]
-    assert bytes_of["parity-test"] == pytest.approx(SENT, rel=0.02)
+    assert SENT < bytes_of["parity-test"] < SENT * MOST
     assert len(behind) == (0 if name == "docker" else 2)
-    assert all(bytes_of[each] == pytest.approx(SENT, rel=0.02) for each in behind), bytes_of
+    assert all(SENT < bytes_of[each] < SENT * MOST for each in behind), bytes_of
     # What Docker's proxies carried cost them CPU time, and there are none where none is published.
     assert (float(used["usage_carrier_cpu_seconds"]) > 0) == (name == "docker-bridge")
     assert _left() == ("", False, 0)
