@@ -28,3 +28,10 @@ def test_no_system_and_an_unknown_one() -> None:
     assert (kind_of([]).label, kind_of([]).support) == ("", MACHINE)
     with pytest.raises(UserError, match="mainframe"):
         kind_of(["mainframe"])
+
+
+def test_what_others_measured_is_not_said_to_be_ours() -> None:
+    imported, ours = kind_of(["imported"]), kind_of(["vm"])
+    assert "randomised" in ours.conduct and "{reference}" in ours.conduct
+    assert "before" in ours.margin and "after the data" in imported.margin
+    assert not {"We", "randomised"} & set(imported.conduct.split())

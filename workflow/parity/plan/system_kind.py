@@ -24,6 +24,8 @@ class SystemKind(Document, frozen=True):
         label: its name, such as vm; several are joined by ` + `.
         note: what stands in every figure and table; empty where the system's name says it.
         threat: what it means for validity, for the paper.
+        conduct: how the runs came about, for the paper's abstract; `{reference}` is that arm's title.
+        margin: what a test for equivalence is held against there.
         support: `cluster` where sizes measured on it can support a published size, else
             `machine`.
         one_host: whether its nodes are namespaces on one host, whose lock lets one block
@@ -33,6 +35,11 @@ class SystemKind(Document, frozen=True):
     label: str
     note: str = ""
     threat: str = ""
+    conduct: str = (
+        "We ran the same programs in the reference ({reference}) and in every runtime that Parity "
+        "supports and the machine offers, in randomised blocks."
+    )
+    margin: str = "a margin that was fixed before the measurement"
     support: str = MACHINE
     one_host: bool = False
 
@@ -63,5 +70,7 @@ def kind_of(labels: Iterable[str]) -> SystemKind:
         label=" + ".join(names),
         note=" ".join(kind.note for kind in kinds if kind.note),
         threat=" ".join(kind.threat for kind in kinds if kind.threat),
+        conduct=" ".join(dict.fromkeys(kind.conduct for kind in kinds)),
+        margin=" or ".join(dict.fromkeys(kind.margin for kind in kinds)),
         one_host=any(kind.one_host for kind in kinds),
     )

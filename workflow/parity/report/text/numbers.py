@@ -58,11 +58,15 @@ def _design(view: View) -> dict[str, str]:
 def _course(view: View) -> dict[str, str]:
     """What became of the plan."""
     ledger, facts = view.analysis.ledger, view.origin.facts
+    kind = kind_of(view.origin.scale_labels)
+    reference = formatting.arm_title(view.plan, view.plan.reference)
     return {
         "measured": formatting.period(facts.began, facts.ended),
         "systems": listed(view.origin.systems) or "unknown",
         "scale-note": view.origin.note,
-        "scale-threat": kind_of(view.origin.scale_labels).threat,
+        "scale-threat": kind.threat,
+        "conduct": kind.conduct.format(reference=reference),
+        "margin-held": kind.margin,
         "harness": campaign.harness(view.origin.noise_audit),
         "nodes": str(view.dataset.nodes["node"].nunique()),
         "excluded": campaign.excluded(int(view.analysis.exclusions["applied"].sum())),
