@@ -24,7 +24,7 @@ class SystemKind(Document, frozen=True):
         label: its name, such as vm; several are joined by ` + `.
         note: what stands in every figure and table; empty where the system's name says it.
         threat: what it means for validity, for the paper.
-        conduct: how the runs came about, for the paper's abstract; `{reference}` is that arm's title.
+        conduct: how the runs came about, for the paper's abstract; `{reference}` is its title.
         margin: what a test for equivalence is held against there.
         support: `cluster` where sizes measured on it can support a published size, else
             `machine`.
