@@ -1,12 +1,13 @@
 """What every benchmark says of its metrics and figures, whichever benchmarks there are."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from parity.benchmarks import benchmarks, network
+from parity.benchmarks import benchmark_of, benchmarks, network
 from parity.benchmarks.description import described
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.benchmarks.metrics import Quantity
@@ -52,8 +53,13 @@ def test_levels_that_are_spelt_or_explained_are_levels(benchmark) -> None:
 def test_what_was_archived_is_declared(path: Path) -> None:
     columns = ["benchmark", "metric", "unit", "better", "clock"]
     found = pq.read_table(path, columns=columns).group_by(columns).aggregate([]).to_pylist()
+    cases = json.loads((path.parents[1] / "plan.json").read_text())["cases"]
+    # A program that the study describes is known by its command, which is in the plan alone.
+    known_by = {
+        case["benchmark"]: benchmark_of(case["benchmark"], case["parameters"]) for case in cases
+    }
     for row in found:
-        declared = (*benchmarks()[row["benchmark"]].metrics, *network.METRICS)
+        declared = (*known_by[row["benchmark"]].metrics, *network.METRICS)
         known = {quantity.metric: quantity for quantity in declared}
         quantity = known[row["metric"]]
         assert (quantity.recorded, quantity.better, quantity.clock) == (
