@@ -164,6 +164,24 @@ def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, 
     ]
 
 
+@pytest.mark.parametrize(("answers", "asked"), [([True], 1), ([False, True], 2), ([False] * 9, 3)])
+def test_podman_is_asked_again_to_remove_what_was_about_to_end(
+    answers, asked, monkeypatch, tmp_path
+):
+    seen = []
+
+    def answer(words, seconds):
+        seen.append(words)
+        return answers[len(seen) - 1], "it is stopping"
+
+    monkeypatch.setattr(podman, "answer_of", answer)
+    monkeypatch.setattr(podman.time, "sleep", lambda _seconds: None)
+    arms()["podman"].cleanup()
+    assert seen == []
+    arms()["podman"].cleanup(Launch("run-1", None, SCRATCH, tmp_path))
+    assert seen == [["podman", "rm", "--force", "--ignore", "--time=0", "run-1"]] * asked
+
+
 def test_podman_shares_the_namespaces_that_ranks_of_a_node_have_to_share(tmp_path):
     alone, shared = (arms()[name] for name in ("podman", "podman-shared"))
     words = set(shared.command(launch(tmp_path, "podman"), INNER))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,12 @@ class Podman(Arm):
 
     def cleanup(self, *launches: Launch) -> None:
         names = [launch.name for launch in launches]
-        answer_of([self.engine[0], "rm", "--force", "--ignore", "--time=0", *names], seconds=60)
+        words = [self.engine[0], "rm", "--force", "--ignore", "--time=0", *names]
+        # It refuses to remove what is about to end, and forgets nothing by itself.
+        for pause_seconds in (1.0, 2.0, 0.0) if names else ():
+            if answer_of(words, seconds=60)[0]:
+                return
+            time.sleep(pause_seconds)
 
 
 # Ranks of one node that all have process 1 in namespaces of their own take each other for
