@@ -49,7 +49,7 @@ def imported(tmp_path):
 
     def make(rows, double="again", margin=0.02):
         refuse_bad(rows)
-        asked = Request(tmp_path / "table.csv", "mine", "My runs", "native", double, margin)
+        asked = Request((tmp_path / "table.csv",), "mine", "My runs", "native", double, margin)
         return import_rows(rows, asked, tmp_path / "archive", NOW)
 
     return make

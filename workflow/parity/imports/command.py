@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
 from parity.core.registry import modules_with
 from parity.imports.planned import Request
 from parity.imports.rows import DIRECTIONS, Converter, Options, Row, refuse_bad
+from parity.imports.texts import TextConverter, refuse_unlike
 
 ARCHIVES = Path("results/archive")
 # The arms that are taken for the reference and its double where nobody names them.
@@ -26,7 +28,10 @@ def converters() -> dict[str, Converter]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The words of the command line."""
-    parser.add_argument("file", type=Path, help="the results: a table (CSV), or what a tool wrote")
+    parser.add_argument(
+        "files", type=Path, nargs="+", metavar="file",
+        help="the results: a table (CSV), what a tool wrote, or each run's text <arm>-<block>.txt",
+    )  # fmt: skip
     parser.add_argument("--study", required=True, help="name of the new study")
     parser.add_argument("--title", help="what figures and tables call it; the study's name if not")
     parser.add_argument("--form", choices=[*converters()], help="told by the file if not given")
@@ -55,13 +60,16 @@ def run(asked: Namespace) -> None:
         raise UserError(f"a margin of {asked.margin} %", where="--margin", allowed="0 to 100")
     better = dict(word.partition("=")[::2] for word in asked.better)
     refuse_unknown(better.values(), DIRECTIONS, "--better", "direction")
-    rows = _converter(asked).rows(asked.file, Options(asked.arm, better))
+    converter, options = _converter(asked), Options(asked.arm, better)
+    rows = [row for file in asked.files for row in converter.rows(file, options)]
+    if isinstance(converter, TextConverter):
+        refuse_unlike(rows)
     refuse_bad(rows)
     arms = {row.arm for row in rows}
     reference = asked.reference or next((arm for arm in REFERENCES if arm in arms), "")
     double = asked.double or DOUBLES.get(reference, "")
     request = Request(
-        file=asked.file,
+        files=tuple(asked.files),
         study=asked.study,
         title=asked.title or asked.study,
         reference=reference,
@@ -79,16 +87,27 @@ def run(asked: Namespace) -> None:
 
 def _converter(asked: Namespace) -> Converter:
     known = converters()
-    if not asked.file.is_file():
-        raise UserError("there is no such file", where=str(asked.file))
+    for file in asked.files:
+        if not file.is_file():
+            raise UserError("there is no such file", where=str(file))
     if asked.form:
         return known[asked.form]
+    first, *others = (_form(file, known) for file in asked.files)
+    for file, form in zip(asked.files[1:], others, strict=True):
+        if form is not first:
+            like = f"{first.title}, as {asked.files[0].name} does"
+            raise UserError(f"this does not look like {like}", where=str(file))
+    return first
+
+
+def _form(file: Path, known: Mapping[str, Converter]) -> Converter:
+    """The form that a file looks like."""
     for each in known.values():
-        if each.takes(asked.file):
+        if each.takes(file):
             return each
     raise UserError(
         "the form of these results is not known",
-        where=str(asked.file),
+        where=str(file),
         allowed=", ".join(f"{name} ({each.title})" for name, each in known.items()),
     )
 

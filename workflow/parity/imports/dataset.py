@@ -56,7 +56,7 @@ def import_rows(rows: Sequence[Row], asked: Request, root: Path, now: datetime) 
         if arm not in {row.arm for row in rows}:
             raise UserError(
                 f"no row is of the arm {arm or 'that others are compared with'}",
-                where=str(asked.file),
+                where=asked.named,
                 allowed=", ".join(dict.fromkeys(row.arm for row in rows)),
                 action="name the reference by --reference, and its double by --double",
             )

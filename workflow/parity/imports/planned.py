@@ -28,19 +28,25 @@ class Request:
     """What is imported, and what whoever imports it says of it.
 
     Attributes:
-        file: that the rows are from.
+        files: that the rows are from.
         study: name of the new study.
         reference: the arm that others are compared with.
         double: the reference once more, which is the control; the reference itself for none.
         margin: as a fraction, for all cases; None to report differences only.
     """
 
-    file: Path
+    files: tuple[Path, ...]
     study: str
     title: str
     reference: str
     double: str
     margin: float | None = None
+
+    @property
+    def named(self) -> str:
+        """The file's name, or the first's and how many there are."""
+        first, *others = (file.name for file in self.files)
+        return f"{first} and {len(others)} more" if others else first
 
 
 class Together(NamedTuple):
@@ -57,8 +63,8 @@ def cases_of(rows: Sequence[Row], asked: Request) -> dict[str, Case]:
     for row in rows:
         metrics.setdefault(row.case, {})[row.metric, row.unit, row.better] = None
     kinds = list(dict.fromkeys(map(tuple, metrics.values())))
-    digest = hashlib.sha256(asked.file.read_bytes()).hexdigest()
-    note = NOTE.format(file=asked.file.name, digest=digest[:12])
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in asked.files)).hexdigest()
+    note = NOTE.format(file=asked.named, digest=digest[:12])
     note += "" if all(row.block for row in rows) else NO_BLOCKS
     return {case: _case(case, tuple(held), kinds, note, asked) for case, held in metrics.items()}
 
@@ -75,7 +81,7 @@ def _case(
     command = {
         "title": asked.title if len(kinds) == 1 else f"{asked.title} ({number})",
         # Braces would be places to fill in.
-        "program": [IMPORTED, asked.file.name.replace("{", "{{").replace("}", "}}")],
+        "program": [IMPORTED, asked.named.replace("{", "{{").replace("}", "}}")],
         "binaries": [],
         "metrics": [
             {"name": name, "pattern": rf"^{name} = (\S+)$", "unit": unit, "better": better}
