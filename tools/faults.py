@@ -58,7 +58,8 @@ too |
 | a full file system | make room; the runner says `the file system is full` if that finds room |
 | a controller, or munge, that was away | nothing; jobs that nobody told anything of are \
 asked about again |
-| two workflows | nothing; the second one is refused. With `--nolock` neither loses a run, but one may take away a table that the other is reading: start again |
+| two workflows | nothing; the second one is refused. With `--nolock` neither loses \
+a run, but one may take away a table that the other is reading: start again |
 
 Snakemake notices a failed job at one look at the queue and ends at the next one; looks are up
 to three minutes apart.
