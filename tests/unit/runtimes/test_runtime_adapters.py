@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.runtimes import arms, podman, runc, shifter
+from parity.runtimes import arms, podman, runc, shifter, udocker
 from parity.runtimes.model import SCRATCH, Image, Launch
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
@@ -49,6 +49,49 @@ def test_bubblewrap_command(tmp_path):
         *("--bind", "/tmp/parity", "/tmp/parity", "--ro-bind", "/etc/hosts", "/etc/hosts"),
         *("--ro-bind", "/opt/tree", "/opt/tree", "--"),
     ]
+
+
+def test_udocker_command(tmp_path):
+    assert command("udocker", tmp_path) == [
+        *("env", "UDOCKER_DIR=/images/one", "UDOCKER_DEFAULT_EXECUTION_MODE=P1"),
+        *("UDOCKER_TARBALL=", "UDOCKER_USE_PROOT_EXECUTABLE=/images/one/bin/proot"),
+        *(sys.executable, "-m", "udocker.maincmd", "--allow-root", "--quiet", "run", "--nobanner"),
+        *("--volume=/tmp/parity:/tmp/parity", "--volume=/etc/hosts:/etc/hosts"),
+        *("--volume=/opt/tree:/opt/tree", "parity"),
+    ]
+
+
+@pytest.mark.parametrize("before", [[], ["-k", "6.0"], ["-b", "/a b:/a b", "-k", "6.0", "-0"]])
+def test_udocker_s_proot_pretends_no_kernel_and_keeps_the_program_s_own_words(
+    before, tmp_path, fake
+):
+    said = fake("proot", 'printf "<%s>\n" "$@"')
+    script = tmp_path / "script"
+    script.write_text(udocker.PROOT)
+    words = ["-r", "/root", "-w", "/", "solver", "-k", "6.0", "-r", "", "$HOME"]
+    done = subprocess.run(["/bin/sh", script, *before, *words], capture_output=True, text=True)
+    kept = [word for word in before if word not in ("-k", "6.0")]
+    assert done.stdout.splitlines() == [f"<{word}>" for word in [*kept, *words]]
+    assert said.exists()
+
+
+@pytest.mark.parametrize(
+    ("traces", "is_there", "reason"),
+    [
+        ("true", "echo version: 1.3.17", ""),
+        ("false", "echo version: 1.3.17", "PRoot cannot trace programs here"),
+        ("true", "exit 1", "not installed"),
+        (None, "", "not installed"),
+    ],
+)
+def test_udocker_is_there_where_proot_can_trace(traces, is_there, reason, fake, monkeypatch):
+    if traces:
+        fake("proot", traces)
+    monkeypatch.setattr(udocker, "_words", lambda _store: ["sh", "-c", is_there])
+    monkeypatch.setattr(udocker, "is_installed", lambda name: bool(traces))
+    found = arms()["udocker"].probe()
+    assert found.reason == reason
+    assert found.version == ("udocker 1.3.17" if found.available else "")
 
 
 def test_runc_command_and_bundle(tmp_path):
