@@ -73,3 +73,16 @@ def make(folder: Path) -> dict[str, Any]:
         },
         "scales": {"tiny": {"blocks": 3}},
     }  # fmt: skip
+
+
+def linked(folder: Path) -> dict[str, Any]:
+    """A program that is shown in every container, and a library of it that is only here."""
+    program, library = folder / "linked", folder / "libmine.so"
+    answer = "int answer() { return 42; }"
+    asks = "int answer(); int main() { return answer() != 42; }"
+    make_library = ["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"]
+    make_program = ["gcc", "-o", program, "-x", "c", "-", "-x", "none", library]
+    subprocess.run(make_library, input=answer, text=True, check=True)
+    subprocess.run([*make_program, f"-Wl,-rpath,{folder}"], input=asks, text=True, check=True)
+    command = {"title": "Linked", "program": [str(program)], "binaries": [str(program)]}
+    return {"margin_percent": 25, "command": command | {"needs": [str(program)]}}

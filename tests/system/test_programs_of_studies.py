@@ -21,6 +21,7 @@ import yaml
 from clones import borrow_images, never_wait_for_quiet
 
 from parity.core.digests import digest
+from parity.measure.needs import NEEDS
 from parity.plan.plan import read_plan
 
 pytestmark = pytest.mark.system
@@ -29,13 +30,17 @@ CONFIG = ["study=config/studies/mine.yaml", "scale=tiny"]
 ARMS = ["native-a", "native-b", "podman", "charliecloud-dir"]
 
 
-def snakemake(clone: Path, *words: str) -> str:
+def ended(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"}
     environment.pop("PYTHONPATH", None)  # the clone's own package, not this one's
-    done = subprocess.run(
+    return subprocess.run(
         [SNAKEMAKE, *words], cwd=clone, env=environment, timeout=1500, check=False,
         capture_output=True, text=True,
     )  # fmt: skip
+
+
+def snakemake(clone: Path, *words: str) -> str:
+    done = ended(clone, *words)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -138,3 +143,30 @@ def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> N
         words.write_text(before)
     planned = set(re.findall(r"mine-tiny-b\d{4}-[0-9a-f]{8}", said))
     assert len(done) == 3 and len(planned) == 3 and planned.isdisjoint(done)
+
+
+def test_a_library_that_an_image_lacks_is_one_message_before_any_run(
+    new_clone: Callable[[], Path], images: dict, tmp_path: Path
+) -> None:
+    """Alone the linked program is refused; beside another one it is a line and a row."""
+    clone, study = new_clone(), own_programs.make(tmp_path)
+    both = {"solver": study["benchmarks"]["solver"], "linked": own_programs.linked(tmp_path)}
+    scale = {"blocks": 1, "arms": ARMS[:3], "factors": {"solver": {"size": ["short"]}}}
+    alone = {"blocks": 1, "arms": ARMS[:3], "benchmarks": ["linked"]}
+    study |= {"benchmarks": both, "scales": {"alone": alone, "both": scale}}
+    (clone / CONFIG[0].removeprefix("study=")).write_text(yaml.safe_dump(study))
+    never_wait_for_quiet(clone, "machine")
+    borrow_images(clone, images, CONFIG[0], "scale=both")
+    said = {}
+    for name in ("alone", "both"):
+        table = f"results/live/mine-{name}/records/runs.parquet"
+        done = ended(clone, table, "--config", CONFIG[0], f"scale={name}", "data=live")
+        assert done.returncode == (1 if name == "alone" else 0), done.stderr
+        said[name] = done.stdout + done.stderr
+    lacks = f"Linked, Podman: {NEEDS}{tmp_path}/linked does not find libmine.so"
+    assert "nothing of this study could be compared" in said["alone"] and lacks in said["alone"]
+    assert not list(clone.glob("results/blocks/mine-alone-*/runs/*"))
+    assert f"parity: not measured: {lacks}" in said["both"]
+    rows = pq.read_table(clone / "results/live/mine-both/records/runs.parquet").to_pylist()
+    left_out = [(row["case"], row["arm"], row["reason"]) for row in rows if row["reason"]]
+    assert left_out == [("linked", "podman", "not-tested")]

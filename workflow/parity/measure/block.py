@@ -28,6 +28,7 @@ from parity.measure.block_folder import (
 )
 from parity.measure.cleanup import clean_up
 from parity.measure.documents import ArmState, BlockRecord, NotStarted
+from parity.measure.lacking import lacking, tell_what_lacks
 from parity.measure.record import Order
 from parity.measure.services import service_launch
 from parity.measure.session import Session, begin_session, end_session
@@ -94,6 +95,7 @@ def run_block(
             session = None
             if left.runs:
                 session = begin_session(plan, images, expected, system, allocation, folder, checked)
+                tell_what_lacks(session, plan)
                 not_started |= BlockRun(plan, left, session, folder).make_all_runs()
                 end_session(session, folder)
             record = BlockRecord(
@@ -171,7 +173,8 @@ class BlockRun:
             of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
             arm = every_arm()[run.arm]
             program, problem = _program(of_arm, arm, self.plan.provider, self.session)
-            if why := problem or _refusal(state):
+            lacks = lacking(self.session, self.plan, case, run.arm)
+            if why := problem or _refusal(state) or (lacks and _not_tested(lacks)):
                 not_started[run.name] = why
             elif program:
                 orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)

@@ -21,6 +21,8 @@ from parity.core.errors import UserError
 # Prints each executable's name and the libraries of its closure, each with its path; then
 # every file once: first all sizes, then all contents, one after the other.
 _SCRIPT = Path(__file__).with_name("binaries_audit.sh").read_text(encoding="utf-8")
+# In place of the digest of a library that is not there.
+NOT_FOUND = "not-found"
 _BEGIN, _END = b"contents\n", b"end of contents\n"
 
 # The ELF notes lie in a file's first page.
@@ -79,7 +81,7 @@ class _Content(NamedTuple):
 def read_audit(stream: IO[bytes]) -> Audit:
     """The executables from the script's output, each with its closure sorted by name.
 
-    A library that is not there has the hash `not-found`. Lines that the script did not
+    A library that is not there has the hash `NOT_FOUND`. Lines that the script did not
     print, such as a runtime's own remarks, are passed over.
 
     Raises:
@@ -134,7 +136,7 @@ def _program(
     if path not in contents:
         return ProgramFile(path=path, sha256="", build_id="", closure=(), closure_sha256="")
     libraries = sorted(
-        (Library(name, contents[at].sha256 if at else "not-found") for name, at in closure),
+        (Library(name, contents[at].sha256 if at else NOT_FOUND) for name, at in closure),
         key=lambda library: library.library,
     )
     return ProgramFile(

@@ -1,0 +1,96 @@
+"""What arms lack of programs: one sentence each, before anything is timed."""
+
+from types import SimpleNamespace
+
+import pytest
+from plans import plan_of
+
+from parity.benchmarks.model import NodeFacts
+from parity.core.availability import Availability
+from parity.core.errors import UserError
+from parity.measure.documents import Binary
+from parity.measure.lacking import lacking, tell_what_lacks
+from parity.software.binaries import NOT_FOUND, Library
+
+SOLVER = "/opt/solver"
+HERE, ABSENT = Library("libc.so.6", "1" * 64), Library("libmine.so.1", NOT_FOUND)
+ARMS = ["native-a", "native-b", "podman", "apptainer"]
+
+
+def command(**more):
+    described = {"title": "Solver", "program": [SOLVER], "binaries": [SOLVER]}
+    return {"command": described | more}
+
+
+def plan(**more):
+    cases = [{"case": "solver", "benchmark": "solver", "parameters": command(**more)}]
+    compared = [
+        {"case": "solver", "metric": "time", "arm": arm, "reference": "native-a", "margin": None}
+        for arm in ARMS[1:]
+    ]
+    titles = {arm: arm.capitalize() for arm in ARMS}
+    return plan_of(
+        {"study": "mine", "cases": cases, "arms": ARMS, "arm_titles": titles}
+        | {"benchmark_titles": {"solver": "Solver"}, "comparisons": compared}
+    )
+
+
+def session(available=True, **lacks):
+    """A session of one node; `lacks` gives the libraries of an arm's program, None for none."""
+    found = {arm: (HERE,) for arm in ARMS} | {
+        name.replace("_", "-"): v for name, v in lacks.items()
+    }
+    binaries = [
+        Binary(
+            arm=arm,
+            benchmark="solver",
+            path=SOLVER,
+            sha256="" if closure is None else "2" * 64,
+            build_id="",
+            closure=closure or (),
+            closure_sha256="",
+        )
+        for arm, closure in found.items()
+    ]
+    return SimpleNamespace(
+        answers=(SimpleNamespace(state=SimpleNamespace(binaries=tuple(binaries))),),
+        benchmarks={"solver": Availability(available)},
+        node=NodeFacts((0,), 1, 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("closure", "more", "expected"),
+    [
+        ((HERE,), {}, ""),
+        (None, {}, "/opt/solver is not there"),
+        ((HERE, ABSENT), {}, "/opt/solver does not find libmine.so.1"),
+        ((HERE, ABSENT), {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, ""),
+        (None, {"environment": {"LD_LIBRARY_PATH": "/opt/lib"}}, "/opt/solver is not there"),
+    ],
+)
+def test_a_file_or_a_library_that_is_not_there_is_named(closure, more, expected):
+    asked, planned = session(podman=closure), plan(**more)
+    assert lacking(asked, planned, planned.cases[0], "podman") == expected
+    assert lacking(asked, planned, planned.cases[0], "apptainer") == ""
+
+
+def test_what_an_arm_lacks_is_a_line_and_the_others_are_measured(capsys):
+    tell_what_lacks(session(podman=None), plan())
+    said = capsys.readouterr().err
+    assert said == "parity: not measured: Solver, Podman: /opt/solver is not there\n"
+
+
+@pytest.mark.parametrize(
+    "lacks", [{"podman": None, "apptainer": (ABSENT,)}, {"native_a": None}, dict.fromkeys(ARMS)]
+)
+def test_where_nothing_could_be_compared_one_message_says_so(lacks):
+    lacks = {name.replace("-", "_"): closure for name, closure in lacks.items()}
+    with pytest.raises(UserError, match="nothing of this study could be compared") as refused:
+        tell_what_lacks(session(**lacks), plan())
+    assert str(refused.value).count("/opt/solver") == len(lacks)
+
+
+def test_a_benchmark_that_is_not_installed_is_a_row_with_its_own_reason(capsys):
+    tell_what_lacks(session(available=False, **{"native_a": None}), plan())
+    assert capsys.readouterr().err == ""
