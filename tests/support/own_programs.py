@@ -80,7 +80,17 @@ def linked(folder: Path) -> dict[str, Any]:
     program, library = folder / "linked", folder / "libmine.so"
     answer = "int answer() { return 42; }"
     asks = "int answer(); int main() { return answer() != 42; }"
-    make_library = ["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"]
+    make_library = [
+        "gcc",
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libmine.so",
+        "-o",
+        library,
+        "-x",
+        "c",
+        "-",
+    ]
     make_program = ["gcc", "-o", program, "-x", "c", "-", "-x", "none", library]
     subprocess.run(make_library, input=answer, text=True, check=True)
     subprocess.run([*make_program, f"-Wl,-rpath,{folder}"], input=asks, text=True, check=True)
