@@ -1,11 +1,14 @@
 """The archive: drawn without network, the same bytes twice, and refused when it was changed."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from parity.plan.plan import read_plan
 
 ROOT = Path(__file__).parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -105,3 +108,17 @@ def test_an_archive_that_is_not_there_is_named(new_clone) -> None:
     said = done.stdout + done.stderr
     assert done.returncode != 0
     assert "machine-1999-01-01" in said and "Traceback" not in said
+
+
+def test_a_paper_tells_of_all_archives_of_its_system_or_of_itself_alone() -> None:
+    """Alone is what reproduces no study: the others are not about it."""
+    of_system = [name for name in ARCHIVES if name.startswith("epyc3-")]
+    plans = {name: read_plan(ROOT / f"results/archive/{name}/plan.json") for name in of_system}
+    others = {name: plans[name].reproduces != "none" for name in of_system}
+    assert set(others.values()) == {True, False}
+    papers = [f"results/archive/{name}/paper/paper.pdf" for name in of_system]
+    words = [SNAKEMAKE, "-n", "--forcerun", "build_paper", "--", *papers]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    jobs = re.findall(r"rule build_paper:\n +input: (.*)\n +output: \S+/(\S+)/paper/", done.stdout)
+    told = {name: set(re.findall(r"/([^/ ]+)/section\.tex", given)) for given, name in jobs}
+    assert told == {name: {*of_system} - {name} if others[name] else set() for name in of_system}

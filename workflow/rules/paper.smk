@@ -53,8 +53,8 @@ rule build_paper:
         claims=rules.tell.output.parts,
         compared="results/{source}/{dataset}/analysis/comparisons.parquet",
         expected=configured(EXPECTED),
-        sections=of_other_datasets("section.tex"),
-        beside=of_other_datasets("figures", "analysis/comparisons.parquet"),
+        sections=in_its_paper("section.tex"),
+        beside=in_its_paper("figures", "analysis/comparisons.parquet"),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:
