@@ -1,6 +1,8 @@
 """What differs between two processes, and the exact words that make it on this machine."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,11 +54,14 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         filters=1,
         shared_memory=65536,
         root="overlay",
+        nice=5,
+        huge_pages="0",
         files={name: "d" * 64 for name in NATIVE.files},
     )
     ladder = ladder_of(NATIVE, container, tmp_path)
     assert [step.title for step in ladder.steps] == [
-        *("CPU binding", "CPU quota", "resource limits", "environment", "namespaces"),
+        *("CPU binding", "CPU quota", "priority (nice)", "transparent huge pages"),
+        *("resource limits", "environment", "namespaces"),
         *("network namespace", "size of /dev/shm", "seccomp filters", "C library of the image"),
         *("libraries of the image", "program file"),
     ]
@@ -74,9 +79,11 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
         else ["cpu.max=5000 10000"]
     )
     opened = 'filters=$1; shift; exec "$@" 9< "$filters/filter-0.bpf"'
+    pages = last[last.index("-c", last.index("nice")) + 1]
     assert last == [
         *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", "group", *quota),
-        *("taskset", "-c", "0", "prlimit", "--nofile=10:10", "env", "-u", "TOKEN", "OMP=1"),
+        *("taskset", "-c", "0", "nice", "-n", "5", sys.executable, "-c", pages, "1"),
+        *("prlimit", "--nofile=10:10", "env", "-u", "TOKEN", "OMP=1"),
         *("/bin/sh", "-euc", opened, "filtered", str(tmp_path)),
         *("bwrap", "--dev-bind", "/", "/"),
         *("--perms", "1777", "--size", "65536", "--tmpfs", "/dev/shm"),
@@ -120,3 +127,21 @@ def test_an_arm_s_start_is_no_cost_of_the_clock_and_a_failed_run_has_none():
     runs = [run("a", 1, 1.5), run("a", 2, 2.5), run("a", 3, None), run("b", 1, None)]
     assert costs(runs, is_clock=True) == {"a": {1: 1.0, 2: 2.0}, "b": {}}
     assert costs(runs[:1], is_clock=False, better="higher") == {"a": {1: 1 / 1.5}}
+
+
+def test_a_step_has_the_priority_and_the_pages_that_it_says(tmp_path):
+    for pages, nice in (("0", 3), ("1", 0)):
+        setting = Setting(tmp_path, nice=nice, huge_pages=pages)
+        asked = "nice; grep THP_enabled /proc/self/status"
+        words = setting.words("group", ["/bin/sh", "-c", asked], ["/bin/sh"])
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        assert said == [str(os.nice(0) + nice), "THP_enabled:", pages]
+
+
+def test_only_root_has_a_higher_priority(tmp_path, monkeypatch):
+    (tmp_path / "code").mkdir()
+    for user, titles in ((0, ["priority (nice)"]), (1000, [])):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        ladder = ladder_of(NATIVE, replace(NATIVE, nice=-5), tmp_path)
+        assert [step.title for step in ladder.steps] == titles
+        assert bool(ladder.left_out) == bool(user)

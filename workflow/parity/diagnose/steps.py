@@ -8,6 +8,7 @@ what a step costs is what the difference costs, and no engine is needed to make 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,11 @@ from parity.runtimes.limits import CpuLimit, control_group_version, control_grou
 
 CONTAINER = "the container itself"
 TRUE = "/bin/true"
+# <linux/prctl.h>: what a process says of huge pages its children and their programs keep.
+_PR_SET_THP_DISABLE = 41
+_HUGE_PAGES = """import ctypes, os, sys
+ctypes.CDLL(None).prctl({option}, int(sys.argv[1]), 0, 0, 0)
+os.execvp(sys.argv[2], sys.argv[2:])"""
 # The C library's parts belong to one loader, and are taken from one image together.
 _LOADER = "ld-linux"
 _C_LIBRARY = ("ld-", "libc.so", "libc-", "libm.so", "libm-", "libpthread", "libdl", "librt")
@@ -37,6 +43,8 @@ class Setting:
     """All that is on at a step, as what its command line is made from.
 
     Attributes:
+        nice: added to this machine's own.
+        huge_pages: `1` with transparent ones, `0` without; empty for as it is.
         filters: numbers of the container's filters that are loaded, from `folder`.
         libraries: folder whose files come before this machine's libraries; empty for none.
         program: file that is run in the place of the program's; empty for its own.
@@ -44,6 +52,8 @@ class Setting:
 
     folder: Path
     cpus: str = ""
+    nice: int = 0
+    huge_pages: str = ""
     quota: tuple[int, int] | None = None
     limits: Mapping[str, str] | None = None
     variables: tuple[str, ...] = ()
@@ -68,6 +78,11 @@ class Setting:
             words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name, *group]
         if self.cpus:
             words += ["taskset", "-c", self.cpus]
+        if self.nice:
+            words += ["nice", "-n", str(self.nice)]
+        if self.huge_pages:
+            script = _HUGE_PAGES.format(option=_PR_SET_THP_DISABLE)
+            words += [sys.executable, "-c", script, str(int(self.huge_pages == "0"))]
         if self.limits:
             words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
         if self.variables:
@@ -163,6 +178,13 @@ def _differences(
         obstacle = "needs root" if container.quota else "this machine's own is not lifted"
         change = quota if is_root and container.quota else obstacle
         yield "CPU quota", _quota(native), _quota(container), change
+    if native.nice != container.nice:
+        more = container.nice - native.nice
+        nice: dict[str, Any] | str = {"nice": more} if more > 0 or is_root else "needs root"
+        yield "priority (nice)", str(native.nice), str(container.nice), nice
+    if native.huge_pages != container.huge_pages and container.huge_pages:
+        pages = {"huge_pages": container.huge_pages}
+        yield "transparent huge pages", native.huge_pages, container.huge_pages, pages
     limits = {k: v for k, v in container.limits.items() if native.limits.get(k) != v}
     if limits:
         before = " ".join(f"{name}={native.limits.get(name, '')}" for name in limits)
@@ -267,10 +289,6 @@ def _left_out(native: Surroundings, container: Surroundings) -> Iterator[str]:
         yield f"root file system: {native.root} → {container.root}"
     if native.memory_limit != container.memory_limit:
         yield f"memory limit: {_size(native.memory_limit)} → {_size(container.memory_limit)}"
-    if native.huge_pages != container.huge_pages:
-        yield f"transparent huge pages: {native.huge_pages} → {container.huge_pages}"
-    if native.nice != container.nice:
-        yield f"nice: {native.nice} → {container.nice}"
 
 
 def _quota(side: Surroundings) -> str:
