@@ -9,7 +9,9 @@ read -r kernel < $boot
   echo "$0 marker=$marker"
   echo "$0 hostname=$hostname"
   echo "$0 namespace.kernel=$kernel"
-  stat -L -c "$0 namespace.%n=%i" /proc/self/ns/* 2> /dev/null
+  # PRoot follows these links by their names, which are no files'.
+  stat -L -c "$0 namespace.%n=%i" /proc/self/ns/* 2> /dev/null ||
+    stat -c "$0 namespace.%N" /proc/self/ns/* 2> /dev/null | sed "s/'//g; s/ -> .*\[\(.*\)\]/=\1/"
   awk -v begin="$0" '/^(Cpus_allowed_list|Seccomp|NoNewPrivs):/ {print begin, $1 "=" $2}
        /^Cpus_allowed_list:/ {told = 1}
        END {if (!told && "taskset -cp $$" | getline) print begin, "Cpus_allowed_list:=" $NF}' \

@@ -11,9 +11,13 @@ from pathlib import Path
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.fuse import no_fuse
-from parity.runtimes.apptainer_install import PREFIX, install
+from parity.runtimes import debian_unstable
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
+
+PREFIX = Path("/opt/parity/apptainer")
+_PROGRAMS = ("usr/bin/apptainer", "usr/lib/x86_64-linux-gnu/apptainer/bin/starter")
+_LIBRARIES = ("libc6", "libseccomp2", "libsqlite3-0", "libzstd1", "zlib1g")
 
 
 def program() -> str:
@@ -35,7 +39,7 @@ class Apptainer(Arm):
     title: str = "Apptainer"
     image_format: str = "sif"
     isolates: tuple[str, ...] = ("mnt", "user")
-    packages = ("ca-certificates", "patchelf", "squashfs-tools", "squashfuse", "uidmap")
+    packages = (*debian_unstable.PACKAGES, "squashfs-tools", "squashfuse", "uidmap")
 
     @property
     def converter(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -71,7 +75,19 @@ class Apptainer(Arm):
     def install(self) -> None:
         """Apptainer from Debian's unstable release, in a folder of its own."""
         if not answer_of([program(), "--version"])[0]:
-            install()
+            debian_unstable.install("apptainer", _LIBRARIES, _PROGRAMS, PREFIX, _lay_out)
+
+
+def _lay_out(tree: Path) -> None:
+    """Put the configuration where a moved Apptainer looks for it.
+
+    It takes its prefix from where its program is: `usr` for the command and, because
+    Debian has one folder more than usual above the starter, `usr/lib` for that.
+    """
+    (tree / "etc").rename(tree / "usr/etc")
+    (tree / "usr/var/lib/apptainer/mnt/session").mkdir(parents=True)
+    for name in ("etc", "var"):
+        (tree / "usr/lib" / name).symlink_to(Path("..", name))
 
 
 ARMS = (Apptainer(),)

@@ -1,11 +1,13 @@
 """udocker, which an ordinary user installs: PRoot plays the root file system, by ptrace.
 
-No namespace and no privilege is in it. System calls stop for PRoot, which rewrites the paths in
-them: all of them, or, where it can set a filter, those that name a file.
+No namespace and no privilege is in it. Every system call stops for PRoot, which rewrites the
+paths in it; the filter by which it could let most of them pass misses some on a kernel of today,
+and then a program reads the host's files.
 """
 
 from __future__ import annotations
 
+import platform
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,64 +18,49 @@ from typing import ClassVar
 from parity.core import digests
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
+from parity.runtimes import debian_unstable
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 
 CONTAINER = "parity"
-# udocker always asks for a kernel's version to be pretended, and PRoot 5.1, which does so, fails
-# fstat(2) as C libraries from 2.33 on call it. The words before `--rootfs` lose that one.
-PROOT = """#!/bin/sh
-left=$#
-while [ "$left" -gt 0 ]; do
-    word=$1 left=$((left - 1))
-    shift
-    if [ "$word" = -k ]; then shift; left=$((left - 1)); continue; fi
-    set -- "$@" "$word"
-    if [ "$word" = -r ]; then break; fi
-done
-while [ "$left" -gt 0 ]; do
-    word=$1 left=$((left - 1))
-    shift
-    set -- "$@" "$word"
-done
-exec proot "$@"
-"""
+# That of Debian 12 knows neither statx(2) nor faccessat2(2), and fails fstat(2) of its C library.
+PREFIX = Path("/opt/parity/proot")
+_PROOT = PREFIX / "usr/bin/proot"
 
 
 @dataclass(frozen=True)
 class Udocker(Arm):
-    """`udocker run` in a mode of PRoot, from an image store of our own (`UDOCKER_DIR`)."""
+    """`udocker run` in its mode P2, from an image store of our own (`UDOCKER_DIR`).
+
+    It passes no empty words on.
+    """
 
     name: str = "udocker"
     title: str = "udocker (PRoot)"
-    mode: str = "P1"
     runtime: str = "udocker"
     look = Look("#44AA99", "h")
     image_format: str = "udocker"
-    packages: ClassVar[tuple[str, ...]] = ("proot", "tar", "umoci")
+    # PRoot has no mounts, and so none that are read-only.
+    is_writable: ClassVar[bool] = True
+    packages: ClassVar[tuple[str, ...]] = (*debian_unstable.PACKAGES, "tar", "umoci")
     made_from: ClassVar[str] = "directory"
     converter: ClassVar[tuple[str, ...]] = ("tar", "--version")
 
     def probe(self) -> Availability:
-        if not is_installed("proot"):
-            return Availability(False, reason="not installed", remedy="apt-get install proot")
-        answered, _ = answer_of(["proot", "/bin/true"])
-        if not answered:
-            return Availability(False, reason="PRoot cannot trace programs here")
         found, version = answer_of([*_words(Path("/nonexistent")), "--version"])
-        if not found:
-            return Availability(False, reason="not installed", remedy="make setup")
+        if not (found and is_installed(str(_PROOT))):
+            return Availability(False, reason="not installed", remedy="as root: make setup")
+        if not _traces():
+            return Availability(False, reason="PRoot cannot trace programs here")
         return Availability(True, version=f"udocker {version.partition(': ')[2]}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
         binds = [f"--volume={path}:{path}" for path in (launch.scratch, HOSTS, *launch.binds)]
         store = Path(launch.image.location)
-        return [*_words(store, self.mode), "run", "--nobanner", *binds, CONTAINER, *inner]
+        return [*_words(store), "run", "--nobanner", *binds, CONTAINER, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        _proot(destination).parent.mkdir(parents=True)
-        _proot(destination).write_text(PROOT)
-        _proot(destination).chmod(0o755)
+        destination.mkdir()
         with tempfile.NamedTemporaryFile(dir=destination, suffix=".tar") as archive:
             output_of(["tar", "--create", "--file", archive.name, "--directory", rootfs, "."])
             words = ["import", "--tocontainer", f"--name={CONTAINER}", archive.name]
@@ -85,19 +72,27 @@ class Udocker(Arm):
         # Beside it udocker keeps notes, which change with each run.
         return digests.digest(root) if root.exists() else ""
 
+    def install(self) -> None:
+        """PRoot from Debian's unstable release, in a folder of its own."""
+        if not _traces():
+            libraries = ("libc6", "libtalloc2")
+            debian_unstable.install("proot", libraries, ["usr/bin/proot"], PREFIX)
 
-def _proot(store: Path) -> Path:
-    return store / "bin/proot"
+
+def _traces() -> bool:
+    """Whether PRoot runs a program as udocker asks for it, with the kernel's version pretended."""
+    asked = ("-k", platform.release(), "-r", "/", "/bin/true")
+    return answer_of(["env", "PROOT_NO_SECCOMP=1", str(_PROOT), *asked])[0]
 
 
-def _words(store: Path, mode: str = "P1") -> list[str]:
-    """How udocker is called: with the distribution's PRoot, and by root if that is us."""
+def _words(store: Path) -> list[str]:
+    """How udocker is called: without a filter, with our PRoot, and by root if that is us."""
     settings = {
         "UDOCKER_DIR": store,
-        "UDOCKER_DEFAULT_EXECUTION_MODE": mode,
+        "UDOCKER_DEFAULT_EXECUTION_MODE": "P2",
         # Else it downloads a PRoot of its own, in a version that nothing here pins.
         "UDOCKER_TARBALL": "",
-        "UDOCKER_USE_PROOT_EXECUTABLE": _proot(store),
+        "UDOCKER_USE_PROOT_EXECUTABLE": _PROOT,
     }
     variables = [f"{name}={value}" for name, value in settings.items()]
     return ["env", *variables, sys.executable, "-m", "udocker.maincmd", "--allow-root", "--quiet"]

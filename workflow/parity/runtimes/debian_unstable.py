@@ -1,0 +1,99 @@
+"""Installs programs of Debian's unstable release where the distribution's are absent or too old.
+
+They need a newer C library than the host's. They get one of their own, in a private folder
+and through their ELF headers alone, so that nothing of the host changes and nothing that is
+measured can pick it up.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from parity.core.commands import output_of
+from parity.core.errors import UserError
+
+PACKAGES = ("ca-certificates", "patchelf")
+# Where the programs find their loader and libraries.
+_PRIVATE = "usr/lib/private"
+
+
+def install(
+    package: str,
+    libraries: Sequence[str],
+    programs: Sequence[str],
+    prefix: Path,
+    lay_out: Callable[[Path], None] = lambda tree: None,
+) -> None:
+    """Download, unpack and link a package's programs into a folder (root only).
+
+    Args:
+        libraries: packages of the libraries that its programs are given.
+        programs: paths in the package.
+        prefix: the folder, which is replaced.
+        lay_out: changes the unpacked package.
+
+    Raises:
+        UserError: no Debian mirror is configured, or a step failed.
+    """
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=prefix.parent) as name:
+        folder = Path(name)
+        tree, given = folder / "tree", folder / "libraries"
+        tree.mkdir(mode=0o755)
+        for file in _download(package, (package, *libraries), folder):
+            own = file.name.startswith(f"{package}_")
+            output_of(["dpkg-deb", "-x", file, tree if own else given])
+        (tree / _PRIVATE).parent.mkdir(parents=True, exist_ok=True)
+        (given / "usr/lib/x86_64-linux-gnu").rename(tree / _PRIVATE)
+        private = prefix / _PRIVATE
+        for program in programs:
+            loader = ("--set-interpreter", private / "ld-linux-x86-64.so.2")
+            search = ("--force-rpath", "--set-rpath", private)
+            output_of(["patchelf", *loader, *search, tree / program])
+        lay_out(tree)
+        shutil.rmtree(prefix, ignore_errors=True)
+        tree.rename(prefix)
+    output_of([prefix / programs[0], "--version"])
+
+
+def _mirror(package: str) -> str:
+    """The Debian mirror that this machine's apt is configured with."""
+    form = "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"
+    for line in output_of(["apt-get", "indextargets", "--format", form]).splitlines():
+        origin, label, address = line.split("\t")
+        if origin == label == "Debian":
+            return address
+    raise UserError(
+        f"{package} comes from Debian, and apt knows no Debian mirror",
+        where="/etc/apt",
+        action=f"install {package} your site's way; it is found on PATH",
+    )
+
+
+def _download(package: str, wanted: Sequence[str], folder: Path) -> list[Path]:
+    """The packages, through an apt state of their own: the host's lists stay as they are."""
+    for part in ("lists/partial", "cache/archives/partial"):
+        (folder / part).mkdir(parents=True)
+    (folder / "status").touch()
+    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    sources = folder / "sources.list"
+    sources.write_text(f"deb [signed-by={keyring}] {_mirror(package)} sid main\n")
+    settings = {
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": folder / "lists",
+        "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache",
+        "APT::Sandbox::User": "root",
+        # A mirror may be frozen at some day, and the unstable release is dated for a week
+        # only. Its signature is checked all the same.
+        "Acquire::Check-Valid-Until": "false",
+    }
+    apt = ["apt-get", *(f"-o{key}={value}" for key, value in settings.items())]
+    output_of([*apt, "update"])
+    output_of([*apt, "--yes", "--download-only", "--no-install-recommends", "install", *wanted])
+    archives = sorted((folder / "cache/archives").glob("*.deb"))
+    return [file for file in archives if file.name.split("_")[0] in wanted]
