@@ -166,7 +166,7 @@ def test_a_library_that_an_image_lacks_is_one_message_before_any_run(
     lacks = f"Linked, Podman: {NEEDS}{tmp_path}/linked does not find libmine.so"
     assert "nothing of this study could be compared" in said["alone"] and lacks in said["alone"]
     assert not list(clone.glob("results/blocks/mine-alone-*/runs/*"))
-    assert f"parity: not measured: {lacks}" in said["both"]
+    assert f"not measured: {lacks}" in said["both"]
     rows = pq.read_table(clone / "results/live/mine-both/records/runs.parquet").to_pylist()
     left_out = [(row["case"], row["arm"], row["reason"]) for row in rows if row["reason"]]
     assert left_out == [("linked", "podman", "not-tested")]

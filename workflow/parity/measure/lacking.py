@@ -5,8 +5,6 @@ Without this each run would fail by itself, as often as the study allows, in the
 
 from __future__ import annotations
 
-import sys
-
 from parity.core.errors import UserError
 from parity.measure.session import Session
 from parity.plan.plan import Case, Plan
@@ -34,7 +32,7 @@ def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:
 
 
 def tell_what_lacks(session: Session, plan: Plan) -> None:
-    """Say on standard error what is not measured because something lacks, a line for each.
+    """Say beside the progress what is not measured because something lacks, a line for each.
 
     Raises:
         UserError: nothing is left that the study compares with its reference.
@@ -64,7 +62,7 @@ def tell_what_lacks(session: Session, plan: Plan) -> None:
             action="put it where the program looks for it, in the image too; nothing was measured",
         )
     for line in lines:
-        print(f"parity: not measured: {line}", file=sys.stderr, flush=True)
+        print(f"not measured: {line}", flush=True)
 
 
 def _searches_elsewhere(session: Session, plan: Plan, case: Case) -> bool:
