@@ -23,7 +23,7 @@ from parity.report import answer, write
 from parity.report.figures import ledger, specs
 from parity.report.tables import provenance_tables, published, result_tables, table
 from parity.report.text import artifact, campaign, formatting, numbers, questions, sentences
-from parity.report.text.summary import summary
+from parity.report.text.summary import MOST, by_difference, summary
 from parity.report.view import View
 
 ROOT = Path(__file__).parents[3]
@@ -353,6 +353,27 @@ def test_the_summary_tells_where_the_time_went(make_view: MakeView) -> None:
     assert said in " ".join(text.split())
     text = summary(make_view(3), [told, untold], 20.0)
     assert re.search(r"stream +3 +2 +– +not told", text) and "were timed" not in text
+
+
+def test_the_ratios_follow_the_answer(make_view: MakeView) -> None:
+    view = make_view(8)
+    compared = view.analysis.comparisons
+    wanted = compared[~compared["control"] & compared["planned"] & (compared["kind"] == "ratio")]
+    head, *lines = summary(view).split("\n\n")[1].splitlines()
+    assert head == "Cost against native-a: ratio, 95 % interval"
+    assert sum(bool(re.match(r" {4}[a-z]", line)) for line in lines) == MOST < len(wanted)
+    assert lines[-1] == f"  and {len(wanted) - MOST} more: tables/results.csv"
+
+
+def test_what_differs_most_is_told_first() -> None:
+    rows = [
+        SimpleNamespace(arm=arm, outcome=outcome, estimate=estimate)
+        for arm, outcome, estimate in (
+            ("a", "equivalent", 1.0), ("b", "different", 1.2), ("c", "inconclusive", 3.0),
+            ("d", "different", 0.5),
+        )
+    ]  # fmt: skip
+    assert [row.arm for row in sorted(rows, key=by_difference)] == ["d", "b", "a", "c"]
 
 
 def test_the_summary_holds_plan_ledger_and_control(make_view: MakeView) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
+from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.statistics.kappa import Kappa
 from parity.benchmarks.figure_spec import Form
 from parity.core.wording import counted
@@ -18,6 +20,7 @@ from parity.report.text import formatting, noise, sentences
 from parity.report.view import STAGES, View, rows_of
 
 LETTERS = 80  # of a line, as in a terminal that nobody has made wider
+MOST = 12  # comparisons that are listed below the answer
 AGREEMENT = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
 
 
@@ -31,7 +34,7 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
     # What was imported says nothing of how long it took.
     time = [_time(times, lasted)] if times and lasted else []
     answer = _wrapped(sentences.abstract(view))
-    parts = [_plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
+    parts = [*_costs(view), _plan(view), _ledger(view), *time, _control(view), _exclusions(view)]
     at_scale = [
         noise.of_replay(view, s) for s in view.figures if s.form is Form.REPLAY and view.shown(s)
     ]
@@ -92,25 +95,64 @@ def _time(times: Sequence[CaseTime], lasted: float) -> str:
     return text
 
 
+def _costs(view: View) -> list[str]:
+    """The ratios to the reference by what was measured, what differs most first."""
+    control = view.plan.positive_control
+    compared = view.analysis.comparisons
+    rows = [
+        row
+        for row in rows_of(compared[~compared["control"] & compared["planned"]])
+        if row.kind == "ratio" and row.estimate and not (control and row.arm == control.arm)
+    ]
+    by_quantity: dict[str, list[Any]] = {}
+    for row in sorted(rows, key=by_difference)[:MOST]:
+        by_quantity.setdefault(f"{row.case}, {row.metric}", []).append(row)
+    shown = [(name, row) for name, group in by_quantity.items() for row in group]
+    if not shown:
+        return []
+    told = [
+        "; ".join(filter(None, (formatting.outcome(row), formatting.identity_note(row))))
+        for _, row in shown
+    ]
+    numbers = [("", row.arm, formatting.estimate(row)) for _, row in shown]
+    lines = [f"Cost against {view.plan.reference}: ratio, 95 % interval"]
+    before = ""
+    for (name, _), line in zip(shown, _beside(numbers, told), strict=True):
+        lines += [line] if name == before else [_wrapped(name, "  "), line]
+        before = name
+    more = [f"  and {len(rows) - MOST} more: tables/results.csv"] if len(rows) > MOST else []
+    return ["\n".join([*lines, *more])]
+
+
+def by_difference(row: Any) -> tuple[bool, float]:
+    """What was concluded to differ first, by how much it does; else as planned."""
+    is_different = row.outcome == DIFFERENT
+    return not is_different, -abs(math.log(row.estimate)) if is_different else 0.0
+
+
 def _control(view: View) -> str:
     compared = view.analysis.comparisons
-    rows = {
-        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row),
-         formatting.unit_of(row)): formatting.outcome(row)
-        for row in rows_of(compared[compared["control"] & compared["planned"]])
-    }  # fmt: skip
+    rows = rows_of(compared[compared["control"] & compared["planned"]])
+    numbers = [
+        (row.case, row.metric, f"n={row.blocks}", formatting.estimate(row), formatting.unit_of(row))
+        for row in rows
+    ]
     if not view.plan.double:
         return "A/A pair: none, so nothing is concluded"
     head = f"A/A pair: {view.plan.double} against {view.plan.reference}, 95 % interval"
-    if not rows:
-        return f"{head}\n  not planned"
-    numbers = aligned(list(rows)).splitlines()
-    width, lines = max(map(len, numbers)), [head]
-    for line, said in zip(numbers, rows.values(), strict=True):
-        beside = f"{line:<{width}}  {said}"
-        # What became of a pair may need lines of its own.
-        lines += [beside] if len(beside) <= LETTERS else [line, _wrapped(said, " " * 6)]
-    return "\n".join(lines)
+    return "\n".join(
+        [head, *(_beside(numbers, list(map(formatting.outcome, rows))) or ["  not planned"])]
+    )
+
+
+def _beside(rows: Sequence[Sequence[str]], said: Sequence[str]) -> list[str]:
+    """Aligned numbers, each with what became of it, which may need a line of its own."""
+    numbers = aligned(rows).splitlines() if rows else []
+    width, lines = max(map(len, numbers), default=0), []
+    for line, outcome in zip(numbers, said, strict=True):
+        beside = f"{line:<{width}}  {outcome}"
+        lines.append(beside if len(beside) <= LETTERS else f"{line}\n{_wrapped(outcome, ' ' * 6)}")
+    return lines
 
 
 def _exclusions(view: View) -> str:
