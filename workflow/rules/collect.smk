@@ -83,3 +83,16 @@ rule archive:
         system=SYSTEM.name,
     script:
         "../scripts/archive.py"
+
+
+rule crates:
+    """Describe every archive again as an RO-Crate, as `archive` does when it makes one."""
+    input:
+        sorted(map(str, Path("results/archive").glob("*/plan.json"))),
+    log:
+        "results/crates.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    script:
+        "../scripts/crates.py"

@@ -1,5 +1,6 @@
 """One set of versions: uv.lock has them, pyproject.toml allows them, conda's files repeat them."""
 
+import json
 import re
 import subprocess
 import sys
@@ -54,6 +55,39 @@ def test_the_citation_has_the_project_s_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == PROJECT["project"]["version"]
     assert {"authors", "cff-version", "message", "title"} <= citation.keys()
+
+
+def test_what_cffconvert_made_of_the_citation_still_says_the_same() -> None:
+    """Made by `cffconvert -f codemeta` and `-f zenodo`; its own pins keep it out of the lock."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
+    for name, theirs in ((codemeta["name"], codemeta), (zenodo["title"], zenodo)):
+        assert name == citation["title"]
+        assert (theirs["version"], theirs["keywords"]) == (
+            citation["version"],
+            citation["keywords"],
+        )
+    assert codemeta["license"].endswith(f"/{citation['license']}")
+    assert zenodo["license"] == {"id": citation["license"]}
+    day = str(citation["date-released"])
+    assert codemeta["datePublished"] == zenodo["publication_date"] == day
+
+
+def test_every_file_has_a_licence() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("reuse"), "lint"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert (ROOT / "LICENSES/MIT.txt").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_forge_runs_targets_that_are_there() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    asked = {step["run"] for job in jobs.values() for step in job["steps"] if "run" in step}
+    targets = {words.split()[1] for words in asked if words.startswith("make ")}
+    made = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
+    assert targets == {"lint", "test-fast", "figures"} and targets <= made
 
 
 def test_an_installation_holds_the_whole_package_and_works_without_snakemake(
