@@ -1,5 +1,8 @@
 """`parity measure` writes a folder, runs the workflow in it and prints the answer first."""
 
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from parity.core.errors import UserError
 from parity.core.settings import check, schema
 from parity.runtimes import arms
 
+ROOT = Path(__file__).parents[3]
 # In place of Snakemake: says what it was asked for, and leaves the answer.
 SNAKEMAKE = """#!/bin/sh
 echo "$@" > called
@@ -130,3 +134,16 @@ def test_a_folder_holds_what_snakemake_needs_and_no_more(tmp_path: Path) -> None
         "Snakefile", "config/config.yaml", "config/studies/one.yaml",
         "profiles/default/profile.yaml",
     }  # fmt: skip
+
+
+def test_the_command_of_a_clone_answers_in_a_folder_with_modules_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('a module of the user')\n")
+    environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [ROOT / "tools/parity", "--help"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    named = re.findall(r"^\| `parity (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert {"measure", "diagnose"} <= set(named)
+    assert all(f"\n    {name} " in done.stdout for name in named), done.stdout

@@ -24,7 +24,7 @@ from parity.report.figures import ledger, specs
 from parity.report.tables import provenance_tables, published, result_tables, table
 from parity.report.text import artifact, campaign, formatting, numbers, questions, sentences
 from parity.report.text.summary import MOST, by_difference, summary
-from parity.report.view import View
+from parity.report.view import View, rows_of
 
 ROOT = Path(__file__).parents[3]
 PAPER = [ROOT / "paper/main.tex", *sorted((ROOT / "paper/studies").glob("*.tex"))]
@@ -133,6 +133,7 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     )
     assert re.search(r"The largest of these costs is 1\.0\d+ \[.*\]: Docker in SysBench CPU", said)
     assert "of 36 cost ratios the cost is below " in answer.bounds(ended)
+    assert answer.bounds([]).startswith("No cost ratio of an arm without a network")
     alike = [each for each in ended if each.word == "equivalent"]
     assert "one campaign, all 29 are equivalent to native" in answer.said(alike, 1)
     assert answer.said([], 1) == "No cost ratio with a margin was measured."
@@ -158,9 +159,16 @@ def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:
     said = sentences.abstract(view)
     # Six cases have a margin; seven arms besides the A/A pair; Shifter is only declared.
     assert said.startswith("Of 42 measured comparisons with Native over 30 blocks, ")
-    assert "1 is different beyond it" in said and "; 1 of them is confounded." in said
+    assert "1 is different beyond the margin" in said and "; 1 of them is confounded." in said
     assert "7 of the 42 compare constants." in said
     assert said.endswith("6 more comparisons could not be tested.")
+    compared = view.analysis.comparisons
+    one, other = list(rows_of(compared[compared["outcome"] == "equivalent"]))[:2]
+    assert sentences.counts(view, [one]) == (
+        "The one measured comparison with Native over 30 blocks is equivalent within the margin "
+        "and not confounded."
+    )
+    assert ", both are equivalent within the margin; none" in sentences.counts(view, [one, other])
 
 
 def test_few_blocks_are_said_to_be_few(make_view: MakeView) -> None:

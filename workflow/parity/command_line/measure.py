@@ -66,7 +66,7 @@ def measure(given: argparse.Namespace) -> None:
         raise UserError(
             "the workflow is not beside this package",
             where=str(PROJECT),
-            action="call it from a clone: PYTHONPATH=<clone>/workflow python -m parity measure …",
+            action="call it from a clone: <clone>/tools/parity measure …",
         )
     image = _image(given.image, here)
     program = own_program(given.program, bool(image), here)

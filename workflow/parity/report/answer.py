@@ -94,11 +94,17 @@ def said(ended: Sequence[Ended], campaigns: int) -> str:
 
 
 def bounds(ended: Sequence[Ended]) -> str:
-    """In how many ratios of arms as they are a cost lies below some bounds, by 95 % intervals."""
+    """In how many ratios of arms as they are a cost lies below some bounds, in sentences."""
     highest = [each.row.high95 for each in ended if each.is_plain]
     below = [(bound, sum(high < 1 + bound for high in highest)) for bound in BOUNDS]
     said = listed(f"{formatting.percent(bound)} in {count}" for bound, count in below)
-    return f"of {counted(len(highest), 'cost ratio')} the cost is below {said}." if highest else ""
+    if not highest:
+        return "No cost ratio of an arm without a network, a limit or a neighbour was measured."
+    return (
+        "By the upper ends of 95 % intervals, for arms without a network, a limit or a neighbour "
+        f"of their own, of {counted(len(highest), 'cost ratio')} the cost is below {said}. "
+        "Those that are not counted cost more, or are not decided."
+    )
 
 
 def _how(ended: Sequence[Ended]) -> str:

@@ -64,27 +64,32 @@ def abstract(view: View) -> str:
     more = counted(untested, "more comparison")
     left_out = f"{more} could not be tested." if untested else ""
     noisy, failed = too_noisy(measured), failed_controls(view)
-    said = (failed, _counts(view, measured), noisy, fixed(view, measured), left_out)
+    said = (failed, counts(view, measured), noisy, fixed(view, measured), left_out)
     return " ".join(filter(None, said))
 
 
-def _counts(view: View, measured: Rows) -> str:
+def counts(view: View, measured: Rows) -> str:
     """Outcomes of what was measured, and how much of it is confounded."""
     names = (
         (outcomes.EQUIVALENT, "equivalent within the margin"),
-        (outcomes.DIFFERENT, "different beyond it"),
+        (outcomes.DIFFERENT, "different beyond the margin"),
         (outcomes.INCONCLUSIVE, "inconclusive"),
         (outcomes.TOO_FEW_BLOCKS, "without enough blocks"),
     )
     groups = [(text, [r for r in measured if r.outcome == key]) for key, text in names]
-    every = "all " if any(len(group) == len(measured) > 1 for _, group in groups) else ""
-    said = [f"{every}{len(group)} {_are(group)} {text}" for text, group in groups if group]
+    found = [(text, group) for text, group in groups if group]
     odd = [row for row in measured if formatting.is_confounded(row)]
+    where = f"with {_reference(view)} over {_blocks(measured)}"
+    if len(measured) == 1:
+        confounded = "and" if odd else "and not"
+        return f"The one measured comparison {where} is {found[0][0]} {confounded} confounded."
+    every = "both" if len(measured) == 2 else f"all {len(measured)}"
+    said = [
+        f"{every if len(group) == len(measured) else len(group)} {_are(group)} {text}"
+        for text, group in found
+    ]
     confounded = f"{len(odd) or 'none'} of them {'are' if len(odd) > 1 else 'is'} confounded"
-    return (
-        f"Of {len(measured)} measured comparisons with {_reference(view)} over "
-        f"{_blocks(measured)}, {listed(said)}; {confounded}."
-    )
+    return f"Of {len(measured)} measured comparisons {where}, {listed(said)}; {confounded}."
 
 
 def too_noisy(measured: Rows) -> str:
