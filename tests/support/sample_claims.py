@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import outcomes
+from parity.claims.verdicts import Judgement
 from parity.report.view import View
 
 STUDIES = {
@@ -86,8 +87,8 @@ def verdict(position: int, claim: str, verdict: str, cells: list[dict], **change
     } | changes
 
 
-def tables(view: View) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The frames `verdicts` and `evidence` of the sample."""
+def judgement(view: View) -> Judgement:
+    """The verdicts and the evidence of the sample."""
     compute = evidence(view, "compute", 1, "sysbench", "time")
     linear = evidence(view, "linear", 1, "hpcc", "hpl")
     linear += evidence(view, "linear", 2, "likwid-stream", "bandwidth")
@@ -104,4 +105,4 @@ def tables(view: View) -> tuple[pd.DataFrame, pd.DataFrame]:
         verdict(6, "hostile", "not-tested", [], statement=f"A claim {HOSTILE}", reason=HOSTILE),
     ]
     size = [cell | {"claim": "size"} for cell in memory]
-    return pd.DataFrame(rows), pd.DataFrame([*compute, *linear, *memory, *start, *size])
+    return Judgement(pd.DataFrame(rows), pd.DataFrame([*compute, *linear, *memory, *start, *size]))

@@ -31,6 +31,7 @@ from playwright.sync_api import (
 
 from parity.analysis import analysis, dataset
 from parity.claims import tables
+from parity.claims.verdicts import Judgement
 from parity.report import origin
 from parity.report.dashboard import content, page
 from parity.report.dashboard.content import Content
@@ -81,7 +82,7 @@ def address(view: View, tmp_path_factory) -> str:
 
 
 def _content(view: View) -> Content:
-    return content.content([view], *sample_claims.tables(view), sample_claims.STUDIES)
+    return content.content([view], [sample_claims.judgement(view)], sample_claims.STUDIES)
 
 
 @pytest.fixture(scope="module")
@@ -512,29 +513,43 @@ def made(clone: Path) -> Path:
     return path
 
 
-def test_every_claim_of_the_archive_opens_and_leads_to_a_run(
+def _tested(judged: Judgement) -> dict[str, set[str]]:
+    """What each claim is on the systems that test it."""
+    rows = judged.verdicts[judged.verdicts["verdict"] != "not-tested"]
+    return rows.groupby("claim")["verdict"].agg(set).to_dict()
+
+
+def test_every_claim_of_the_archives_opens_and_leads_to_a_run(
     context: BrowserContext, made: Path, tmp_path: Path
 ) -> None:
     opened = _open(context, made.as_uri())
-    folder = made.parents[2] / ARCHIVE.relative_to(ROOT) / "claims"
-    judged = tables.read(tables.VERDICTS, folder)
-    evidence = tables.read(tables.EVIDENCE, folder)
-    leading = set(evidence.loc[evidence["case"] != "", "claim"])
-    untested = judged["verdict"] == "not-tested"
-    _expect_claims(opened, *judged[~untested]["claim"], *judged[untested]["claim"])
-    for verdict, count in judged["verdict"].value_counts().items():
-        tally = opened.locator(f".tally.verdict-{verdict} b")
-        expect(tally).to_have_text(str(count))
+    folders = sorted((made.parents[1] / "archive").glob("*/claims"))
+    folders.sort(key=lambda folder: folder.parent.name != ARCHIVE.name)
+    judged = content.on_all_systems(
+        [
+            Judgement(tables.read(tables.VERDICTS, each), tables.read(tables.EVIDENCE, each))
+            for each in folders
+        ]
+    )
+    assert 1 < judged.verdicts["judged"].nunique() <= len(folders)
+    leading = set(judged.evidence.loc[judged.evidence["case"] != "", "claim"])
+    known = judged.verdicts["claim"].drop_duplicates()
+    verdicts = {claim: _tested(judged).get(claim, {"not-tested"}) for claim in known}
+    _expect_claims(opened, *sorted(known, key=lambda claim: verdicts[claim] == {"not-tested"}))
+    for verdict in set().union(*verdicts.values()):
+        count = sum(verdict in of_claim for of_claim in verdicts.values())
+        expect(opened.locator(f".tally.verdict-{verdict} b")).to_have_text(str(count))
     _picture(opened, tmp_path, "archive-start")
     led = 0
-    for claim, verdict in judged[["claim", "verdict"]].itertuples(index=False):
+    for claim, of_claim in verdicts.items():
         opened.evaluate("hash => { location.hash = hash; }", f"#/claim/{claim}")
-        badge = opened.locator("main .claim-head .badge").first
         expect(opened.locator("main .path")).to_contain_text(claim)
-        expect(badge).to_contain_text(verdict.replace("-", " "))
+        badges = opened.locator("main .claim-head .badge").all_inner_texts()
+        said = {badge.split(" ", 1)[1] for badge in badges}
+        assert said == {verdict.replace("-", " ") for verdict in of_claim}
         cells = opened.locator(".cells tbody th a")
         if not cells.count():
-            assert verdict == "not-tested"
+            assert of_claim == {"not-tested"}
             continue
         _picture(opened, tmp_path, f"archive-{claim}")
         cells.first.click()
@@ -542,6 +557,52 @@ def test_every_claim_of_the_archive_opens_and_leads_to_a_run(
         expect(opened.get_by_role("heading", level=2, name="Exact command")).to_be_visible()
         led += 1
     assert led == len(leading) > 0
+
+
+def test_a_claim_is_told_of_each_system_that_tests_it(
+    context: BrowserContext, view: View, tmp_path: Path
+) -> None:
+    first = sample_claims.judgement(view)
+    elsewhere = {"linear": "contradicted", "kernel": "supported"}
+    rows = first.verdicts.assign(
+        judged="archive/other",
+        verdict=first.verdicts["claim"].map(elsewhere).fillna("not-tested"),
+    )
+    both = [first, Judgement(rows, first.evidence)]
+    page.write(content.content([view], both, sample_claims.STUDIES), tmp_path / "dashboard.html")
+    opened = _open(context, (tmp_path / "dashboard.html").as_uri())
+    _expect_claims(opened, "compute", "linear", "memory", "start", "size", "kernel", "hostile")
+    expect(opened.locator(".tally.verdict-contradicted b")).to_have_text("2")
+    expect(opened.locator(".tally.verdict-not-tested b")).to_have_text("1")
+    opened.get_by_role("combobox", name="Verdict").select_option("contradicted")
+    _expect_claims(opened, "linear", "start")
+    expect(opened.locator(".claims .claim").first).to_contain_text("contradicted other: ")
+    opened.get_by_role("link", name="claim linear takes").click()
+    heads = opened.get_by_role("heading", level=2)
+    expect(heads).to_have_text(["Inconclusive on sample", "Contradicted on other"])
+    expect(opened.get_by_role("region", name="Cells of test 2 on other")).to_be_visible()
+
+
+def test_many_cases_are_told_by_benchmark(context: BrowserContext, made: Path) -> None:
+    opened = _open(context, made.as_uri())
+    opened.set_viewport_size(WIDE)
+    found = opened.locator(".matrix")
+    assert found.evaluate(
+        "each => each.parentElement.scrollWidth <= each.parentElement.clientWidth"
+    )
+    said = _matrix(opened)
+    # The question of a visitor: is Apptainer slower than native for HPCG?
+    assert re.match(
+        r"✓ 3 equivalent 1\.00\d \[0?1?\.\d+, 1\.\d+\] largest · n 30 · ±3 % · machine$",
+        said["HPCG 2 cases", "Apptainer"].replace("\u2009", " "),
+    )
+    assert "Ladder: 8 equivalent" in said["HPCG 2 cases", "Other arms"]
+    opened.locator(".matrix tr", has_text="HPCG").get_by_role("link", name="3 equivalent").nth(
+        1
+    ).click()
+    expect(opened.get_by_role("heading", level=1)).to_have_text("Apptainer, HPCG")
+    rows = opened.get_by_role("region", name="HPCG rating against the reference")
+    expect(rows.get_by_role("link", name="Apptainer")).to_have_count(3)
 
 
 def test_the_page_holds_every_archive(context: BrowserContext, made: Path) -> None:

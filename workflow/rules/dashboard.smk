@@ -1,11 +1,11 @@
-"""The dashboard. Needs: analysed datasets, and the verdicts of one. Makes: one HTML file."""
+"""The dashboard. Needs: analysed datasets, and the verdicts of one of each system. Makes: one HTML file."""
 
 
 rule dashboard:
     """Write every comparison of all archives (or of the live one), and the claims, down to single runs, as one HTML file that needs no network."""
     input:
-        verdicts=f"{CHOSEN}/claims/verdicts.parquet",
-        evidence=f"{CHOSEN}/claims/evidence.parquet",
+        verdicts=of_leading_datasets("claims/verdicts.parquet"),
+        evidence=of_leading_datasets("claims/evidence.parquet"),
         plans=expand("{data}/plan.json", data=DRAWN),
         records=expand("{data}/records/{table}.parquet", data=DRAWN, table=RECORDS),
         analysis=expand("{data}/analysis/{table}.parquet", data=DRAWN, table=ANALYSED),

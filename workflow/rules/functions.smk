@@ -53,6 +53,22 @@ def in_its_paper(*names):
     return of_dataset
 
 
+def of_leading_datasets(name):
+    """The function that gives this file of one dataset of each system, the chosen one first."""
+
+    def of_all(wildcards):
+        from parity.records.dataset import archived  # it loads pyarrow
+
+        known = archived(Path("results/archive")) if CHOSEN != LIVE else {}
+        chosen = Path(CHOSEN).name
+        of_chosen = known.get(chosen, [""])[0]
+        leading = {known[each][0]: each for each in sorted(known, reverse=True)}
+        others = [leading[system] for system in sorted(leading) if system != of_chosen]
+        return [f"{CHOSEN}/{name}", *expand("results/archive/{each}/{name}", each=others, name=name)]
+
+    return of_all
+
+
 def this_and_other_claims(wildcards):
     """The file of own claims to judge, then all others: no two may have a name in common."""
     this = OWN_CLAIMS[wildcards.register]

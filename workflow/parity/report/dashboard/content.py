@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from parity.claims.terms import NOT_TESTED
+from parity.claims.verdicts import Judgement
 from parity.core.documents import Document
 from parity.plan.system_kind import kind_of
 from parity.report.dashboard import runs
@@ -76,7 +78,8 @@ class Content(Document, frozen=True):
 
     Attributes:
         studies: title, authors, venue and year of each study, by its id.
-        verdicts, evidence: rows of the tables of these names in parity.claims.tables.
+        verdicts, evidence: rows of the tables of these names in parity.claims.tables, of the
+            system that leads and of others that test a claim.
         fields: what the columns of `runs` are; those of them that are numbers of `texts`.
     """
 
@@ -91,21 +94,41 @@ class Content(Document, frozen=True):
 
 def content(
     views: Iterable[View],
-    verdicts: pd.DataFrame,
-    evidence: pd.DataFrame,
+    judgements: Sequence[Judgement],
     studies: Mapping[str, Mapping[str, Any]],
 ) -> Content:
     """The page's content: datasets, and the verdicts on claims with what they rest on."""
     texts: runs.Texts = {}
+    judged = on_all_systems(judgements)
     return Content(
         studies=studies,
-        verdicts=runs.records(verdicts.sort_values("position")),
-        evidence=runs.records(evidence),
+        verdicts=runs.records(judged.verdicts),
+        evidence=runs.records(judged.evidence),
         wording=DASHBOARD,
         archives=[_archive(view, texts) for view in views],
         fields={"texts": runs.TEXTS, "all": runs.FIELDS},
         texts=list(texts),
     )
+
+
+def on_all_systems(judgements: Sequence[Judgement]) -> Judgement:
+    """All claims as they are on the first system, and as they are on others that test them.
+
+    Args:
+        judgements: one for each system.
+
+    Returns:
+        Their tables, claim by claim; evidence has the column `judged` of the verdicts as well.
+    """
+    verdicts, evidence = [], []
+    for place, judgement in enumerate(judgements):
+        rows = judgement.verdicts
+        kept = rows if place == 0 else rows[rows["verdict"] != NOT_TESTED]
+        found = judgement.evidence[judgement.evidence["claim"].isin(kept["claim"])]
+        verdicts.append(kept)
+        evidence.append(found.assign(judged=next(iter(kept["judged"]), "")))
+    joined = pd.concat(verdicts).sort_values("position", kind="stable")
+    return Judgement(joined, pd.concat(evidence))
 
 
 def _archive(view: View, texts: runs.Texts) -> Archive:

@@ -13,7 +13,8 @@ function decoded(part) {
 function viewOf(hash) {
   const [place, query] = hash.replace(/^#\/?/, "").split("?");
   const [kind, ...rest] = place.split("/").map(decoded);
-  if (kind === "compared") return comparedView(rest);
+  if (kind === "compared") return caseView(rest);
+  if (kind === "benchmark") return benchmarkView(rest);
   if (kind === "comparison") return comparisonView(rest);
   if (kind === "claim") return rest.length > 1 ? claimCellView(rest) : claimView(rest[0]);
   if (kind === "run") return runView(rest);

@@ -47,6 +47,18 @@ function blocksPart(cell, name) {
   ];
 }
 
+// A simulated program has no runs: it meets the events of the runs of a case.
+function replayedPart(cell) {
+  const name = Object.keys(archiveOf(cell).cases).find((each) => cell.case.startsWith(`${each}-replay-`));
+  if (!name) return [];
+  const pairs = pairsOf(cell, name);
+  const arms = pairs[0].ends.map(({ arm }) => armTitle(cell, arm));
+  return [
+    element("p", {}, `Simulated ranks that meet the events of ${caseTitle(cell, name)}, block by block.`),
+    table("Runs whose events are replayed", ["Block", ...arms], pairs.map((pair) => row([pair.block.number, ...pair.ends.map(valueLink)]))),
+  ];
+}
+
 // Of a claim's cell and of a comparison, from which both ways lead to the same runs.
 function cellView(cell, above, head) {
   lastCell = cell;
@@ -68,7 +80,7 @@ function cellView(cell, above, head) {
         ["A/A pair", [words(cell.control), estimateText(controlOf(cell))].filter((each) => each !== NONE).join(", ")],
         ["Binaries and libraries", cell.identity],
       ], "facts two"),
-      ...casesOf(cell).flatMap((each) => blocksPart(cell, each)),
+      ...(casesOf(cell).length ? casesOf(cell).flatMap((each) => blocksPart(cell, each)) : replayedPart(cell)),
     ].filter(Boolean),
   };
 }

@@ -24,23 +24,34 @@ function ofClaim(verdict) {
 }
 
 function claimView(id) {
-  const verdict = claimOf.get(id);
-  if (!verdict) return nothing(`There is no claim ${id} in this dataset.`);
-  const tests = [...grouped(cellsOf.get(id) ?? [], (cell) => cell.test)];
+  if (!verdictsOf.has(id)) return nothing(`There is no claim ${id} in this dataset.`);
+  const judged = shownOf(verdictsOf.get(id));
+  const [{ claim, statement }] = judged;
   return {
-    title: verdict.claim,
+    title: claim,
     parts: [
-      path(["Start", startAddress], [verdict.claim]),
-      element("div", { class: "claim-head" }, badge(verdict.verdict),
-        element("span", { class: "small" }, code(verdict.claim))),
-      element("h1", { tabindex: "-1" }, verdict.statement),
-      element("p", { class: `callout verdict-${verdict.verdict}` }, verdict.reason),
-      ofClaim(verdict),
-      ...tests.flatMap(([test, cells]) => [
-        element("h2", {}, `Test ${test}: ${words(cells[0].rule)}`), ...forests(`Cells of test ${test}`, cells),
-      ]),
-      tests.length ? element("p", { class: "small" }, "Band: the margin. Thick line: the 90 % interval; thin line: the 95 % interval.")
-        : element("p", {}, "No cell of these data bears on this claim."),
+      path(["Start", startAddress], [claim]),
+      element("div", { class: "claim-head" }, [...new Set(judged.map(({ verdict }) => verdict))].map((verdict) => badge(verdict)),
+        element("span", { class: "small" }, code(claim))),
+      element("h1", { tabindex: "-1" }, statement),
+      ...judged.flatMap((verdict) => judgement(verdict, judged.length > 1)),
     ],
   };
+}
+
+// What came out on one system; its name where there are several.
+function judgement(verdict, isOneOfSeveral) {
+  const own = (cellsOf.get(verdict.claim) ?? []).filter(({ judged }) => judged === verdict.judged);
+  const tests = [...grouped(own, (cell) => cell.test)];
+  const where = isOneOfSeveral ? ` on ${judgedOn(verdict)}` : "";
+  return [
+    where ? element("h2", {}, `${capital(words(verdict.verdict))}${where}`) : null,
+    element("p", { class: `callout verdict-${verdict.verdict}` }, verdict.reason),
+    ofClaim(verdict),
+    ...tests.flatMap(([test, cells]) => [
+      element(where ? "h3" : "h2", {}, `Test ${test}: ${words(cells[0].rule)}`), ...forests(`Cells of test ${test}${where}`, cells),
+    ]),
+    tests.length ? element("p", { class: "small" }, "Band: the margin. Thick line: the 90 % interval; thin line: the 95 % interval.")
+      : element("p", {}, "No cell of these data bears on this claim."),
+  ].filter(Boolean);
 }

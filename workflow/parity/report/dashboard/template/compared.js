@@ -41,7 +41,7 @@ const controlRow = (cell, scale) => row([
 
 const axis = (scale, unit) => element("span", { class: "axis" },
   element("span", {}, unit === "ratio" ? "Ratio: right of the dotted line costs more" : `Difference${unit ? ` (${unit})` : ""}`),
-  svg("svg", { class: "strip", "aria-hidden": "true" }, ...scale.ticks.map(([value, text]) =>
+  svg("svg", { class: "strip", "aria-hidden": "true" }, ...scale.ticks.filter(([value]) => Math.abs(scale.place(value) - 0.5) < 0.42).map(([value, text]) =>
     svg("text", { x: `${100 * scale.place(value)}%`, y: 13, class: "tick" }, text))));
 
 // One table for each unit, because lines of several have no axis in common.
@@ -57,12 +57,16 @@ function forests(caption, cells) {
   });
 }
 
-// What a cell of the matrix stands for: a runtime in a case, in all archives and by all numbers.
-function comparedView([runtime, name]) {
-  const found = comparisons.filter((cell) => cell.runtime === runtime && cell.case === name);
+// What a cell of the matrix stands for: a runtime in a case or in a benchmark, in all archives.
+const caseView = ([runtime, name]) => comparedView(runtime, name, (cell) => cell.case === name, caseTitle);
+const benchmarkView = ([runtime, name]) =>
+  comparedView(runtime, name, (cell) => archiveOf(cell).cases[cell.case].benchmark === name, benchmarkOf);
+
+function comparedView(runtime, name, isOf, titleOf) {
+  const found = comparisons.filter((cell) => cell.runtime === runtime && isOf(cell));
   if (!found.length) return nothing(`There is no comparison of ${runtime} in ${name}.`);
   const [planned, others] = [found.filter((cell) => cell.planned), found.filter((cell) => !cell.planned)];
-  const title = `${runtimeTitle(runtime)}, ${caseTitle(found[0])}`;
+  const title = `${runtimeTitle(runtime)}, ${titleOf(found[0])}`;
   return {
     title,
     parts: [

@@ -68,7 +68,11 @@ function cellOf(row) {
 const evidence = content.evidence.map(cellOf);
 const comparisons = content.archives.flatMap((archive) =>
   archive.comparisons.map((row) => cellOf({ ...row, dataset: archive.name })));
-const claimOf = new Map(verdicts.map((verdict) => [verdict.claim, verdict]));
+// A claim is judged on each system by itself: on the one that leads, then on others that test it.
+const verdictsOf = grouped(verdicts, (verdict) => verdict.claim);
+const isTested = ({ verdict }) => verdict !== "not-tested";
+const isOfOneSystem = new Set(verdicts.map(({ judged }) => judged)).size === 1;
+const judgedOn = ({ judged }) => (isOfOneSystem ? "" : judged.replace(/^archive\//, ""));
 const cellsOf = grouped(evidence, (cell) => cell.claim);
 const runsOfCell = (row, caseName, arm) => archiveOf(row).runsOf.get(`${caseName}\n${arm}`) ?? [];
 

@@ -77,4 +77,5 @@ const addressOfCell = (cell) => (cell.claim
   ? address("claim", cell.claim, cell.test, cell.case, cell.metric, cell.arm, cell.against, cell.dataset)
   : address("comparison", cell.dataset, cell.case, cell.metric, cell.arm));
 const addressOfCompared = (cell) => address("compared", cell.runtime, cell.case);
+const addressOfBenchmark = (cell) => address("benchmark", cell.runtime, archiveOf(cell).cases[cell.case].benchmark);
 const addressOfRun = (run) => address("run", run.dataset, run.block, run.run, run.attempt);

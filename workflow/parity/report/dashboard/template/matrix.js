@@ -1,4 +1,8 @@
-// The answer first: every comparison that a study planned, of all archives, runtimes beside cases.
+// The answer first: every comparison that a study planned, of all archives, runtimes beside cases;
+// beside benchmarks where there are more cases than anybody reads.
+
+const MOST_LINES = 24;
+const MOST_COLUMNS = 7; // What a screen of 1400 pixels holds; the runtimes that are left share one more.
 
 const systemOf = (cell) => archiveOf(cell).systems.join(", ");
 
@@ -12,17 +16,21 @@ function byWeight(cells) {
 function runtimeTitle(runtime) {
   const cells = comparisons.filter((cell) => cell.runtime === runtime);
   const titles = new Set(cells.map((cell) => armTitle(cell)));
-  return (titles.size === 1 ? [...titles][0] : capital(runtime)) + (cells[0].is_control ? " (A/A)" : "");
+  const stems = new Set([...titles].map((title) => title.replace(/(,| \().*/, "")));
+  const [title] = [titles, stems].map((names) => (names.size === 1 ? [...names][0] : "")).filter(Boolean);
+  return (title ?? capital(runtime)) + (cells[0].is_control ? " (A/A)" : "");
 }
 
 // How comparisons ended, in the order of the footer: `2 equivalent, 1 inconclusive`.
 const endings = (cells) => Object.keys(outcomes)
   .map((name) => [cells.filter((cell) => cell.verdict === name).length, name])
-  .filter(([count]) => count).map(([count, name]) => `${count} ${words(name)}`).join(", ");
+  .filter(([count]) => count).map(([count, name]) => `${count} ${inNumber(count, name)}`).join(", ");
+const inNumber = (count, name) => words(count === 1 ? name : name.replace(/^costs/, "cost"));
+
+const noAnswer = () => element("td", { class: "nothing" }, element("span", { "aria-label": "not measured", role: "img" }, NONE));
 
 // What a cell says in few words: the outcome, the numbers, and how others that it stands for ended.
 function answer(cells, hasArms, hasSystems) {
-  if (!cells) return element("td", { class: "nothing" }, element("span", { "aria-label": "not measured", role: "img" }, NONE));
   const [first, ...others] = byWeight(cells);
   const doubt = doubts(first);
   const facts = [
@@ -37,6 +45,25 @@ function answer(cells, hasArms, hasSystems) {
     doubt ? element("strong", { class: "doubt" }, `⚠ ${doubt}`) : null);
 }
 
+// How all cases of a benchmark ended in one runtime, and what costs most among those with a ratio.
+function answers(cells, hasSystems) {
+  const found = [...grouped(cells, (cell) => cell.verdict)].sort(([a], [b]) => Object.keys(outcomes).indexOf(a) - Object.keys(outcomes).indexOf(b));
+  const [most] = cells.filter((cell) => isRatio(cell.unit) && cell.estimate != null).sort((a, b) => b.estimate - a.estimate);
+  const weightiest = found.reduce((best, each) => (each[1].length > best[1].length ? each : best))[0];
+  const facts = most && [cells.length > 1 ? "largest" : "", `n ${most.blocks}`, most.margin == null ? "" : marginText(most), hasSystems ? systemOf(most).replace(/ \(.*/, "") : ""];
+  const doubt = [...new Set(cells.map(doubts).filter(Boolean))].join("; ");
+  return element("td", { class: `answer verdict-${weightiest}` },
+    element("a", { href: addressOfBenchmark(cells[0]) },
+      found.map(([name, own]) => badge(name, `${own.length} ${inNumber(own.length, name)}`)),
+      most ? element("span", { class: "estimate" }, estimateText(most).replace(", ", ",\u00a0")) : null),
+    most ? element("span", { class: "small" }, facts.filter(Boolean).join(" · ")) : null,
+    doubt ? element("strong", { class: "doubt" }, `⚠ ${doubt}`) : null);
+}
+
+// Runtimes without a column of their own, a line each.
+const otherAnswers = (of, runtimes) => element("td", {}, runtimes.filter((runtime) => of.has(runtime)).map((runtime) => element("p", { class: "small" },
+  link(addressOfBenchmark(of.get(runtime)[0]), runtimeTitle(runtime)), `: ${endings(of.get(runtime))}`)));
+
 // Where the same thing measured twice differs, nothing else that was measured there says anything.
 function alarm() {
   const failing = plannedHere().filter((cell) => cell.is_control && cell.control === "different");
@@ -48,23 +75,37 @@ function alarm() {
 }
 
 const rowKey = (cell) => `${cell.case}\n${cell.metric}`;
+const benchmarkOf = (cell) => archiveOf(cell).cases[cell.case].benchmark_title;
+
+// The A/A pair first, then the runtimes that were measured most widely.
+function runtimesByWidth(columns) {
+  const count = (runtime, key) => new Set(columns.get(runtime).map(key)).size;
+  const rank = (runtime) => (columns.get(runtime)[0].is_control ? Infinity : 1e6 * count(runtime, benchmarkOf) + count(runtime, rowKey));
+  return [...columns.keys()].sort((a, b) => (rank(a) === rank(b) ? a.localeCompare(b) : rank(b) - rank(a)));
+}
+
+function lineTitle(own, isOfCases) {
+  const { levels } = archiveOf(own[0]).cases[own[0].case];
+  const said = isOfCases ? [levels, quantityOf(own[0]).label].filter(Boolean).join("; ") : counted(new Set(own.map((cell) => cell.case)).size, "case");
+  return [element("b", {}, benchmarkOf(own[0])), element("span", { class: "small" }, said)];
+}
 
 function matrixTable(measured) {
   const columns = grouped(measured, (cell) => cell.runtime);
   const hasArms = (runtime) => new Set(columns.get(runtime).map((cell) => cell.arm)).size > 1;
-  // The A/A pair first, then what was measured most widely.
-  const rank = (runtime) => (columns.get(runtime)[0].is_control ? Infinity : new Set(columns.get(runtime).map(rowKey)).size);
-  const runtimes = [...columns.keys()].sort((a, b) => (rank(a) === rank(b) ? a.localeCompare(b) : rank(b) - rank(a)));
+  const runtimes = runtimesByWidth(columns);
+  const [own, others] = runtimes.length > MOST_COLUMNS + 1 ? [runtimes.slice(0, MOST_COLUMNS), runtimes.slice(MOST_COLUMNS)] : [runtimes, []];
   const hasSystems = new Set(measured.map(systemOf)).size > 1;
-  const benchmarkOf = (cell) => archiveOf(cell).cases[cell.case].benchmark_title;
-  const rows = [...grouped(measured, rowKey).values()].sort(([a], [b]) => benchmarkOf(a).localeCompare(benchmarkOf(b)));
-  return table("Cost against the reference by runtime and case", ["Case", ...runtimes.map(runtimeTitle)], rows.map((own) => {
-    const of = grouped(own, (cell) => cell.runtime);
-    const { levels } = archiveOf(own[0]).cases[own[0].case];
-    return row([
-      [element("b", {}, benchmarkOf(own[0])), element("span", { class: "small" }, [levels, quantityOf(own[0]).label].filter(Boolean).join("; "))],
-      ...runtimes.map((runtime) => answer(of.get(runtime), hasArms(runtime), hasSystems)),
-    ]);
+  const isOfCases = new Set(measured.map(rowKey)).size <= MOST_LINES;
+  const lines = [...grouped(measured, isOfCases ? rowKey : benchmarkOf).values()].sort(([a], [b]) => benchmarkOf(a).localeCompare(benchmarkOf(b)));
+  const said = (cells, runtime) => {
+    if (!cells) return noAnswer();
+    return isOfCases ? answer(cells, hasArms(runtime), hasSystems) : answers(cells, hasSystems);
+  };
+  const heads = [isOfCases ? "Case" : "Benchmark", ...own.map(runtimeTitle), ...(others.length ? ["Other arms"] : [])];
+  return table(`Cost against the reference by runtime and ${isOfCases ? "case" : "benchmark"}`, heads, lines.map((cells) => {
+    const of = grouped(cells, (cell) => cell.runtime);
+    return row([lineTitle(cells, isOfCases), ...own.map((runtime) => said(of.get(runtime), runtime)), ...(others.length ? [otherAnswers(of, others)] : [])]);
   }), "matrix");
 }
 
@@ -91,7 +132,7 @@ function fillMatrix() {
   const bounded = measured.filter((cell) => cell.is_asked && cell.margin != null);
   const costs = ["costs-more", "costs-less"].filter((name) => !bounded.some((cell) => cell.verdict === name));
   document.querySelector(".found-comparisons").textContent = bounded.length
-    ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${words(name)}`)].join(", ")}.`
+    ? `Of ${counted(bounded.length, "comparison")} with a margin: ${[endings(bounded), ...costs.map((name) => `0 ${inNumber(0, name)}`)].join(", ")}.`
     : `${measured.length || "No"} comparisons, none with a margin.`;
   document.getElementById("alarm").replaceChildren(...alarm());
   document.getElementById("matrix").replaceChildren(...[

@@ -13,10 +13,10 @@ function element(name, attributes = {}, ...children) {
 
 const link = (href, ...children) => element("a", { href }, ...children);
 
-function badge(verdict) {
+function badge(verdict, text = words(verdict)) {
   const [mark, meaning] = outcomes[verdict] ?? ["", ""];
   return element("span", { class: `badge verdict-${verdict}`, title: meaning },
-    element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${words(verdict)}`);
+    element("span", { class: "mark", "aria-hidden": "true" }, mark), ` ${text}`);
 }
 
 // Terms and what they are; those without an answer are left out.

@@ -17,6 +17,16 @@ function ticks(low, high, most = 5) {
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) => [(first + at) * step, fixed((first + at) * step, digits)]);
 }
 
+// Of ratios over more than half a decade: 1, 2, 5, 10 and so on, or as many powers of ten as fit.
+function logTicks(low, high, most = 5) {
+  const powers = Array.from({ length: Math.ceil(Math.log10(high / low)) + 2 }, (_, at) => Math.floor(Math.log10(low)) + at);
+  const inside = (value) => value >= low && value <= high;
+  const fine = powers.flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)).filter(inside);
+  const coarse = powers.map((power) => 10 ** power).filter(inside);
+  const shown = fine.length <= most ? fine : coarse.filter((_, at) => at % Math.ceil(coarse.length / 3) === 0);
+  return shown.map((value) => [value, fixed(value, Math.max(0, -Math.floor(Math.log10(value) + 1e-9)))]);
+}
+
 // The place of each number from 0 to 1, with some room at both ends; ratios by their logarithm.
 function scaleOf(values, unit) {
   const [at, back] = isRatio(unit) ? [Math.log, Math.exp] : [Number, Number];
@@ -24,7 +34,8 @@ function scaleOf(values, unit) {
   const room = (Math.max(...known) - Math.min(...known) || 0.1) * 0.1;
   const [low, high] = [Math.min(...known) - room, Math.max(...known) + room];
   const place = (value) => Math.min(1, Math.max(0, (at(value) - low) / (high - low)));
-  return { place, ticks: ticks(back(low), back(high)), none: isRatio(unit) ? 1 : 0 };
+  const [first, last] = [back(low), back(high)];
+  return { place, ticks: isRatio(unit) && last > 3 * first ? logTicks(first, last) : ticks(first, last), none: isRatio(unit) ? 1 : 0 };
 }
 
 // A margin as an interval, symmetric on the log scale for a cost ratio; a side without a bound

@@ -27,15 +27,17 @@ function startView(query) {
       element("p", { class: "found found-comparisons", role: "status" }),
       element("div", { id: "matrix" }),
       element("p", { class: "small" }, "Cost ratio to the reference, such as native, with its 95 % interval: above 1 costs more. n: blocks; ±: the margin. "
-        + "Where archives or variants share a cell, it shows the comparison with most blocks, then the narrowest interval; "
-        + "“also” says how the others ended, and a cell leads to all of them. A/A: the reference measured twice."),
+        + "A benchmark's cell counts how its cases ended and shows the largest ratio; a search goes down to cases. Where archives or "
+        + "variants share a case, it shows the comparison with most blocks, then the narrowest interval; “also” says how the others "
+        + "ended. A cell leads to all that it stands for. A/A: the reference measured twice."),
       element("details", {},
         element("summary", {}, `From ${counted(archives.size, "archive")} of ${counted(systems.length, "system")}`), archivesTable()),
       element("h2", {}, "Published claims"),
-      element("p", { class: "small" }, `Judged on ${verdicts[0]?.judged ?? "nothing"}. ${[...notes].join(" ")}`),
-      tallies(), claimFilters(),
+      element("p", { class: "small" }, `${isOfOneSystem ? `Judged on ${verdicts[0].judged}.` : "Judged on each system by itself."} ${[...notes].join(" ")}`),
+      element("ul", { class: "tallies" }), claimFilters(),
       element("p", { class: "found found-claims", role: "status" }),
       element("ul", { class: "claims" }),
+      element("details", {}, element("summary", {}), element("ul", { class: "claims untested" })),
     ],
     shown: () => { fillMatrix(); fillClaims(); },
   };
