@@ -64,7 +64,10 @@ def of_leading_datasets(name):
         of_chosen = known.get(chosen, [""])[0]
         leading = {known[each][0]: each for each in sorted(known, reverse=True)}
         others = [leading[system] for system in sorted(leading) if system != of_chosen]
-        return [f"{CHOSEN}/{name}", *expand("results/archive/{each}/{name}", each=others, name=name)]
+        return [
+            f"{CHOSEN}/{name}",
+            *expand("results/archive/{each}/{name}", each=others, name=name),
+        ]
 
     return of_all
 
