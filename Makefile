@@ -6,20 +6,18 @@
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONPATH := $(CURDIR)/workflow
 SHELL := /bin/bash
-# Progress, what failed and what is found; the rest is in the log that Snakemake names.
-QUIET := --quiet host reason rules
 
 help:  ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 all: setup  ## Install, measure here, and set the paper: paper/paper.pdf
-	snakemake $(QUIET) -- all
+	snakemake all
 
 measure: setup  ## What containers cost a program of yours: make measure WORDS="--runtimes podman -- ./solver in.dat"
 	@python -m parity measure $(WORDS)
 
 figures: environment  ## Draw the archived data, offline
-	snakemake $(QUIET) -- figures
+	snakemake figures
 
 # Tests run side by side, in the groups and the order of tests/conftest.py; those that look for
 # what is left on the whole machine run after them. Both run whatever fails. One worker more than

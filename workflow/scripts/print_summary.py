@@ -12,5 +12,7 @@ if __name__ == "__main__":
         for folder in drawn:
             refuse_broken(folder)
         print(Path(snakemake.input.summary).read_text(encoding="utf-8"))
-        for folder in drawn:
-            print(f"{folder}/figures{': the above' if folder == named else ''}")
+        if len(drawn) > 1:
+            print(f"{named.parent}/*/figures: of {len(drawn)} datasets; this is {named.name}")
+        else:
+            print(f"{named}/figures")

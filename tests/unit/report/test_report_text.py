@@ -22,7 +22,15 @@ from parity.records.timed import CaseTime
 from parity.report import answer, write
 from parity.report.figures import ledger, specs
 from parity.report.tables import provenance_tables, published, result_tables, table
-from parity.report.text import artifact, campaign, formatting, numbers, questions, sentences
+from parity.report.text import (
+    artifact,
+    campaign,
+    constants,
+    formatting,
+    numbers,
+    questions,
+    sentences,
+)
 from parity.report.text.summary import MOST, by_difference, summary
 from parity.report.view import View, rows_of
 
@@ -82,9 +90,9 @@ def test_each_question_has_the_comparisons_that_answer_it(make_view: MakeView) -
     assert nothing.startswith(
         r"\point{What costs nothing beyond its margin?}Equivalent to Native in"
     )
-    assert (
-        r"Process memory (6, ratio 1.000, margin ±1 \%; Fig.~\ref{fig:d-process-memory})" in nothing
-    )
+    # A constant has no figure.
+    assert r"Process memory (6, ratio 1.000, margin ±1 \%)" in nothing
+    assert r"margin ±5 \%; Fig.~\ref{fig:d-hpl})" in nothing
     assert "In a part of them: SysBench CPU, computing time (5 of 6, ratios " in nothing
     assert re.search(
         r"SysBench CPU, computing time \(1 of 6, ratio 1\.0\d+,.* costs more: 1\.0\d+ \[", something
@@ -171,6 +179,19 @@ def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:
     assert ", both are equivalent within the margin; none" in sentences.counts(view, [one, other])
 
 
+def test_what_is_the_same_in_all_runs_is_a_sentence_and_no_figure(
+    make_view: MakeView, tmp_path: Path
+) -> None:
+    view = make_view(6)
+    said = constants.constants(view)
+    assert re.fullmatch(
+        r"Memory of a process: process memory is [\d.]+ MiB in all 54 runs of 9 arms\.", said
+    )
+    assert f"process-memory: {said}" in write.draw(view, tmp_path)
+    assert not list(tmp_path.glob("process-memory.*"))
+    assert "process-memory" not in [spec.name for spec in constants.drawn(view)]
+
+
 def test_few_blocks_are_said_to_be_few(make_view: MakeView) -> None:
     assert "the workflow works" in numbers.values(make_view(3))["few-blocks"]
     assert numbers.values(make_view(10))["few-blocks"] == ""
@@ -227,7 +248,7 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
 def test_the_paper_asks_only_for_values_that_exist(make_view: MakeView) -> None:
     view = make_view(1)
     known = numbers.values(view)
-    shown = [spec.name for spec in specs.FIGURES if view.shown(spec)]
+    shown = [spec.name for spec in constants.drawn(view)]
     for path in PAPER:
         source = path.read_text()
         asked = set(re.findall(r"\\parityvalue\{([^}#]+)\}", source))

@@ -171,8 +171,7 @@ def _run_workflow(folder: Path) -> None:
         UserError: it failed.
     """
     name = folder.name.removeprefix("parity-")
-    words = ["snakemake", "--quiet", "host", "reason", "rules", "--"]
-    words += [f"results/live/{name}-{SCALE}/summary.txt", "dashboard"]
+    words = ["snakemake", f"results/live/{name}-{SCALE}/summary.txt", "dashboard"]
     # Snakemake stands beside the Python that runs us, which need not be the first on PATH.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     try:

@@ -1,7 +1,7 @@
 """What Snakemake shows of a rule that failed: of a refusal its message alone, once.
 
 Snakemake 9 shows of a script that ends with an error the exception, and then the rule with all of
-its inputs and its log; with `--quiet rules` the exception alone, so that nobody learns why.
+its inputs and its log; where nothing is shown of jobs (steps.py), nobody would learn why.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.core.errors import REFUSAL, REFUSED
+from parity.preview.steps import event_of
 
 LAST_LINES = 40
 
@@ -21,7 +22,7 @@ class RuleErrors(logging.Handler):
 
     Args:
         say: shows a text to the user.
-        quiet: whether Snakemake says nothing of rules.
+        quiet: whether nothing else is shown of jobs.
     """
 
     def __init__(self, say: Callable[[str], None], quiet: bool) -> None:
@@ -62,8 +63,7 @@ def _of_cluster(record: Any) -> str:
 
 
 def _is_job_error(record: Any) -> bool:
-    # As text, so that nothing of Snakemake is needed to import this.
-    return getattr(getattr(record, "event", None), "value", "") == "job_error"
+    return event_of(record) == "job_error"
 
 
 def _logs(record: Any) -> list[Path]:

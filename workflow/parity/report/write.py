@@ -20,6 +20,7 @@ from parity.report.tables import (
 )
 from parity.report.tables.published import PublishedValue
 from parity.report.text import contrasts, numbers, questions, section
+from parity.report.text.constants import constant
 from parity.report.text.summary import summary
 from parity.report.view import View
 
@@ -77,10 +78,12 @@ def draw(view: View, folder: Path) -> list[str]:
     style.save(ledger.draw(view), folder, LEDGER)
     absent = []
     for spec in view.figures:
-        if view.shown(spec):
-            style.save(figures.draw(view, spec), folder, spec.name)
-        else:
+        if not view.shown(spec):
             absent.append(f"{spec.name}: {page_layout.missing(view, spec)}")
+        elif said := constant(view, spec):
+            absent.append(f"{spec.name}: {said}")
+        else:
+            style.save(figures.draw(view, spec), folder, spec.name)
     if every_ratio := forest.overview(view):
         style.save(every_ratio, folder, OVERVIEW)
     else:

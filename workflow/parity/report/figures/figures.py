@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from parity.analysis import ladder
 from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.core.wording import counted
 from parity.report.figures import (
     along,
     densities,
@@ -70,10 +69,6 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     if form := special.get(view.form(spec)):
         return form(view, spec)
     shown = columns(view, spec)
-    if said := constant(view, spec):
-        figure = page_layout.words(said)
-        page_layout.foot(figure, view, view.shown(spec), [])
-        return figure
     if densities.has(view, spec):
         return _overlaid(shown, spec)
     if len(shown) == 1:
@@ -95,20 +90,6 @@ def columns(view: View, spec: FigureSpec) -> list[Column]:
         for case in cases
         for shown in spec.quantities
     ]
-
-
-def constant(view: View, spec: FigureSpec) -> str:
-    """A sentence instead of a figure whose only quantity is the same in all runs; else empty."""
-    if len(spec.quantities) > 1:
-        return ""
-    shown = spec.quantities[0]
-    of_arms = [of for case in view.shown(spec) for of in view.values(case, shown.metric).values()]
-    values = [value for of_arm in of_arms for value in of_arm]
-    if len(set(values)) != 1:
-        return ""
-    value = f"{formatting.significant(shown.factor * values[0], 6)} {shown.unit}"
-    runs = f"{counted(len(values), 'run')} of {counted(len(of_arms), 'arm')}"
-    return f"{spec.title}: {shown.label} is {value} in all {runs}."
 
 
 def _overlaid(shown: Sequence[Column], spec: FigureSpec) -> Figure:

@@ -15,6 +15,7 @@ from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables.sensitivity import changes
 from parity.report.tables.table import Table
 from parity.report.text import campaign, captions, formatting, questions, sentences, storage
+from parity.report.text.constants import constants, drawn
 from parity.report.view import STAGES, View
 from parity.report.wording import CAPTIONS
 
@@ -76,13 +77,13 @@ def _course(view: View) -> dict[str, str]:
 
 def _findings(view: View) -> dict[str, str]:
     """Sentences on the outcomes, and for each figure that shows anything its caption and text."""
-    shown = [spec for spec in view.figures if view.shown(spec)]
     return {
         "few-blocks": campaign.few_blocks(view),
+        "constants": constants(view),
         "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
         f"caption-{LEDGER}": CAPTIONS[LEDGER],
-        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in shown},
+        **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in drawn(view)},
         **{f"text-{spec.name}": text for spec, text in sentences.findings(view)},
     }
 
@@ -110,8 +111,7 @@ def to_latex(known: dict[str, str], shown: Sequence[FigureSpec] = (), answers: s
 def of_dataset(view: View, tables: Sequence[Table]) -> str:
     """LaTeX: numbers.tex of a dataset, which says of each of its tables whether it has any rows."""
     shows = {table.name: bool(table.rows) for table in tables}
-    figures = [spec for spec in view.figures if view.shown(spec)]
-    return to_latex(values(view), figures, questions.answers(view)) + shown(shows)
+    return to_latex(values(view), drawn(view), questions.answers(view)) + shown(shows)
 
 
 def shown(tables: Mapping[str, bool]) -> str:

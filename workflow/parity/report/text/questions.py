@@ -17,6 +17,7 @@ from parity.core.wording import counted, listed
 from parity.report.figures.specs import quantity
 from parity.report.tables.table import Table
 from parity.report.text import formatting
+from parity.report.text.constants import drawn
 from parity.report.text.sentences import failed_controls, fixed, too_noisy
 from parity.report.view import ComparedRow, View
 
@@ -59,7 +60,7 @@ def subjects(view: View, kind: str) -> list[Subject]:
     """What the plan compares by ratios, or by differences, in its order."""
     shown_in = {
         (case, each.metric): spec.name
-        for spec in reversed(view.figures)
+        for spec in reversed(drawn(view))
         for case in view.shown(spec)
         for each in spec.quantities
     }

@@ -12,6 +12,7 @@ from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import listed
 from parity.report.tables.sensitivity import changes
 from parity.report.text import campaign, captions, formatting, questions, sentences
+from parity.report.text.constants import constants, drawn
 from parity.report.view import View
 
 NAME = "section.tex"
@@ -21,19 +22,19 @@ _HEAD = r"\section{Other studies on this system}"
 def of_dataset(view: View) -> str:
     """LaTeX: a subsection with the dataset's figures, and with their outcomes in sentences."""
     name = view.dataset.name.rpartition("/")[2]
-    shown = [spec for spec in view.figures if view.shown(spec)]
     facts = view.origin.facts
     said = [
         f"Dataset {name}, measured {formatting.period(facts.began, facts.ended)}.",
         campaign.design(view),
         campaign.few_blocks(view),
         changes(view),
+        constants(view),
         view.origin.note,
     ]
     parts = [
         rf"\subsection{{{formatting.latex(_title(view))}}}",
         formatting.latex(" ".join(filter(None, said))),
-        *(_figure(view, spec, name) for spec in shown),
+        *(_figure(view, spec, name) for spec in drawn(view)),
         questions.answers(view, f"{name}-"),
         *(_finding(spec, text, name) for spec, text in sentences.findings(view)),
     ]
