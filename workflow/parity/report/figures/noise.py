@@ -17,7 +17,15 @@ from parity.benchmarks.figure_spec import FigureSpec
 from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import arrows
 from parity.report.figures.page_layout import LABELS
-from parity.report.figures.panels import beside, inches, logarithmic, plain_tick, rows, say
+from parity.report.figures.panels import (
+    beside,
+    inches,
+    logarithmic,
+    plain_tick,
+    rows,
+    say,
+    without_outer_ticks,
+)
 from parity.report.figures.small_multiples import short, styles
 from parity.report.text import formatting, noise
 from parity.report.text.noise_at_scale import step_words
@@ -91,6 +99,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     for axes, share in zip(page.panels(len(shares), 0.62), shares, strict=True):
         of_share = replace(page, table=whole[whole["share"] == share])
         logarithmic(axes, ends)
+        without_outer_ticks(axes)
         if margin:
             axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
         axes.axvline(1, color=style.EDGE, linewidth=0.6, zorder=-1)

@@ -115,6 +115,21 @@ def logarithmic(
     axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
 
 
+def without_outer_ticks(axes: Axes, room: float = 0.12) -> None:
+    """No label so near an end of the axis that it meets that of a panel beside it.
+
+    Args:
+        room: the share of the axis at either end.
+    """
+    places = axes.transAxes.inverted().transform(
+        axes.transData.transform([(tick, 0) for tick in axes.get_xticks()])
+    )[:, 0]
+    kept = [
+        t for t, place in zip(axes.get_xticks(), places, strict=True) if room < place < 1 - room
+    ]
+    axes.set_xticks(kept)
+
+
 def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:
     """Words in a row that has no mark, cut to the panel's width.
 
