@@ -19,6 +19,7 @@ class Form(Enum):
     """The kinds of figures."""
 
     PANELS = "panels"  # how values lie, and how they compare with the reference
+    TOGETHER = "together"  # the values of all cases on one axis, and their differences in numbers
     NODES = "nodes"  # the same against the number of nodes, where a study has several
     CROSSED = "crossed"  # a factor of two levels crossed with the container
     LADDER = "ladder"  # arms that add one thing after the other

@@ -32,6 +32,7 @@ from parity.report.figures import (
     small_multiples,
     style,
     timeouts,
+    together,
 )
 from parity.report.figures.comparison import comparison
 from parity.report.figures.distribution import distribution
@@ -62,7 +63,7 @@ def draw(view: View, spec: FigureSpec) -> Figure:
         Form.TIMELINES: small_multiples.timelines, Form.TAILS: small_multiples.tails,
         Form.KINDS: small_multiples.kinds, Form.QUANTILES: noise.quantiles,
         Form.ALONG: along.draw, Form.TIMEOUTS: timeouts.draw, Form.SIZES: sizes.draw,
-        Form.PARTS: parts.draw,
+        Form.PARTS: parts.draw, Form.TOGETHER: together.draw,
         Form.INTERFACES: interfaces.draw,
         Form.QUOTA: noise.quota, Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
     }  # fmt: skip

@@ -24,7 +24,7 @@ from parity.report.figures.panels import (
     plain_tick,
     rows,
     say,
-    without_outer_ticks,
+    ticks_around_one,
 )
 from parity.report.figures.small_multiples import short, styles
 from parity.report.text import formatting, noise
@@ -99,7 +99,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
     for axes, share in zip(page.panels(len(shares), 0.62), shares, strict=True):
         of_share = replace(page, table=whole[whole["share"] == share])
         logarithmic(axes, ends)
-        without_outer_ticks(axes)
+        ticks_around_one(axes)
         if margin:
             axes.axvspan(1 / (1 + margin), 1 + margin, color=style.BAND, zorder=-2, linewidth=0)
         axes.axvline(1, color=style.EDGE, linewidth=0.6, zorder=-1)

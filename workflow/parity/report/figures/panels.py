@@ -115,19 +115,19 @@ def logarithmic(
     axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
 
 
-def without_outer_ticks(axes: Axes, room: float = 0.12) -> None:
-    """No label so near an end of the axis that it meets that of a panel beside it.
+def ticks_around_one(axes: Axes, room: float = 0.12) -> None:
+    """On a logarithmic axis of ratios 1 and the farthest round ratios that stay inside.
 
     Args:
-        room: the share of the axis at either end.
+        room: the share of the axis at either end in which a label would meet that of a panel
+            beside it.
     """
-    places = axes.transAxes.inverted().transform(
-        axes.transData.transform([(tick, 0) for tick in axes.get_xticks()])
-    )[:, 0]
-    kept = [
-        t for t, place in zip(axes.get_xticks(), places, strict=True) if room < place < 1 - room
-    ]
-    axes.set_xticks(kept)
+    low, high = map(math.log, axes.get_xlim())
+    ends = low + room * (high - low), high - room * (high - low)
+    decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
+    known = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+    inside = [value for value in known if ends[0] < math.log(value) < ends[1]]
+    axes.set_xticks(sorted({min([1.0, *inside]), 1.0, max([1.0, *inside])}))
 
 
 def say(axes: Axes, row: int, text: str, beyond: float = 0.0) -> None:

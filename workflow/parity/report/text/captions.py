@@ -11,6 +11,11 @@ from parity.report.text import formatting, storage
 from parity.report.view import View
 from parity.report.wording import CAPTIONS
 
+# What these show is told by their form alone, whatever was compared.
+TOLD_BY_FORM = {
+    Form.TOGETHER, Form.ALONG, Form.TIMEOUTS, Form.SIZES, Form.PARTS, Form.INTERFACES,
+}  # fmt: skip
+
 
 def of_figure(view: View, spec: FigureSpec) -> str:
     """The caption of a figure; without a case of its benchmark, what it would have shown."""
@@ -24,7 +29,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
         return " ".join(filter(None, (spec.caption, CAPTIONS.get(spec.form.value))))
     ratios = [row for row in compared if row.kind == "ratio"]
     form, tested = view.form(spec), _tested(ratios)
-    if form in (Form.ALONG, Form.TIMEOUTS, Form.SIZES, Form.PARTS, Form.INTERFACES):
+    if form in TOLD_BY_FORM:
         marks = CAPTIONS["scatter" if spec.scatter else form.value]
         return " ".join([spec.caption, marks, *([CAPTIONS["bars_of_others"]] if spec.bars else [])])
     if form is Form.NODES:
