@@ -11,12 +11,15 @@ from parity.core.availability import Availability
 from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
+from parity.plan.pilot import Pilot
 from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 from parity.preview.cost import (
     MeasuredBefore,
     Surroundings,
+    _more,
+    by_pilot,
     bytes_of_a_run,
     expected_seconds,
     not_tested,
@@ -82,7 +85,38 @@ def test_one_machine_says_size_margins_time_and_gaps(single) -> None:
     assert "  programs alone: about 36 minutes on such a machine" in lines
     assert "  disk: records of all blocks about 7.6 MB; images 1 GB (made)" in lines
     assert lines[-1] == "  not tested: shifter: not packaged by Debian"
-    assert len(lines) + 15 <= 40
+    assert len(lines) + 15 <= 40 and max(map(len, lines)) <= 80
+
+
+def test_a_study_of_some_minutes_says_when_it_ends() -> None:
+    quick = _plan("torrez2019", "quick")
+    assert "  ends after 9 minutes, or when all that has a margin is decided" in plan_lines(
+        quick, _here(quick)
+    )
+
+
+def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
+    plan = _plan("torrez2019", "quick")
+    pilot = Pilot(
+        node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0, "sysbench": 0.4}, left_out={}
+    )
+    before = {
+        "likwid-stream": MeasuredBefore(95.0, False),
+        "sysbench": MeasuredBefore(0.5, True),
+        "memory": MeasuredBefore(80.0, False),
+    }
+    assert by_pilot(plan, pilot, before) == {
+        **before,
+        "likwid-stream": MeasuredBefore(1.0, True),
+    }
+
+
+def test_an_amount_says_how_much_more_work_there_is_only_where_nothing_else_differs() -> None:
+    case = _plan("torrez2019", "smoke").case("likwid-stream")
+    amount = case.definition.sized_by
+    twice = {**case.parameters, amount: case.parameters[amount] // 2}
+    assert _more(case, twice) == pytest.approx(2, rel=0.1)
+    assert _more(case, {**twice, "working_set_mib": 7}) == 1
 
 
 def test_times_of_other_parameters_are_marked(single) -> None:
@@ -123,7 +157,7 @@ def test_the_virtual_cluster_measures_one_block_at_a_time(scaling) -> None:
 
 def test_what_was_never_measured_is_said_to_be_unknown(scaling) -> None:
     here = _here(scaling, SLURM, before={}, run_bytes=None, images=None)
-    said = "\n".join(plan_lines(scaling, here))
+    said = " ".join(" ".join(plan_lines(scaling, here)).split())
     cases = len(scaling.cases)
     assert f"node-hours: not known ({cases} of {cases} cases not measured before)" in said
     assert "records of all blocks not known before" in said

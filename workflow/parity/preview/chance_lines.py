@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from parity.preview.chances import FEASIBLE_BLOCKS, Chance
 from parity.preview.noise import ASSUMED, ENOUGH_BLOCKS, Key, Noise
 from parity.preview.proof import Takes
-from parity.preview.terminal import aligned, percent
+from parity.preview.terminal import aligned, folded, percent, span
 
-HEAD = (
-    "claim", "tests", "compares", "n", "holds", "95 %", "as", "blocks", "time",
-    "for its most demanding case",
-)  # fmt: skip
-SHORT_HEAD = HEAD[:6]
+HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
+SHORT_HEAD = HEAD[:5]
 NOTES = (
-    "tests: those that this plan can decide; compares: cells that they look at, which all count",
-    "blocks: the least that prove its most demanding case (80 % power); all of it needs more",
+    "tests: those that this plan can decide; cells: what they look at, which all count",
+    "blocks: the least that prove its most demanding cell (80 % power); all of it needs more",
 )
 
 
@@ -30,35 +27,50 @@ def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Tak
     if not found:
         return ["Chances of claims: this plan can decide no claim that compares arms"]
     alike, differing = ([one for one in found if one.sameness == same] for same in (True, False))
-    lines = ["Chance that a claim holds if no container costs anything, by drawing and judging"]
+    lines = folded(
+        "Chance that a claim holds if no container costs anything, by drawing and judging the "
+        f"planned blocks ({span([one.planned for one in found])})",
+        "",
+    )
     if alike:
-        rows = [_row(one, takes) for one in alike]
-        lines += [f"  {line}" for line in aligned([HEAD, *rows])]
-        lines += [f"  {line}" for one in alike for line in _beyond(one)]
+        head, *rows = aligned([HEAD, *((*_row(one), *_needed(one, takes)) for one in alike)])
+        lines += [f"  {head}"]
+        for one, row in zip(alike, rows, strict=True):
+            lines += [f"  {row}", *folded(_demanding(one), "    ")]
+        lines += [line for one in alike for text in _beyond(one) for line in folded(text)]
     if differing:
-        rows = [_row(one, takes)[: len(SHORT_HEAD)] for one in differing]
         lines += ["  Claims that something costs more or less would hold wrongly in"]
-        lines += [f"  {line}" for line in aligned([SHORT_HEAD, *rows])]
-    return [*lines, *(f"  {line}" for line in (*NOTES, *_sources(known)))]
+        lines += [f"  {line}" for line in aligned([SHORT_HEAD, *map(_row, differing)])]
+    return [*lines, *(line for text in (*NOTES, *_sources(known)) for line in folded(text))]
 
 
-def _row(one: Chance, takes: Takes) -> tuple[str, ...]:
+def _row(one: Chance) -> tuple[str, ...]:
     low, high = one.interval95
-    shown = (
+    return (
         one.claim.id,
         one.of_tests,
         str(one.comparisons),
-        str(one.planned),
         f"{_share(one.share)} %",
         f"{_share(low)} to {_share(high)} %",
-        one.verdict or "–",
     )
+
+
+def _needed(one: Chance, takes: Takes) -> tuple[str, str]:
+    """Blocks and time for the most demanding cell."""
     if one.reach is None:
-        return (*shown, "–", "–", f"fails by {one.weakest}" if one.weakest else "")
-    (case, metric), blocks = one.reach.key, one.reach.blocks
-    needed = ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
+        return "–", "–"
+    (case, _), blocks = one.reach.key, one.reach.blocks
+    return ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
+
+
+def _demanding(one: Chance) -> str:
+    """As what a claim would hold, and which of its cells is the most demanding."""
+    said = [f"as {one.verdict}"] if one.verdict else []
+    if one.reach is None:
+        return ", ".join([*said, *([f"fails by {one.weakest}"] if one.weakest else [])])
+    case, metric = one.reach.key
     margin, deviation = percent(one.reach.margin), percent(one.reach.noise.deviation)
-    return (*shown, *needed, f"±{margin} % of {case} {metric}, SD {deviation} %")
+    return ", ".join([*said, f"most demanding: ±{margin} % of {case} {metric}, SD {deviation} %"])
 
 
 def _share(share: float) -> str:

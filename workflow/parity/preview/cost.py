@@ -14,10 +14,11 @@ import pandas as pd
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
 from parity.plan.batches import Batch, batches_of, job_of
+from parity.plan.pilot import PILOT, Pilot, read_pilot
 from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
-from parity.preview.terminal import duration
+from parity.preview.terminal import duration, folded
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, read_images
 from parity.software.probe import Probe, probes
@@ -29,7 +30,7 @@ BLOCKS_WEIGHED = 5
 
 @dataclass(frozen=True)
 class MeasuredBefore:
-    """How long a case took elsewhere: a hint and no more unless with the `same` parameters."""
+    """How long a case took: a hint and no more unless with the `same` parameters here or there."""
 
     seconds: float
     same: bool
@@ -79,11 +80,13 @@ def surroundings_of(
         images: the file with the records of the study's images.
     """
     tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
+    before = seconds_before(plan, [table for table in tables if table.exists()])
+    pilot = LIVE / plan.campaign / PILOT
     names = [block.name for block in plan.blocks]
     return Surroundings(
         system=system,
         jobs=jobs,
-        before=seconds_before(plan, [table for table in tables if table.exists()]),
+        before=by_pilot(plan, read_pilot(pilot), before) if pilot.exists() else before,
         done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_images(images) if images.exists() else None,
@@ -112,11 +115,29 @@ def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefo
     return before
 
 
+def by_pilot(
+    plan: Plan, pilot: Pilot, before: Mapping[str, MeasuredBefore]
+) -> dict[str, MeasuredBefore]:
+    """The same, by what a pilot timed here where only other parameters were measured.
+
+    An array that follows from the cache is another one on each machine, though its parameters
+    are alike: how long so many turns took elsewhere says nothing here.
+    """
+    timed = {c.name: pilot.seconds[c.benchmark] for c in plan.cases if c.benchmark in pilot.seconds}
+    other = {case for case in timed if case not in before or not before[case].same}
+    return {**before, **{case: MeasuredBefore(timed[case], True) for case in other}}
+
+
 def _more(case: Case, parameters: Mapping[str, Any]) -> float:
-    """How many times the work of these parameters a case does; 1 where nobody knows."""
-    amount = case.definition.sized_by
-    is_known = amount in case.parameters and parameters.get(amount)
-    return case.parameters[amount] / parameters[amount] if is_known else 1.0
+    """How many times the work of these parameters a case does; 1 where nobody knows.
+
+    That is known where nothing differs but the amount: as many turns of a larger array are more.
+    """
+    amount, own = case.definition.sized_by, case.parameters
+    if not (amount in own and parameters.get(amount)):
+        return 1.0
+    is_alike = own == {**parameters, amount: own[amount]}
+    return own[amount] / parameters[amount] if is_alike else 1.0
 
 
 def bytes_of_a_run(blocks: Path, campaign: str) -> float | None:
@@ -159,9 +180,9 @@ def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
 def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
     """The plan in a few lines: size, order, margins, cost, what is not tested."""
     lines = [
-        f"{plan.campaign}: {plan.title}",
+        *folded(f"{plan.campaign}: {plan.title}", ""),
         f"  {_size(plan)}, in random order from seed {plan.seed}",
-        f"  arms: {', '.join(plan.arms)} (reference {plan.reference})",
+        *folded(f"arms: {', '.join(plan.arms)} (reference {plan.reference})"),
     ]
     for case in plan.cases:
         judged = "no margin" if case.margin is None else f"margin ±{100 * case.margin:g} %"
@@ -169,8 +190,9 @@ def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
     if here.done:
         lines.append(f"  measured already: {len(here.done)} of {len(plan.blocks)} blocks")
     lines += _job_lines(plan, here) if here.system.batch_system else _machine_lines(plan, here)
-    lines.append(_disk_line(plan, here))
-    return lines + [f"  not tested: {what}" for what in not_tested(plan, here)]
+    lines += folded(_disk_line(plan, here))
+    gaps = not_tested(plan, here)
+    return lines + [line for what in gaps for line in folded(f"not tested: {what}")]
 
 
 def _size(plan: Plan) -> str:
@@ -189,13 +211,17 @@ def _takes(before: MeasuredBefore | None) -> str:
 
 def _machine_lines(plan: Plan, here: Surroundings) -> list[str]:
     """Blocks one after the other on one machine."""
+    ends = []
+    if plan.minutes:
+        ends = [f"  ends after {plan.minutes:g} minutes, or when all that has a margin is decided"]
     each = [expected_seconds(block, here.before) for block in plan.blocks]
     known = [seconds for seconds in each if seconds is not None]
     if len(known) < len(each):
-        return []
+        return ends
     is_exact = all(before.same for before in here.before.values())
     hint = "" if is_exact else ", a part by other parameters"
-    return [f"  programs alone: about {sum(known) / 60:.0f} minutes on such a machine{hint}"]
+    of = "all blocks" if plan.minutes else "programs alone"
+    return [*ends, f"  {of}: about {sum(known) / 60:.0f} minutes on such a machine{hint}"]
 
 
 def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
@@ -263,7 +289,7 @@ def _disk_line(plan: Plan, here: Surroundings) -> str:
         if here.images is None
         else f"{sum(image.bytes or 0 for image in here.images.values()) / 1e9:.2g} GB (made)"
     )
-    return f"  disk: records of all blocks {records}; images {images}"
+    return f"disk: records of all blocks {records}; images {images}"
 
 
 def not_tested(plan: Plan, here: Surroundings) -> list[str]:

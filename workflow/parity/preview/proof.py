@@ -17,18 +17,16 @@ from parity.analysis.statistics import power
 from parity.core.errors import UserError
 from parity.plan.plan import Plan, cases_of
 from parity.preview.noise import Noise, Noises
-from parity.preview.terminal import aligned, percent
+from parity.preview.terminal import aligned, folded, percent
 
 POWERS = (0.8, 0.9)
 # Below this, blocks do not differ but for rounding.
 NO_SPREAD = 1e-9
-HEAD = (
-    "case", "margin", "SD (widest)", "alone", "with A/A", "time", "planned", "prove alone",
-    "with A/A",
-)  # fmt: skip
+HEAD = ("case", "margin", "SD (widest)", "alone", "with A/A", "time")
+PLANNED_HEAD = ("case", "blocks", "alone", "with A/A")
 NOTES = (
     "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
-    "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of as many whole blocks",
+    "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of the most blocks",
     # Drawn and decided (tests/unit/preview/test_chances.py).
     "t alone: with all that guards a decision 80 % become 53 % of 7 blocks, 68 % of 23",
 )
@@ -138,29 +136,40 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
         f"Blocks to prove each margin by t alone, at {powers} % power, if arms truly cost the same"
     )
     metrics = Counter(need.case for need in needs)
-    rows = [_cells(need, metrics[need.case] > 1, takes) for need in needs]
-    lines = [head, *(f"  {line}" for line in aligned([HEAD, *rows]))]
+    named = {
+        f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case: need
+        for need in needs
+    }
+    rows = [(name, *_cells(need, takes)) for name, need in named.items()]
+    lines = [*folded(head, ""), *(f"  {line}" for line in aligned([HEAD, *rows]))]
+    if planned := [(name, *_planned(need)) for name, need in named.items() if _spreads(need)]:
+        lines += ["  What the planned blocks prove"]
+        lines += [f"  {line}" for line in aligned([PLANNED_HEAD, *planned])]
     known = [need.noise for need in needs if need.noise]
-    lines += [f"  SD from {source}" for source in _sources(known)]
-    return lines + [f"  {line}" for line in NOTES if known]
+    notes = [*(f"SD from {source}" for source in _sources(known)), *(NOTES if known else ())]
+    return lines + [line for note in notes for line in folded(note)]
 
 
-def _cells(need: Need, several: bool, takes: Takes) -> tuple[str, ...]:
-    name = f"{need.case} {need.metric}" if several else need.case
+def _spreads(need: Need) -> bool:
+    return need.gated is not None and need.noise is not None and need.noise.deviation >= NO_SPREAD
+
+
+def _planned(need: Need) -> tuple[str, ...]:
+    return str(need.planned), *(_margins(each) for each in (need.alone, need.gated) if each)
+
+
+def _cells(need: Need, takes: Takes) -> tuple[str, ...]:
     margin = f"±{percent(need.margin)} %"
     if need.noise is None or need.alone is None or need.gated is None:
-        return name, margin, "no variance known: measure a pilot"
-    if need.noise.deviation < NO_SPREAD:
-        return name, margin, f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice"
+        return margin, "no variance known: measure a pilot"
+    if not _spreads(need):
+        return margin, f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice"
     other = "" if need.noise.same else "~"
     return (
-        name,
         margin,
         f"{other}{percent(need.noise.deviation)} ({percent(need.noise.widest)}) %",
         *(" / ".join(map(str, each.blocks)) for each in (need.alone, need.gated)),
-        " / ".join(dict.fromkeys(takes(need.case, count) for count in need.gated.blocks)),
-        str(need.planned),
-        *map(_margins, (need.alone, need.gated)),
+        takes(need.case, need.gated.blocks[-1]),
     )
 
 

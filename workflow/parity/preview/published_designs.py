@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,12 @@ from pathlib import Path
 from parity.analysis.statistics import power
 from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError
-from parity.preview.terminal import aligned, percent
+from parity.preview.terminal import aligned, folded, percent
 
 COLUMNS = ("study", "experiment", "runs", "cv_percent", "cv_source", "margin_percent", "place")
 POWER = 0.9
 # Letters of a source that the terminal has room for.
-SOURCE_LETTERS, LINE_LETTERS = 32, 118
+ASSUMED = "assumed"
 
 
 @dataclass(frozen=True)
@@ -92,34 +91,38 @@ def _design(row: dict[str, str], where: str) -> Design:
 def paper_lines(designs: Sequence[Design]) -> list[str]:
     """The smallest margin that each published experiment could have proven.
 
-    Sources of a CV that the table has no room for stand below it.
+    Where a CV comes from stands below the table, unless it is assumed.
     """
     rows = [
         (
             design.study,
             design.experiment,
             "?" if design.runs is None else str(design.runs),
-            "?" if design.cv is None else f"{percent(design.cv)} %",
-            textwrap.shorten(design.cv_source, SOURCE_LETTERS, placeholder=" …"),
+            _cv(design),
             _provable(design),
             "–" if design.margin is None else f"±{percent(design.margin)} %",
             {True: "yes", False: "no", None: "–"}[design.could],
         )
         for design in designs
     ]
-    head = ("study", "experiment", "n", "CV", "CV from", "provable", "margin", "within reach")
+    head = ("study", "experiment", "n", "CV", "provable", "margin", "reach")
     title = "What the papers could have proven with their n (two samples, 90 % power)"
-    wrapped = textwrap.TextWrapper(LINE_LETTERS, initial_indent="  ", subsequent_indent="    ")
     notes = [
         line
         for design in designs
-        if len(design.cv_source) > SOURCE_LETTERS
-        for line in wrapped.wrap(f"{design.study}, {design.experiment}: {design.cv_source}")
+        if design.cv is not None and design.cv_source != ASSUMED
+        for line in folded(f"{design.study}, {design.experiment}: {design.cv_source}")
     ]
-    return [title, *(f"  {line}" for line in aligned([head, *rows])), *notes]
+    return [title, *(f"  {line}" for line in aligned([head, *rows])), "  ~: assumed", *notes]
+
+
+def _cv(design: Design) -> str:
+    if design.cv is None:
+        return "?"
+    return f"{'~' if design.cv_source == ASSUMED else ''}{percent(design.cv)} %"
 
 
 def _provable(design: Design) -> str:
     if design.provable is not None:
         return f"±{percent(design.provable)} %"
-    return "nothing: one run" if design.runs == 1 else "not known"
+    return "one run" if design.runs == 1 else "?"

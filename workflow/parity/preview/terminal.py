@@ -1,8 +1,11 @@
-"""Durations, percentages and columns, as a terminal shows them."""
+"""Durations, percentages, columns and folded lines, as a terminal shows them."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+
+LETTERS = 80  # of a line, as in a terminal that nobody has made wider
 
 
 def duration(seconds: float) -> str:
@@ -29,3 +32,16 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
         for row in rows
     ]
+
+
+def span(counts: Sequence[int]) -> str:
+    """A count, or the smallest and the largest."""
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
+
+
+def folded(text: str, start: str = "  ") -> list[str]:
+    """A sentence or a list in lines of a terminal; what follows the first stands further in."""
+    return textwrap.wrap(
+        text, LETTERS, initial_indent=start, subsequent_indent=f"{start}  ",
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
