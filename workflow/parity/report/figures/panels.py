@@ -115,18 +115,19 @@ def logarithmic(
     axes.xaxis.set_major_formatter(FuncFormatter(plain_tick))
 
 
-def ticks_around_one(axes: Axes, room: float = 0.12) -> None:
+def ticks_around_one(axes: Axes, room: float = 0.12, apart: float = 0.22) -> None:
     """On a logarithmic axis of ratios 1 and the farthest round ratios that stay inside.
 
     Args:
         room: the share of the axis at either end in which a label would meet that of a panel
             beside it.
+        apart: the share of the axis within which a label would meet that of 1.
     """
     low, high = map(math.log, axes.get_xlim())
-    ends = low + room * (high - low), high - room * (high - low)
+    ends, off = (low + room * (high - low), high - room * (high - low)), apart * (high - low)
     decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
     known = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
-    inside = [value for value in known if ends[0] < math.log(value) < ends[1]]
+    inside = [v for v in known if ends[0] < math.log(v) < ends[1] and abs(math.log(v)) > off]
     axes.set_xticks(sorted({min([1.0, *inside]), 1.0, max([1.0, *inside])}))
 
 
