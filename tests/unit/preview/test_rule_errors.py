@@ -46,6 +46,10 @@ def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path
     assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
     RuleErrors(said.append, True).handle(_record(tmp_path / "absent.log"))
     assert said[1] == f"Error in rule compare\n{tmp_path / 'absent.log'}"
+    of_cluster = _record(tmp_path / "absent.log")
+    of_cluster.rule_msg = "SLURM-job '4' failed, SLURM status is: 'NODE_FAIL'."
+    RuleErrors(said.append, True).handle(of_cluster)
+    assert said[2].splitlines()[1] == of_cluster.rule_msg
 
 
 @pytest.mark.parametrize(("status", "kept"), [(REFUSED, False), (1, True), (137, True)])

@@ -36,7 +36,8 @@ class RuleErrors(logging.Handler):
             self._say("\n".join(filter(None, [_of_cluster(record) if self._quiet else "", text])))
         elif self._quiet and _is_job_error(record):
             last = "\n".join(_text(logs).splitlines()[-LAST_LINES:])
-            self._say("\n".join(filter(None, [record.getMessage(), *map(str, logs), last])))
+            said = [record.getMessage(), _of_cluster(record), *map(str, logs), last]
+            self._say("\n".join(filter(None, said)))
 
     @staticmethod
     def keeps(record: logging.LogRecord) -> bool:
