@@ -50,3 +50,7 @@ def test_the_plan_says_what_it_can_prove(clone: Path) -> None:
     assert "What the papers could have proven" in said
     assert "Chance that a claim holds if no container costs anything" in said
     assert "scatter from archive/machine-2026-11-20, 30 blocks" in said
+    again = _snakemake(clone, "-n", "plan")
+    assert "rule plan" in again.stdout + again.stderr
+    # Nothing new was measured, so nothing is drawn and judged once more.
+    assert "rule chances" not in again.stdout + again.stderr

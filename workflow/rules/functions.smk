@@ -84,6 +84,17 @@ def numbers_beside(wildcards):
     return [str(path)] if path.exists() else []
 
 
+def measured_before(wildcards):
+    """What was measured until now, and when: a plan's chances rest on its scatter.
+
+    No input, as whoever asks for a plan does not ask to measure anything anew.
+    """
+    known = [*Path("results").glob("*/*/records/metrics.parquet"), *map(Path, PILOTED)]
+    return sorted(
+        f"{each} {each.stat().st_mtime_ns}" for each in known if each.exists()
+    )
+
+
 def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
     path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT

@@ -1,13 +1,41 @@
 """Targets that print: the plan and what this machine can do."""
 
+# As many blocks at once as --jobs allows; without a batch system, one.
+PREVIEWED = {
+    "archive": ARCHIVE,
+    "images": f"{IMAGES}/images.json",
+    "system": SYSTEM_FILE,
+    "jobs": workflow.resource_settings.nodes or 1,
+}
 
-rule plan:
-    """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
+
+rule chances:
+    """Draw and judge the plan by the scatter of earlier data: what it can prove, and how likely."""
     input:
         **REGISTER,
         own=list(OWN_CLAIMS.values()),
         plan=f"{LIVE}/plan.json",
         exclusions=configured("config/exclusions.yaml"),
+    output:
+        chances=f"{LIVE}/chances.txt",
+    log:
+        f"{LIVE}/logs/chances.log",
+    localrule: True
+    conda:
+        "../../envs/parity.yaml"
+    params:
+        **PREVIEWED,
+        pilots=measured_before,
+        code=code_of("chances"),
+    script:
+        "../scripts/chances.py"
+
+
+rule plan:
+    """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
+    input:
+        plan=f"{LIVE}/plan.json",
+        chances=f"{LIVE}/chances.txt",
         designs=configured("config/published/designs.csv"),
     log:
         f"{LIVE}/logs/plan.log",
@@ -15,11 +43,7 @@ rule plan:
     conda:
         "../../envs/parity.yaml"
     params:
-        archive=ARCHIVE,
-        images=f"{IMAGES}/images.json",
-        system=SYSTEM_FILE,
-        # As many blocks at once as --jobs allows; without a batch system, one.
-        jobs=workflow.resource_settings.nodes or 1,
+        **PREVIEWED,
     script:
         "../scripts/print_plan.py"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from parity.analysis import exclusions
 from parity.core.errors import shown_to_the_user
-from parity.measure.block_folder import LIVE
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.plan.system_kind import kind_of
@@ -19,10 +18,8 @@ if __name__ == "__main__":
         plan = read_plan(Path(snakemake.input.plan))
         kind = kind_of([load_system(given.system).scale_label])
         excluded = exclusions.load(Path(snakemake.input.exclusions))
-        folders = [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
-        known, _ = proof.pilots(folders, excluded)
-        tables = [folder / cost.RUNS for folder in (*sorted(LIVE.glob("*")), archive)]
-        before = cost.seconds_before(plan, [table for table in tables if table.exists()])
+        known, _ = proof.pilots(proof.datasets_beside(archive), excluded)
+        before = cost.known_before(plan, archive)
         runs = Counter(run.case for run in plan.blocks[0].runs)
         is_known = runs.keys() <= before.keys()
         seconds = {case: before[case].seconds * runs[case] for case in runs} if is_known else None

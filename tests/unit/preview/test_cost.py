@@ -8,10 +8,10 @@ import pytest
 
 from parity.benchmarks import benchmarks
 from parity.core.availability import Availability
-from parity.core.documents import canonical
+from parity.core.documents import canonical, write_document
 from parity.core.files import write_json
 from parity.plan.making import make_plan
-from parity.plan.pilot import Pilot
+from parity.plan.pilot import PILOT, Pilot
 from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
@@ -22,6 +22,7 @@ from parity.preview.cost import (
     by_pilot,
     bytes_of_a_run,
     expected_seconds,
+    known_before,
     not_tested,
     plan_lines,
     seconds_before,
@@ -109,6 +110,17 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
         **before,
         "likwid-stream": MeasuredBefore(1.0, True),
     }
+
+
+def test_the_pilot_of_a_campaign_is_known_beside_its_plan(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = _plan("torrez2019", "quick")
+    assert known_before(plan, tmp_path) == {}
+    pilot = Pilot(node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0}, left_out={})
+    folder = tmp_path / "results/live" / plan.campaign
+    folder.mkdir(parents=True)
+    write_document(folder / PILOT, pilot)
+    assert known_before(plan, tmp_path) == {"likwid-stream": MeasuredBefore(1.0, True)}
 
 
 def test_an_amount_says_how_much_more_work_there_is_only_where_nothing_else_differs() -> None:

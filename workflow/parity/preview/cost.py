@@ -79,19 +79,24 @@ def surroundings_of(
         archive: the archived dataset, whose times count where nothing was measured here.
         images: the file with the records of the study's images.
     """
-    tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
-    before = seconds_before(plan, [table for table in tables if table.exists()])
-    pilot = LIVE / plan.campaign / PILOT
     names = [block.name for block in plan.blocks]
     return Surroundings(
         system=system,
         jobs=jobs,
-        before=by_pilot(plan, read_pilot(pilot), before) if pilot.exists() else before,
+        before=known_before(plan, archive),
         done={name for name in names if BLOCK.is_in(BLOCK_FOLDERS / name)},
         run_bytes=bytes_of_a_run(BLOCK_FOLDERS, plan.campaign),
         images=read_images(images) if images.exists() else None,
         probes=probes(plan.arms, plan.definitions, plan.provider),
     )
+
+
+def known_before(plan: Plan, archive: Path) -> dict[str, MeasuredBefore]:
+    """How long a run of each case takes, by what was measured here, this archive, and the pilot."""
+    tables = [*sorted(LIVE.glob(f"*/{RUNS}")), archive / RUNS]
+    before = seconds_before(plan, [table for table in tables if table.exists()])
+    pilot = LIVE / plan.campaign / PILOT
+    return by_pilot(plan, read_pilot(pilot), before) if pilot.exists() else before
 
 
 def seconds_before(plan: Plan, tables: Iterable[Path]) -> dict[str, MeasuredBefore]:

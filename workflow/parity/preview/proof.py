@@ -15,6 +15,7 @@ from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE
 from parity.analysis.statistics import power
 from parity.core.errors import UserError
+from parity.measure.block_folder import LIVE
 from parity.plan.plan import Plan, cases_of
 from parity.preview.noise import Noise, Noises
 from parity.preview.terminal import aligned, folded, percent
@@ -30,6 +31,15 @@ NOTES = (
     # Drawn and decided (tests/unit/preview/test_chances.py).
     "t alone: with all that guards a decision 80 % become 53 % of 7 blocks, 68 % of 23",
 )
+
+
+def datasets_beside(archive: Path) -> list[Path]:
+    """The folders of all datasets of a study's folder, those that were measured here first.
+
+    Args:
+        archive: one of the archived datasets.
+    """
+    return [*sorted(LIVE.glob("*")), *sorted(archive.parent.glob("*"))]
 
 
 def pilots(
