@@ -92,6 +92,7 @@ def test_a_killed_study_is_completed_with_every_run_counted_once(study: Path) ->
     subprocess.run([SNAKEMAKE, *WORDS], cwd=study, env=environment, check=True, timeout=600)
     dataset = study / "results/live/tiny-tiny"
     plan = read_plan(dataset / "plan.json")
+    assert "all blocks are done" in (dataset / "progress.txt").read_text()
     runs = pq.read_table(dataset / "records/runs.parquet").to_pylist()
     planned = Counter((block.name, run.name) for block in plan.blocks for run in block.runs)
     assert Counter((row["block"], row["run"]) for row in runs if row["final"]) == planned

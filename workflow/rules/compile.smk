@@ -26,5 +26,4 @@ if COMPILED:
             programs=[compiled.program_path(source) for source in NEEDED.sources],
         shell:
             "(cd {params.here:q} && sh compile.sh {params.folder} {params.sources}) 2> {log:q}"
-            " || {{ cat {log:q} >&2; exit 1; }};"
-            " sha256sum {params.programs} > {output:q}"
+            " && sha256sum {params.programs} > {output:q}"

@@ -39,7 +39,7 @@ checkpoint pilot:
         "PYTHONPATH={params.package:q} python -m parity.measure.pilot"
         " --study {params.study:q} --scale {params.scale} --system {params.system:q}"
         " --toolchain {params.toolchain:q} --pilot {output.pilot:q}"
-        " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"
+        " 2> {log:q}"
 
 
 rule write_plan:

@@ -1,4 +1,4 @@
-"""Shows after each block how far the campaign is, and keeps progress.txt; see parity/preview/progress.py."""
+"""Shows how far the campaign is after each tenth of it, and keeps progress.txt; see parity/preview/progress.py."""
 
 from pathlib import Path
 

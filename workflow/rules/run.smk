@@ -44,7 +44,7 @@ rule run_batch:
         " --plan {input.plan:q} --batch {wildcards.batch} --images {input.images:q}"
         " {params.native} {params.look:q} --system {params.system:q}"
         " --folder results/blocks --record {output.batch:q}"
-        " 2> {log:q} || {{ cat {log:q} >&2; exit 1; }}"
+        " 2> {log:q}"
 
 
 rule look:

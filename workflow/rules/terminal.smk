@@ -12,6 +12,7 @@ if workflow.is_main_process:
     is_quiet = not (workflow.output_settings.dryrun or workflow.output_settings.verbose)
     rule_errors = RuleErrors(logger.error, is_quiet)
     files = [each for each in logger.handlers if isinstance(each, FileHandler)]
+    # Those of Snakemake's own: ours, which are added after them, follow every event.
     for handler in logger.handlers:
         handler.addFilter(rule_errors.keeps)
         if is_quiet and handler not in files:

@@ -11,6 +11,7 @@ from parity.analysis.look import look_at
 from parity.core.errors import shown_to_the_user
 from parity.plan.looks import read_look, write_look
 from parity.plan.plan import read_plan
+from parity.preview.terminal import folded
 from parity.records.dataset import collect
 from parity.records.gather import blocks_in_the_end, measured_blocks
 
@@ -32,5 +33,5 @@ if __name__ == "__main__":
                 stops = [stop for look in before for stop in look.stops]
                 most = partial(blocks_in_the_end, plan, folders)
                 found = look_at(dataset, number, stops, excluded, most)
-            print(found.said(plan))
+            print("\n".join(folded(found.said(plan), "")))
         write_look(Path(snakemake.output.look), found)

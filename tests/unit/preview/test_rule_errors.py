@@ -22,7 +22,7 @@ def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
     log.write_text("parity: there is no such dataset\n  to do:   measure one\n")
     RuleErrors(said.append, quiet).handle(_record(log))
     assert said == ["parity: there is no such dataset\n  to do:   measure one"]
-    assert not RuleErrors.keeps(_record(log))
+    assert not RuleErrors(said.append, quiet).keeps(_record(log))
 
 
 def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) -> None:
@@ -30,9 +30,10 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
     log.write_text("parity: the allocation is no longer whole\n")
     record = _record(log)
     record.rule_msg = "SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'."
-    assert RuleErrors.keeps(record)
-    RuleErrors(said.append, quiet=False).handle(record)
-    RuleErrors(said.append, quiet=True).handle(record)
+    loud, quiet = RuleErrors(said.append, quiet=False), RuleErrors(said.append, quiet=True)
+    assert loud.keeps(record) and quiet.keeps(record)
+    loud.handle(record)
+    quiet.handle(record)
     refusal = "parity: the allocation is no longer whole"
     assert said == [refusal, f"{record.rule_msg}\n{refusal}"]
 
@@ -40,8 +41,9 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
     log, said = tmp_path / "build.log", list[str]()
     log.write_text("".join(f"line {number}\n" for number in range(100)))
-    RuleErrors(said.append, False).handle(_record(log))
-    assert said == [] and RuleErrors.keeps(_record(log))
+    loud = RuleErrors(said.append, False)
+    loud.handle(_record(log))
+    assert said == [] and loud.keeps(_record(log))
     RuleErrors(said.append, True).handle(_record(log))
     assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
     RuleErrors(said.append, True).handle(_record(tmp_path / "absent.log"))
@@ -52,8 +54,31 @@ def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path
     assert said[2].splitlines()[1] == of_cluster.rule_msg
 
 
-@pytest.mark.parametrize(("status", "kept"), [(REFUSED, False), (1, True), (137, True)])
-def test_the_exception_of_a_script_is_dropped_for_a_refusal_only(status: int, kept: bool) -> None:
-    text = f"CalledProcessError in file:\nCommand returned non-zero exit status {status}."
-    record = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None)
-    assert RuleErrors.keeps(record) is kept
+@pytest.mark.parametrize(
+    ("ended", "kept"),
+    [
+        (f"returned non-zero exit status {REFUSED}", False),
+        ("returned non-zero exit status 1", True),
+        ("died with <Signals.SIGKILL: 9>", True),
+    ],
+)
+def test_the_exception_of_a_command_is_told_in_a_line_or_not_at_all(ended: str, kept: bool) -> None:
+    text = (
+        f"RuleException:\nCalledProcessError in file x, line 7:\nCommand 'sh -c \"a. b\"' {ended}."
+    )
+    record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
+    loud, quiet = RuleErrors(said.append, quiet=False), RuleErrors(said.append, quiet=True)
+    assert (loud.keeps(record), quiet.keeps(record)) == (kept, False)
+    loud.handle(record)
+    assert said == []
+    quiet.handle(record)
+    assert said == ([f"A job {ended}"] if kept else [])
+
+
+def test_what_a_cluster_says_with_all_that_its_job_said_is_kept(tmp_path: Path) -> None:
+    job = "CalledProcessError in file x, line 7:\nCommand 'a' died with <Signals.SIGTERM: 15>.\nEnd"
+    text = f"Error in rule run_batch: SLURM-job '1' failed, SLURM status is: 'CANCELLED'.\n{job}"
+    record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
+    assert RuleErrors(said.append, quiet=True).keeps(record)
+    RuleErrors(said.append, quiet=True).handle(record)
+    assert said == []

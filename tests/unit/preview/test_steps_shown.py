@@ -47,11 +47,11 @@ def test_a_warning_is_shown_whatever_it_begins_with() -> None:
     ("total", "said"),
     [
         (3, []),
-        (5, ["1 of 5 steps; all of it in x.log", *(f"{done} of 5 steps" for done in (2, 3, 4))]),
+        (5, ["1 of 5 steps; see x.log", *(f"{done} of 5 steps" for done in (2, 3, 4))]),
         (
             100,
             [
-                "10 of 100 steps; all of it in x.log",
+                "10 of 100 steps; see x.log",
                 *(f"{done} of 100 steps" for done in range(20, 100, 10)),
             ],
         ),

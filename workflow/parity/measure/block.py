@@ -164,6 +164,7 @@ class BlockRun:
         not_started: dict[str, NotStarted] = {}
         for case, runs in groupby(self.block.runs, key=lambda run: run.case):
             not_started |= self._make_case(self.plan.case(case), tuple(runs))
+        block_progress.clear()
         return not_started
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
@@ -218,7 +219,7 @@ class BlockRun:
             said = f"{good.wall_seconds:.2f} s" if good else reason
         block_progress.count(run.name, reason, why is None, self.folder)
         place = f"{self._position(run):>3}/{len(self.block.runs)}"
-        print(f"{self.block.name}  {place}  {run.name:<32} {said}", flush=True)
+        block_progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
     def _folder_of(self, run: Run) -> Path:
         return self.folder / "runs" / run.name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -15,6 +17,8 @@ from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import BlockProgress
 from parity.plan.looks import stage_of
 from parity.plan.plan import Block, Plan
+
+_RENEWED = "\r\x1b[K"  # To the begin of a line, and away with it.
 
 
 def begin(block: Block, folder: Path) -> None:
@@ -55,6 +59,22 @@ def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
         runs_not_started=not_started,
     )
     PROGRESS.write_in(folder, counted)
+
+
+def show(line: str) -> None:
+    """Tell of a run: in the log, and on a terminal in place of what was told before.
+
+    Each line stays until anything else is shown, or `clear` takes it away.
+    """
+    print(line, file=sys.stderr, flush=True)
+    if sys.stdout.isatty():
+        print(f"{_RENEWED}{line[: shutil.get_terminal_size().columns - 1]}", end="\r", flush=True)
+
+
+def clear() -> None:
+    """Leave nothing of `show` on a terminal."""
+    if sys.stdout.isatty():
+        print(_RENEWED, end="", flush=True)
 
 
 def read(block: Block, folder: Path) -> BlockProgress | None:

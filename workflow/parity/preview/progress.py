@@ -23,7 +23,7 @@ from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.plan.study import load_study
 from parity.preview.block_states import BlockState, KnownStates, states_of
-from parity.preview.terminal import duration
+from parity.preview.terminal import duration, folded
 
 REPORT = "progress.txt"
 MOST_BLOCKS_NAMED = 16
@@ -92,7 +92,7 @@ def rest(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
     if all(block.finished for block in blocks):
         return "the other blocks are done" if stopped else "all blocks are done"
     words = list(dict.fromkeys(duration(seconds) for seconds in bounds))
-    return f"about {' to '.join(words)} to the end of the last block"
+    return f"about {' to '.join(words)} left"
 
 
 def one_line(blocks: Sequence[BlockState], stopped: Collection[str] = ()) -> str:
@@ -156,8 +156,9 @@ def _runs(blocks: Sequence[BlockState]) -> str:
 class BlockLog(logging.Handler):
     """Follows what Snakemake logs of its jobs: no polling, no thread of its own.
 
-    After each block it says one line, and leaves the whole picture in a file. Whatever
-    goes wrong here is said once and never reaches the jobs.
+    After each tenth of the blocks, and where one stops, it says one line; after each block it
+    leaves the whole picture in a file. Whatever goes wrong here is said once and never reaches
+    the jobs.
 
     Args:
         plan: the campaign's file, which is there when the first job starts.
@@ -175,6 +176,7 @@ class BlockLog(logging.Handler):
         self._jobs: dict[int, list[str]] = {}
         self._at_work: set[str] = set()
         self._stopped: set[str] = set()
+        self._said = (0, 0)
         self._is_broken = False
 
     @cached_property
@@ -225,8 +227,11 @@ class BlockLog(logging.Handler):
         temporary = self._report.with_name(f".{self._report.name}")
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
         temporary.replace(self._report)
-        if aloud:
-            self._say(f"Progress: {one_line(states, self._stopped)}")
+        tenth = 10 * sum(state.finished for state in states) // len(states)
+        said = (tenth, len(self._stopped))
+        if aloud and self._said != said:
+            self._said = said
+            self._say("\n".join(folded(one_line(states, self._stopped), "")))
 
 
 def _plan_at_work() -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from parity.core.wording import listed
 from parity.plan.plan import Plan
 from parity.preview.proof import Need, need
-from parity.preview.terminal import duration, percent
+from parity.preview.terminal import duration, folded, percent
 
 # Beside its programs: the nodes are checked, and it is waited until they are idle.
 SECONDS_BESIDE = 2.0
@@ -44,10 +44,10 @@ def promise_lines(
                 found.blocks[0] - _first(plan)
             )
             cannot.append(f"{wanted} needs {duration(takes)}")
-    lines = [f"{limit} can prove {listed(can) if can else 'nothing'}"]
-    lines += [f"  {listed(cannot)}"] if cannot else []
+    lines = folded(f"{limit} can prove {listed(can) if can else 'nothing'}", "")
+    lines += folded(listed(cannot)) if cannot else []
     known = sorted(set(sources))
-    return lines + ([f"  by the scatter in {listed(known)}"] if known else [])
+    return lines + (folded(f"by the scatter in {listed(known)}") if known else [])
 
 
 def blocks_in_time(

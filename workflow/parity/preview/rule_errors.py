@@ -7,6 +7,7 @@ its inputs and its log; where nothing is shown of jobs (steps.py), nobody would 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,14 @@ from parity.core.errors import REFUSAL, REFUSED
 from parity.preview.steps import event_of
 
 LAST_LINES = 40
+# How an exception of Python's subprocess, alone in its record, says that a command ended. A record
+# of a cluster's job may hold the same text among all that the job said.
+_ENDED = re.compile(
+    r"(?:RuleException:\s+)?CalledProcessError in file .*"
+    r" (returned non-zero exit status \d+|died with [^\n]*?)\.?\s*",
+    re.DOTALL,
+)
+_REFUSED = f"returned non-zero exit status {REFUSED}"
 
 
 class RuleErrors(logging.Handler):
@@ -31,7 +40,9 @@ class RuleErrors(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show the refusal of a rule; in quiet runs the end of any failed rule's log."""
-        logs = _logs(record)
+        logs, ended = _logs(record), _ended(record)
+        if self._quiet and ended not in ("", _REFUSED):
+            self._say(f"A job {ended}")
         if text := refusal(logs):
             self._say("\n".join(filter(None, [_of_cluster(record) if self._quiet else "", text])))
         elif self._quiet and _is_job_error(record):
@@ -39,13 +50,17 @@ class RuleErrors(logging.Handler):
             said = [record.getMessage(), _of_cluster(record), *map(str, logs), last]
             self._say("\n".join(filter(None, said)))
 
-    @staticmethod
-    def keeps(record: logging.LogRecord) -> bool:
-        """The filter for Snakemake's own handlers: whether a record says more than a refusal."""
-        ended = f"returned non-zero exit status {REFUSED}."
-        text = str(record.msg)
-        is_exception = "CalledProcessError" in text and ended in text
-        return not is_exception and (bool(_of_cluster(record)) or not refusal(_logs(record)))
+    def keeps(self, record: logging.LogRecord) -> bool:
+        """The filter for Snakemake's own handlers: whether a record says more than we do."""
+        ended = _ended(record)
+        is_said = ended == _REFUSED or (self._quiet and ended)
+        return not is_said and (bool(_of_cluster(record)) or not refusal(_logs(record)))
+
+
+def _ended(record: logging.LogRecord) -> str:
+    """How a job's command ended, of an exception that says so with all of its words; else empty."""
+    found = _ENDED.fullmatch(str(record.msg))
+    return found[1] if found else ""
 
 
 def refusal(logs: list[Path]) -> str:

@@ -62,6 +62,6 @@ class Steps(logging.Handler):
         done, total = int(vars(record)["done"]), int(vars(record)["total"])
         tenth = 10 * done // total
         if total > FEW and self._tenth < tenth < 10:
-            more = f"; all of it in {self._log}" if self._tenth == 0 else ""
+            more = f"; see {self._log}" if self._tenth == 0 else ""
             self._tenth = tenth
             self._say(f"{done} of {total} steps{more}")

@@ -30,7 +30,7 @@ from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 from parity.software.images import IMAGES, forget_failures
 from parity.software.needed_image import RECORDS, ROOT
-from parity.software.probe import probe_lines
+from parity.software.probe import probes, summary_lines
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
 
 PAPER_PACKAGES = (
@@ -217,7 +217,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for folder in image_folders():
         if again := forget_failures(folder):
             _say(f"images of {folder} to be tried again: {', '.join(again)}")
-    _say("\n".join(probe_lines()))
+    _say("\n".join(summary_lines(probes())))
     for what, why in failures.items():
         _say(f"could not install {what}: {why}")
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import TextWrapper
+from itertools import groupby
+from textwrap import wrap
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
@@ -41,15 +42,22 @@ def probes(
     ]
 
 
+def summary_lines(asked: Iterable[Probe]) -> list[str]:
+    """How many arms and benchmarks are here, and which are not."""
+    lines = []
+    for kind, of_kind in groupby(asked, key=lambda probe: probe.kind):
+        found = list(of_kind)
+        missing = [probe.name for probe in found if not probe.presence.available]
+        said = f"{len(found) - len(missing)} of {len(found)} {kind}s are here"
+        lines += _folded(f"{said}, not {', '.join(missing)}" if missing else said)
+    return [*lines, "`snakemake probe` says which version of each, or why not and what to do"]
+
+
 def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
     """Every arm and benchmark asked: version, or why it is not here and what to do.
 
     No line is wider than the terminal, unless one word is.
     """
-    form = TextWrapper(
-        shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
     lines: list[str] = []
     for probe in probes() if asked is None else asked:
         found = probe.presence
@@ -58,5 +66,12 @@ def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
             if found.available
             else f"no   {found.reason}; {found.remedy}".rstrip("; ")
         )
-        lines += form.wrap(f"{probe.kind:<10} {probe.name:<20} {said}")
+        lines += _folded(f"{probe.kind:<10} {probe.name:<20} {said}")
     return lines
+
+
+def _folded(text: str) -> list[str]:
+    return wrap(
+        text, shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
