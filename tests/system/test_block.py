@@ -303,6 +303,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     state = str(folder / "state") if KERNEL in arm.isolates else ""
     _wait_for(lambda: _sleeps(state) or runner.poll() is not None)
     assert runner.poll() is None, "the runner ended before its program began"
+    begun = psutil.Process(runner.pid).children(recursive=True)
     runner.send_signal(stop)
     runner.wait()
     if stop == signal.SIGKILL:
@@ -311,12 +312,22 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
         make_ready()
     _wait_for(lambda: not _sleeps(state), seconds=20)
     assert not list(processes_in(WORK))
+    _wait_for(lambda: not any(map(_runs, begun)), seconds=20)
 
 
+# As `python -m parity.measure` does.
 TERMINATED = """
 import signal, sys
+from parity.measure.orphans import adopt
+adopt()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 """
+
+
+def _runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _sleeps(state: str = "") -> bool:

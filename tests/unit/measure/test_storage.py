@@ -1,6 +1,7 @@
 """Files of a block: whole or not at all, never overwritten, one block at a time on a node."""
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -158,11 +159,14 @@ def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
     assert holder.wait() == 0
 
 
-def test_what_was_left_running_is_ended(tmp_path: Path) -> None:
-    left = subprocess.Popen(["/bin/sleep", "60"], cwd=tmp_path, start_new_session=True)
+def test_what_was_left_running_is_ended_and_what_it_began_elsewhere(tmp_path: Path) -> None:
+    begin = 'setsid sh -c "cd /; echo there; exec sleep 60" & wait'
+    left = subprocess.Popen(["sh", "-c", begin], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert left.stdout.readline() == b"there\n"
     other = subprocess.Popen(["/bin/sleep", "60"], cwd="/")
     storage.end_processes_in(tmp_path)
     assert left.wait(timeout=5) == -9
+    assert select.select([left.stdout], [], [], 5)[0], "what it began still holds its output"
     assert other.poll() is None
     other.kill()
     other.wait()

@@ -75,6 +75,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         # The runner is being stopped: a container must not go on without it.
         with suppress(AllocationLost):
             _end_left_overs(order, launch)
+        end_orphans(order.arm.lasting)
         raise
     seen.left = end_orphans(order.arm.lasting)
     storage.refuse_when_full(folder)

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,16 +164,26 @@ def end_processes_in(folder: Path) -> None:
     """End every process that still works below a folder: what a killed runner left behind.
 
     Runtimes are started there and programs work there, and nothing else does, so this
-    finds ranks and helpers, too, in sessions and namespaces of their own.
+    finds ranks and helpers, too, in sessions and namespaces of their own. What those started
+    elsewhere ends with them: a program that serves the files of an image stands in the root.
     """
     deadline = time.monotonic() + LONGEST_END_SECONDS
     while left := list(processes_in(folder)):
-        for process in left:
+        for process in (*_begun_by(left), *left):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 process.kill()
         if time.monotonic() > deadline:
             return
         time.sleep(0.01)
+
+
+def _begun_by(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """All that these processes began, and what that began in turn, wherever it stands."""
+    found = list[psutil.Process]()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            found += process.children(recursive=True)
+    return found
 
 
 def processes_in(folder: Path) -> Iterator[psutil.Process]:
