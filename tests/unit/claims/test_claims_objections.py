@@ -82,6 +82,14 @@ def test_what_the_plan_compares_by_differences_may_be_zero(tmp_path: Path) -> No
     assert data.row(data.verdicts(known, (made, analyse(made)))).verdict == "supported"
 
 
+def test_of_too_few_blocks_no_more_is_said_than_where_they_lie(tmp_path: Path) -> None:
+    """An interval far below its limit was said to hold it, and a share of memory to be above."""
+    few = {key: list(values)[:4] for key, values in data.quiet().items()}
+    found = _judged(tmp_path, data.test_of("non-inferiority", margin_percent=50), few)
+    assert found.verdict == "inconclusive"
+    assert found.reason.endswith(" lies below 1.5")
+
+
 def test_a_pair_that_lost_runs_shows_nothing(tmp_path: Path) -> None:
     values = data.quiet()
     values["spin", "native-b"] = _without_slowest(values["spin", "native-b"], 3)

@@ -51,6 +51,13 @@ def interval(low: float, high: float, unit: str = RATIO) -> str:
     return text if unit == RATIO else f"{text} {unit}"
 
 
+def stands(low: float, high: float, limit: float, unit: str = RATIO) -> str:
+    """How an interval stands to a limit: `interval [9, 63] MiB holds 50 MiB`, or lies beside it."""
+    how = "lies below" if high < limit else "lies above" if low > limit else "holds"
+    shown = f"{limit:g}" if unit == RATIO else f"{limit:g} {unit}"
+    return f"interval {interval(low, high, unit)} {how} {shown}"
+
+
 def margin(value: float, unit: str = RATIO) -> str:
     """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference.
 

@@ -112,7 +112,7 @@ class NonInferiority(CellRule):
         return finding.concluded(
             same=f"upper 95 % bound {wording.number(high)} lies below {limit}",
             different=f"lower 95 % bound {wording.number(low)} lies above {limit}",
-            neither=f"90 % interval {wording.interval(low, high)} holds {limit}",
+            neither=f"90 % {wording.stands(low, high, 1 + margin)}",
         )
 
 

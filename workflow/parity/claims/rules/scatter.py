@@ -25,7 +25,7 @@ from parity.claims.finding import Finding, about, too_few
 from parity.claims.judging_data import Cell
 from parity.claims.rules.model import CellRule
 from parity.claims.selection import Scope
-from parity.core.wording import interval, number
+from parity.core.wording import interval, number, stands
 
 PERCENT_UNIT, UNIT = "%", "ratio of deviations"
 # Ends between which nothing lies: two arms differ, or that is open.
@@ -121,7 +121,7 @@ class CoefficientOfVariation(CellRule):
         return finding.concluded(
             same=f"upper 95 % bound {number(upper)} %, below {bound:g} %",
             different=f"lower 95 % bound {number(lower)} %, above {bound:g} %",
-            neither=f"90 % interval {interval(lower, upper, PERCENT_UNIT)} holds {bound:g} %",
+            neither=f"90 % {stands(lower, upper, bound, PERCENT_UNIT)}",
         )
 
 
@@ -183,12 +183,8 @@ class SpreadRatio(CellRule):
             p_against=min(1.0, 2 * spread.p_scatters_less(deviations[::-1], 1 / factor)),
             strain=high / factor,
         )
-        said = f"ratio of deviations {interval(low, high)}"
-        return finding.concluded(
-            same=f"{said}, below {factor:g}",
-            different=f"{said}, above {factor:g}",
-            neither=f"{said} holds {factor:g}",
-        )
+        said = f"ratio of deviations: {stands(low, high, factor)}"
+        return finding.concluded(same=said, different=said, neither=said)
 
 
 def _within_both_ways(cell: Cell, factor: float) -> Decision:

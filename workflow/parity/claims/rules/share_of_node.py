@@ -12,7 +12,7 @@ from parity.claims.finding import Finding, about, at_most, control, untested
 from parity.claims.judging_data import Cell
 from parity.claims.rules.model import CellRule
 from parity.claims.selection import Scope
-from parity.core.wording import number
+from parity.core.wording import number, stands
 
 UNIT = "% of node"
 MIB = {"MiB": 1.0, "GiB": 1024.0, "B": 1 / 2**20}
@@ -49,11 +49,11 @@ class ShareOfNode(CellRule):
             p_against=mean.p_above(bound),
             strain=upper / bound,
         )
-        said = f"upper 95 % bound {number(upper)} % of the node's {memory / 1024:.1f} GiB"
+        node = f"the node's {memory / 1024:.1f} GiB"
         return finding.concluded(
-            same=f"{said}, below {bound:g} %",
-            different=f"lower 95 % bound {number(lower)} % is above {bound:g} %",
-            neither=f"{said}, above {bound:g} %",
+            same=f"upper 95 % bound {number(upper)} % of {node}, below {bound:g} %",
+            different=f"lower 95 % bound {number(lower)} % of {node}, above {bound:g} %",
+            neither=f"90 % {stands(lower, upper, bound, '%')} of {node}",
         )
 
 
