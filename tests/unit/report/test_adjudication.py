@@ -109,16 +109,17 @@ def test_every_claim_is_counted_once(verdicts) -> None:
         ("1", "Needs two hosts.", "h"),
     ]
     assert adjudication.counts(second[:3]) == "None of 3 claims was tested."
+    assert adjudication.counts(second[:1]) == "The one claim was not tested."
 
 
 def test_rules_are_counted_by_when_they_were_fixed(verdicts) -> None:
     """One rule that nobody registered made `all rules were registered` untrue."""
     assert adjudication.registered(verdicts) == (
-        "Of their 9 rules 7 were registered after the data and not changed since, 1 is not as it "
-        "was first registered, or its plan is not and 1 was never registered."
+        "Of 9 rules 7 were registered after the data and not changed since, 1 differs (or its "
+        "plan does) from what was first registered and 1 was never registered."
     )
     early = verdicts.assign(registration="before-data")
-    assert adjudication.registered(early) == "Of their 9 rules 9 were registered before the data."
+    assert adjudication.registered(early) == "All 9 rules were registered before the data."
     table = adjudication.register(verdicts)
     assert [row[0] for row in table.rows] == ["a", "b", "c", "d", "i"]
     assert table.rows[2][2] == "contradicted (amended)"

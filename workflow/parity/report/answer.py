@@ -84,13 +84,25 @@ def said(ended: Sequence[Ended], campaigns: int) -> str:
         return "No cost ratio with a margin was measured."
     more = " more, of arms with a network, a limit or a neighbour of their own"
     parts = (
-        f"Of {counted(len(plain), 'cost ratio')} in {where}, {_how(plain)}." if plain else "",
+        _plainly(plain, where),
         _whole(plain),
         _largest(plain),
         f"Of {len(varied)}{more if plain else more[6:]}, {_how(varied)}." if varied else "",
         _largest(varied),
     )
     return " ".join(filter(None, parts))
+
+
+def _plainly(ended: Sequence[Ended], where: str) -> str:
+    """How many ratios of arms as they are ended how, in a sentence."""
+    if not ended:
+        return ""
+    if len({each.word for each in ended}) > 1:
+        return f"Of {len(ended)} cost ratios in {where}, {_how(ended)}."
+    [(count, text)] = _counted(ended)
+    if count == 1:
+        return f"The one cost ratio in {where} is {text}."
+    return f"All {count} cost ratios in {where} are {text}."
 
 
 def bounds(ended: Sequence[Ended]) -> str:
@@ -109,6 +121,13 @@ def bounds(ended: Sequence[Ended]) -> str:
 
 def _how(ended: Sequence[Ended]) -> str:
     """How many ended how."""
+    found = _counted(ended)
+    every = "all " if len(found) == 1 < len(ended) else ""
+    return listed(f"{every}{n} {'is' if n == 1 else 'are'} {text}" for n, text in found)
+
+
+def _counted(ended: Sequence[Ended]) -> list[tuple[int, str]]:
+    """How many ended in each way that occurs, and what is said of those."""
     margins = sorted({each.row.margin for each in ended})
     within = " to ".join(formatting.margin(end) for end in dict.fromkeys((margins[0], margins[-1])))
     words = {
@@ -120,10 +139,7 @@ def _how(ended: Sequence[Ended]) -> str:
     found = {word: count for word, count in counts(ended).items() if count}
     if "equivalent" not in found:
         words["costs-more"] = f"dearer beyond the margin of the case ({within})"
-    every = "all " if len(found) == 1 < len(ended) else ""
-    return listed(
-        f"{every}{n} {'is' if n == 1 else 'are'} {words[word]}" for word, n in found.items()
-    )
+    return [(count, words[word]) for word, count in found.items()]
 
 
 def _whole(ended: Sequence[Ended]) -> str:

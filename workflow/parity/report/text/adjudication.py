@@ -15,7 +15,7 @@ import pandas as pd
 from parity.claims import terms
 from parity.claims.defects import Defect
 from parity.claims.registration import AMENDED, UNREGISTERED
-from parity.core.wording import RATIO, counted, listed
+from parity.core.wording import RATIO, listed
 from parity.plan.plan import Plan
 from parity.report.tables import table
 from parity.report.tables.table import Table
@@ -86,23 +86,26 @@ def counts(verdicts: pd.DataFrame) -> str:
     """How many claims there are and how they ended, in a sentence."""
     if len(verdicts) > 1 and (verdicts["verdict"] == terms.NOT_TESTED).all():
         return f"None of {len(verdicts)} claims was tested."
-    return f"Of {counted(len(verdicts), 'claim')} {_shares(verdicts['verdict'], ENDED)}."
+    return _shares(verdicts["verdict"], ENDED, "claim")
 
 
 def registered(verdicts: pd.DataFrame) -> str:
     """How many of their rules were fixed when, in a sentence."""
-    rules = counted(len(verdicts), "rule")
-    return f"Of their {rules} {_shares(verdicts['registration'], REGISTERED)}."
+    return _shares(verdicts["registration"], REGISTERED, "rule")
 
 
-def _shares(found: pd.Series, words: Mapping[str, Sequence[str]]) -> str:
-    """How many rows hold each word, in the order of the words."""
+def _shares(found: pd.Series, words: Mapping[str, Sequence[str]], what: str) -> str:
+    """How many things hold each word, in the order of the words, in a sentence."""
     rows = found.value_counts()
-    return listed(
+    if len(rows) == 1:
+        one, many = words[rows.index[0]]
+        return f"The one {what} {one}." if len(found) == 1 else f"All {len(found)} {what}s {many}."
+    ended = listed(
         f"{rows[key]} {one if rows[key] == 1 else many}"
         for key, (one, many) in words.items()
         if key in rows
     )
+    return f"Of {len(found)} {what}s {ended}."
 
 
 def rest_on(verdicts: pd.DataFrame) -> str:

@@ -47,13 +47,14 @@ class Subject:
         """The rows that ended so."""
         return [row for row in self.rows if row.outcome == outcome]
 
-    def told(self, rows: Rows, every: bool = False) -> str:
-        """The subject with its figure, and how many of its rows, their ratios and their margin."""
+    def told(self, rows: Rows, *facts: str, every: bool = False) -> str:
+        """The subject with its figure, how many of its rows, facts of these and their margin."""
         figure = f"; Fig.\u00a0@{self.figure}@" if self.figure else ""
         count = str(len(rows)) if every else f"{len(rows)} of {len(self.rows)}"
         odd = sum(formatting.is_confounded(row) for row in rows)
-        confounded = f", {odd} confounded" if odd else ""
-        return f"{self.title} ({count}{confounded}, {_ratios(rows)}, {_margins(rows)}{figure})"
+        confounded = f"{odd} confounded" if odd else ""
+        said = ", ".join(filter(None, (count, confounded, *facts, _margins(rows))))
+        return f"{self.title} ({said}{figure})"
 
 
 def subjects(view: View, kind: str) -> list[Subject]:
@@ -119,8 +120,9 @@ def with_figures(text: str, prefix: str) -> str:
 
 def _nothing(view: View, ratios: Sequence[Subject]) -> str:
     equivalent = [(each, each.ended(outcomes.EQUIVALENT)) for each in ratios]
-    whole = [each.told(rows, every=True) for each, rows in equivalent if rows == each.rows != []]
-    part = [each.told(rows) for each, rows in equivalent if rows and rows != each.rows]
+    found = [(each, rows, rows == each.rows) for each, rows in equivalent if rows]
+    whole = [each.told(rows, _ratios(rows), every=True) for each, rows, all_of in found if all_of]
+    part = [each.told(rows, _ratios(rows)) for each, rows, all_of in found if not all_of]
     reference = formatting.reference_title(view.plan)
     said = [f"Equivalent to {reference} in every comparison: {listed(whole)}."] if whole else []
     said += [f"In a part of them: {listed(part)}."] if part else []
