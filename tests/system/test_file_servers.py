@@ -222,7 +222,8 @@ def test_a_port_in_use_is_named_with_its_holder(tmp_path):
 
 
 def test_data_in_a_container_s_own_tree_needs_one_that_may_be_written_to(tmp_path, images):
-    rows = {row["arm"]: row for row in rows_of(plan_of("docker", data="image"), tmp_path, images)}
+    plan = plan_of("docker", data="image", rate_mbit=10_000)
+    rows = {row["arm"]: row for row in rows_of(plan, tmp_path, images)}
     # Natively there is no such tree, and the data lie where they always do.
     assert {rows[native]["stage"] for native in PAIR} == {"valid"}
     assert not Path(file_server.DATA_FOLDERS["image"]).exists()
@@ -280,7 +281,7 @@ def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, i
     names = () if name == "native-a" else (name,)
     if names and not arms()[name].probe().available:
         pytest.skip(arms()[name].probe().reason)
-    plan = plan_of(*names)
+    plan = plan_of(*names, rate_mbit=1000)
     write_plan(tmp_path / "plan.json", plan)
     write_images(tmp_path / "images.json", images)
     quiet = "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}"

@@ -141,8 +141,9 @@ def test_what_a_shallow_queue_drops_is_counted(rate):
         assert send(one, other, state.places[1].address, 3_000_000) == 3_000_000
     assert state.gate.passed, state.gate.detail
     lost = state.counters
-    assert (lost["queue_drops"] > 0) == (lost["tcp_retransmits"] > 0) == bool(rate)
-    assert not lost["tcp_loss_probes"]
+    assert (lost["queue_drops"] > 0) == bool(rate)
+    # Without a shallow queue TCP may send again what a busy machine is late to acknowledge.
+    assert not rate or (lost["tcp_retransmits"] > 0 and not lost["tcp_loss_probes"])
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,14 @@ def test_an_archive_is_parsed_again_where_nobody_knows_the_programs(
     shutil.copytree(archive, other / "results/archive" / archive.name)
     shutil.move(programs, programs.with_name("elsewhere"))
     try:
-        said = snakemake(other, "reparse", "figures", "--config", f"archive={archive.name}")
+        # Its own figures, and not those of all archives.
+        drawn = f"results/archive/{archive.name}/not-drawn.txt"
+        said = snakemake(other, "reparse", drawn, "--config", f"archive={archive.name}")
     finally:
         shutil.move(programs.with_name("elsewhere"), programs)
     assert "parsed again, the same bytes" in said
-    drawn = other / "results/archive" / archive.name / "figures"
-    assert {"solver.pdf", "counter.pdf"} <= {path.name for path in drawn.iterdir()}
+    figures = (other / drawn).with_name("figures")
+    assert {"solver.pdf", "counter.pdf"} <= {path.name for path in figures.iterdir()}
 
 
 def test_an_input_that_changed_is_another_case(study: Path, programs: Path) -> None:
