@@ -53,15 +53,41 @@ def jobs(folder: Path | None = None) -> list[str]:
 
 def strays() -> list[str]:
     """What runs on the nodes beside their daemons."""
+    return [words for _, words in _strays()]
+
+
+def wait_until_quiet() -> None:
+    """Wait until nothing of any job runs on the nodes.
+
+    Snakemake's handler of SIGTERM takes locks that the interrupted code may hold (9.27.1,
+    `exit_gracefully`), and then never ends. Slurm ends all of a job that is in its control
+    group, but `proctrack/linuxproc` loses what the batch script leaves when it ends first. So
+    such a Snakemake is ended here; anything else that goes on is a fault.
+    """
+    wait_for(lambda: not any(_must_end(*each) for each in _strays()), "the job's processes go on")
+    hung = psutil.wait_procs([process for process, _ in _strays()], timeout=20)[1]
+    processes.end(hung)
+
+
+def _strays() -> list[tuple[psutil.Process, str]]:
     found = []
     for process in processes.on_nodes():
         try:
             words = process.cmdline()
             if words and words != ["sleep", "infinity"] and words[0] != "slurmd":
-                found.append(f"{process.pid} {' '.join(words)[:120]}")
+                found.append((process, f"{process.pid} {process.status()} {' '.join(words)}"))
         except psutil.NoSuchProcess:
             continue
     return found
+
+
+def _must_end(process: psutil.Process, words: str) -> bool:
+    """Whether it is more than a Snakemake without children, whose batch script has ended."""
+    with suppress(psutil.NoSuchProcess):
+        on_nodes = {each.pid for each in processes.on_nodes()}
+        waits = " -m snakemake " in words and not process.children()
+        return not waits or process.ppid() in on_nodes
+    return False
 
 
 def named(name: str) -> list[psutil.Process]:

@@ -37,6 +37,7 @@ from cluster import (
     strays,
     the_cluster,
     wait_for,
+    wait_until_quiet,
     wait_until_saved,
 )
 from disturbed import LEFT, Study, Workflow, record_row
@@ -217,7 +218,7 @@ def begun() -> dict[str, Begun]:
 
 def _evidence_once_quiet(study: Study) -> dict[str, str]:
     # Steps of a node whose slurmd was dead end half a minute after it is back.
-    wait_for(lambda: not strays(), "the job's processes go on")
+    wait_until_quiet()
     return study.evidence()
 
 
