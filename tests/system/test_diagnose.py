@@ -153,3 +153,13 @@ def test_a_program_that_is_not_in_the_container_is_one_message(folder):
     )  # fmt: skip
     assert done.returncode and "Traceback" not in done.stderr
     assert f"there is no program {folder}/nothing" in done.stderr
+
+
+def test_a_container_that_cannot_be_looked_into_leaves_no_folder(folder):
+    words = ["parity", "diagnose", "--container", "/bin/false", "--name", "dark"]
+    done = subprocess.run(
+        [sys.executable, "-m", *words, "--", f"{folder}/work", "work", "1"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode and done.stderr.startswith("parity: "), done.stderr
+    assert not (folder / "parity-diagnose-dark").exists()

@@ -181,6 +181,7 @@ BAD_CALLS = {
     "missing system": (["system=config/systems/x.yaml"], ["no such file", "machine.yaml"]),
     "scale for a shell": (["scale=$(reboot)"], ["is not a safe name"]),
     "archive outside": (["archive=../../etc"], ["is not a safe name"]),
+    "unknown archive": (["archive=machine-1999-01-01"], ["unknown archive", "machine-2026-11-20"]),
     "unknown source": (["data=both"], ["'both' is not known here", "archive, live"]),
 }
 

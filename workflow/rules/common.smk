@@ -6,6 +6,7 @@ from pathlib import Path
 from parity.plan.making import make_plan
 from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
 from parity.core.spack_paths import DISTRIBUTION
+from parity.core.errors import refuse_unknown
 from parity.core.settings import check, schema
 from parity.core.code_identity import PACKAGE, digest_of
 from parity.plan.study import load_study
@@ -36,6 +37,14 @@ try:
         if any(not os.path.exists(path) for path in PILOTED)
         else make_plan(piloted())
     )
+    ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
+    # The default one need not be here: a folder of one's own has other archives, or none.
+    refuse_unknown(
+        {config["archive"]} & {workflow.config_settings.config.get("archive")},
+        [Path(plan).parent.name for plan in ARCHIVED_PLANS],
+        "--config archive=…, a folder of results/archive",
+        "archive",
+    )
     if workflow.is_main_process:
         refuse_without_batch_system(SYSTEM, now=not workflow.output_settings.dryrun)
 except UserError as error:
@@ -57,7 +66,6 @@ KEPT = NATIVE + expand(
 )
 # The dataset of `claims`, `dashboard` and `paper`; `all` is always about the live one.
 CHOSEN = LIVE if config["data"] == "live" else ARCHIVE
-ARCHIVED_PLANS = sorted(map(str, Path("results/archive").glob("*/plan.json")))
 # `figures` draws all that is archived, or what was measured here.
 ARCHIVED = {ARCHIVE, *map(os.path.dirname, ARCHIVED_PLANS)}
 DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
@@ -66,7 +74,7 @@ DRAWN = [LIVE] if CHOSEN == LIVE else sorted(ARCHIVED)
 OWN_CLAIMS = {Path(path).stem: configured(path) for path in config.get("claims", [])}
 if len(OWN_CLAIMS) < len(config.get("claims", [])) or "claims" in OWN_CLAIMS:
     raise WorkflowError(
-        "parity: two files of claims have the same name\n"
+        "parity: two files of claims have the same name, or one that of the published ones\n"
         "  where:   config/config.yaml: claims\n"
         "  to do:   give each a name of its own, which is not claims.yaml"
     )

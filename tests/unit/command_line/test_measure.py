@@ -80,6 +80,9 @@ def test_the_answer_comes_first_and_the_folder_is_a_workflow_s(
         (["--runtimes=docker", "--name=My study", "--", "./solver"], "is no name of a study"),
         (["--runtimes=docker", "--", "./none"], "there is no program ./none"),
         (["--runtimes=docker", "--image=none.sif", "--", "./solver"], "there is no image none.sif"),
+        (["--runtimes=docker", "--margin=0", "--", "./solver"], "where:   --margin"),
+        (["--runtimes=docker", "--minutes=nan", "--", "./solver"], "where:   --minutes"),
+        (["--runtimes=docker", "--cpus=9999", "--", "./solver"], "where:   --cpus"),
     ],
 )
 def test_what_cannot_be_measured_leaves_no_folder(
@@ -108,7 +111,10 @@ def test_a_workflow_that_failed_is_said(
     with pytest.raises(SystemExit):
         main(["measure", "--runtimes=docker", "--", "./solver"])
     said = capfd.readouterr()
-    assert "the workflow ended with status 3" in said.err and "the answer" not in said.out
+    assert (
+        "the workflow ended with status 3; no run was made" in said.err
+        and "the answer" not in said.out
+    )
 
 
 def test_a_runtime_is_its_first_arm_that_is_here(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def diagnose(given: argparse.Namespace) -> None:
     program = _program(given.program)
     if not container:
         raise UserError("no words are given", where="--container", action="podman run --rm …")
-    if given.margin <= 0 or given.minutes <= 0:
+    if not (given.margin > 0 and given.minutes > 0):
         raise UserError("it must be above 0", where="--margin, --minutes")
     if given.pattern:
         check_pattern(given.pattern, 1, "--pattern")
@@ -64,7 +64,12 @@ def diagnose(given: argparse.Namespace) -> None:
         if not shutil.which(command):
             raise UserError(f"{command} is not installed", action=f"apt-get install {package}")
     folder = _folder(given.name or re.sub(r"\W", "", Path(program[0]).name) or "program")
-    ladder, own = _looked_at(container, program, folder)
+    try:
+        ladder, own = _looked_at(container, program, folder)
+    except UserError:
+        # Nothing was measured, and the next try takes the same name.
+        shutil.rmtree(folder)
+        raise
     runs = campaign.measure(
         _arms(container, program, own, ladder, folder),
         given.minutes,

@@ -58,8 +58,8 @@ def measure(given: argparse.Namespace) -> None:
     """Write the study, measure it, and print what came out, the answer first.
 
     Raises:
-        UserError: there is no such program, image or runtime, the folder is there already, or
-            the workflow failed.
+        UserError: a number is out of range, there is no such program, image or runtime, the
+            folder is there already, or the workflow failed.
     """
     here = Path.cwd()
     if not (PROJECT / "Snakefile").exists():
@@ -68,6 +68,7 @@ def measure(given: argparse.Namespace) -> None:
             where=str(PROJECT),
             action="call it from a clone: <clone>/tools/parity measure …",
         )
+    _refuse_out_of_range(given)
     image = _image(given.image, here)
     program = own_program(given.program, bool(image), here)
     name = given.name or program.name
@@ -102,6 +103,18 @@ def measure(given: argparse.Namespace) -> None:
     print((folder / f"results/live/{name}-{SCALE}/summary.txt").read_text(encoding="utf-8"))
     print(f"{folder.name}/results/claims/dashboard.html: down to every run")
     print(f"cd {folder.name}; snakemake: goes on with it, and sets its paper")
+
+
+def _refuse_out_of_range(given: argparse.Namespace) -> None:
+    # What a study takes as well, said of the words of this command.
+    for name, most in (("margin", 100), ("minutes", 100_000), ("cpus", os.cpu_count() or 1)):
+        value = getattr(given, name)
+        if value is not None and not 0 < value <= most:
+            raise UserError(
+                f"{value:g} is out of range",
+                where=f"--{name}",
+                allowed=f"more than 0, up to {most}",
+            )
 
 
 def _image(given: str | None, here: Path) -> str:
@@ -181,8 +194,13 @@ def _run_workflow(folder: Path) -> None:
     except FileNotFoundError:
         raise UserError("snakemake is not installed", action="make environment") from None
     if done.returncode:
+        kept = (
+            "what was measured is kept"
+            if any(folder.glob("results/blocks/*"))
+            else "no run was made"
+        )
         raise UserError(
-            f"the workflow ended with status {done.returncode}; what was measured is kept",
+            f"the workflow ended with status {done.returncode}; {kept}",
             where=str(folder),
             action=f"read what it said above, then: cd {folder.name}; snakemake",
         )

@@ -43,7 +43,8 @@ def read_rows(
             raise UserError(
                 f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}",
                 where=str(path),
-                allowed=", ".join(columns) + (f"; {', '.join(optional)}" if optional else ""),
+                allowed=", ".join(columns)
+                + (f"; or also {', '.join(optional)}" if optional else ""),
             )
         for row in reader:
             where = row_of(path, len(rows))

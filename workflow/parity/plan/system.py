@@ -105,15 +105,17 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
     start = f"system {system.name} needs {around.title}, and"
     if missing := [program for program in around.programs if not is_installed(program)]:
         raise UserError(
-            f"{start} {', '.join(missing)} cannot be found on PATH: start Snakemake on the"
-            f" cluster's login node{around.trial}"
+            f"{start} {', '.join(missing)} cannot be found on PATH",
+            where="batch_system of its file, as in config/systems",
+            action=f"start Snakemake on the cluster's login node{around.trial}",
         )
     if now:
         answered, said = answer_of(around.asks, seconds=60)
         if not answered:
             raise UserError(
-                f"{start} {around.asks[0]} does not answer: {said};"
-                f" see whether its server runs{around.trial}"
+                f"{start} {around.asks[0]} does not answer: {said}",
+                where="batch_system of its file, as in config/systems",
+                action=f"see whether its server runs{around.trial}",
             )
 
 
