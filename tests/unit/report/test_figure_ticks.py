@@ -1,9 +1,12 @@
 """Labels of narrow panels beside each other meet neither each other nor that of 1."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import pytest
 
-from parity.report.figures.panels import ticks_around_one
+from parity.report import figures
+from parity.report.figures.panels import logarithmic, plain_tick, ticks_around_one
 
 
 @pytest.mark.parametrize(
@@ -22,4 +25,33 @@ def test_ticks_are_one_and_the_farthest_round_ratios(
     axes.set(xscale="log", xlim=ends)
     ticks_around_one(axes)
     assert [*axes.get_xticks()] == pytest.approx(ticks)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        (0.001, "0.001"),
+        (2.5, "2.5"),
+        (10_000, "10000"),
+        (1e5, "10⁵"),
+        (-1e6, "-10⁶"),
+        (2e12, "2·10¹²"),
+    ],
+)
+def test_a_tick_is_told_in_full_unless_it_is_far_away(value: float, label: str) -> None:
+    assert plain_tick(value, 0) == label
+
+
+@pytest.mark.parametrize("ends", [(0.2, 2e7), (0.5, 2e5), (0.01, 1e4)])
+def test_labels_of_a_narrow_logarithmic_axis_do_not_meet(ends: tuple[float, float]) -> None:
+    with plt.style.context(figures.__path__[0] + "/house.mplstyle"):
+        figure, axes = plt.subplots(figsize=(1.9, 1))
+        axes.set_position((0.2, 0.3, 0.63, 0.5))
+        logarithmic(axes, ends)
+        figure.canvas.draw()
+        told = [label for label in axes.get_xticklabels() if label.get_text()]
+        boxes = [label.get_window_extent() for label in told]
+    assert len(boxes) > 1
+    assert all(left.x1 + 2 < right.x0 for left, right in pairwise(boxes))
     plt.close(figure)

@@ -87,9 +87,9 @@ def comparison(
         else:
             _interval(axes, number, row, column.styles[arm], scale)
             _note(axes, number, row, numbers, bool(same))
-    kind = "difference" if scale.margin is None else "ratio"
+    kind = "difference [95 %]" if scale.margin is None else "ratio [95 % interval]"
     head = f"n = {same}" if same else "n"
-    beside(axes, -1, f"{head}   {kind} [95 % interval]" if numbers else head)
+    beside(axes, -1, f"{head}   {kind}" if numbers else head)
     if label:
         axes.set_xlabel(_comparison_label(column, scale, short=inches(axes) < SMALL))
 
@@ -213,7 +213,7 @@ def _note(axes: Axes, number: int, row: Any, numbers: bool, counted: bool) -> No
         axes.annotate(
             formatting.estimate(row), (1.02, number), (13, 0), fontsize=7, va="center", **place
         )
-        offset = (96, 0)
+        offset = (101, 0)
     axes.annotate(symbol(row), (1.02, number), offset, **bold, **place)
 
 

@@ -24,6 +24,8 @@ from parity.report.view import View
 LETTER = 0.052  # inches that a letter of 7 pt italics takes
 LONG = 25  # letters from which an arm's name takes two lines
 WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
+FAR = 1e5  # from which a tick's label, told in full, would meet the one before
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NARROW = 1.5  # inches below which a panel has room for few ticks
 
 
@@ -158,5 +160,9 @@ def beside(axes: Axes, row: float, text: str, **look: Any) -> None:
 
 
 def plain_tick(value: float, _position: int) -> str:
-    """The label of a tick on a logarithmic axis, without powers of ten."""
-    return f"{value:g}"
+    """The label of a tick on a logarithmic axis, without powers of ten unless it is far away."""
+    if abs(value) < FAR:
+        return f"{value:g}"
+    digits, power = f"{value:.0e}".split("e")
+    ten = f"10{str(int(power)).translate(RAISED)}"
+    return ten if digits == "1" else f"-{ten}" if digits == "-1" else f"{digits}·{ten}"
