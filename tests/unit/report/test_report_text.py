@@ -157,6 +157,13 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     planned = str(view.analysis.ledger["planned"].sum())
     assert [word for word in words if word in ledger.STAGES] == list(ledger.STAGES)
     assert "2: timeout" in words and planned in words
+    rows = result_tables.ledger(view).rows
+    others = len(view.arms) - 1
+    assert [row[1:5] for row in rows[:2]] == [
+        ("Docker", "3", "3", "1"),
+        (f"the other {others}", "3", "3", "3"),
+    ]
+    assert rows[2][1] == f"all {others + 1}"
     many = pd.DataFrame({"stage": "ran", "reason": list("abcde"), "runs": [5, 4, 3, 2, 0]})
     assert ledger.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
@@ -304,7 +311,7 @@ def test_tables_have_the_names_that_the_rules_expect(make_view: MakeView, tmp_pa
     for each in made:
         assert all(len(row) == len(each.head) for row in each.rows)
         table.write(each, tmp_path)
-    assert (tmp_path / "ledger.csv").read_text().startswith("case,arm,planned,ran")
+    assert (tmp_path / "ledger.csv").read_text().startswith("case,arms,planned,ran")
 
 
 PUBLISHED = ROOT / "config/published/values.csv"

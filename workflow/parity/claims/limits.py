@@ -11,14 +11,14 @@ from parity.claims.finding import Finding
 from parity.claims.selection import Selection
 from parity.core.wording import listed
 
-# What the levels of a parameter are called where its own name does not say it.
+# What a level of a parameter is called where its own name does not say it.
 CALLED = {
-    "nodes": "node counts",
-    "ranks": "rank counts",
-    "containers_per_node": "container counts",
-    "threads": "thread counts",
-    "seconds": "durations",
-    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "sizes"),
+    "nodes": "node count",
+    "ranks": "rank count",
+    "containers_per_node": "container count",
+    "threads": "thread count",
+    "seconds": "duration",
+    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
 }
 FULL = "full"
 # What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
@@ -49,12 +49,23 @@ class Covered:
     instead: tuple[str, ...]
 
     def __str__(self) -> str:
-        """In words, such as `1 of 10 node counts`."""
-        called = CALLED.get(self.parameter, f"levels of {self.parameter}")
-        said = f"{len(self.there)} of {len(self.declared)} {called}"
-        if self.there or not self.instead:
-            return said
-        return f"{said}: {_levels(self.instead)} for {_levels(self.declared)}"
+        """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
+        planned, reached = len(self.declared), len(self.there)
+        if reached == planned:
+            whose = f"all {planned}" if planned > 1 else "the same"
+            return f"{whose} {self._called(planned)}"
+        if self.there:
+            return f"{reached} of {planned} {self._called(planned)}"
+        wanted = _levels(self.declared)
+        if not self.instead:
+            return f"not {self._called(planned)} {wanted}"
+        return f"{self._called(len(self.instead))} {_levels(self.instead)} for {wanted}"
+
+    def _called(self, count: int) -> str:
+        """What so many levels are called."""
+        if self.parameter in CALLED:
+            return CALLED[self.parameter] + ("" if count == 1 else "s")
+        return f"{'level' if count == 1 else 'levels'} of {self.parameter}"
 
 
 def _levels(levels: Sequence[Any]) -> str:

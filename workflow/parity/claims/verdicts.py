@@ -18,7 +18,7 @@ from parity.claims import conjunction, registration, terms
 from parity.claims.finding import AGAINST, PASSED, Finding
 from parity.claims.judging import Verdict, judged
 from parity.claims.judging_data import JudgingData
-from parity.claims.register import Register
+from parity.claims.register import Claim, Register
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
 from parity.claims.tables import EVIDENCE, VERDICTS
@@ -114,10 +114,16 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         "control": conjunction.control(one.all),
         "p_value": one.p_values[0] if tested else None,
         "p_adjusted": one.p_adjusted if tested else None,
-        "proxy": "; ".join(dict.fromkeys(t.instead_of for t in claim.tests if t.instead_of)),
+        "proxy": "; ".join(dict.fromkeys(_stand_ins(claim))),
         "dataset": most.dataset,
         "datasets": "; ".join(one.datasets),
     }
+
+
+def _stand_ins(claim: Claim) -> list[str]:
+    """What stands for what in each test of a claim, thing by thing; several may say the same."""
+    said = (test.instead_of for test in claim.tests if test.instead_of)
+    return [part for each in said for part in each.split("; ")]
 
 
 def _stamps(

@@ -5,6 +5,7 @@ The numbers behind them are in the dataset's analysis/.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,8 @@ import pandas as pd
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import STAGES, ComparedRow, View, rows_of
+
+_Counts = tuple[str, ...]
 
 
 def results(view: View) -> Table:
@@ -62,12 +65,27 @@ def dispersion(view: View) -> Table:
 
 
 def ledger(view: View) -> Table:
-    """How many planned runs came how far."""
+    """How many planned runs came how far; the arms of a case that came equally far in one row."""
+    cases: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for row in in_order(view, view.analysis.ledger):
+        case, arm = case_and_arm(view, row)
+        counts = tuple(str(getattr(row, stage)) for stage in STAGES)
+        cases.setdefault(case, {}).setdefault(counts, []).append(arm)
     rows = [
-        (*case_and_arm(view, row), *(str(getattr(row, stage)) for stage in STAGES))
-        for row in in_order(view, view.analysis.ledger)
+        (case, arms, *counts)
+        for case, alike in cases.items()
+        for arms, counts in sorted(_named(alike), key=lambda each: each[0].startswith("the other"))
     ]
-    return Table("ledger", "llrrrrrr", ("case", "arm", *STAGES), rows)
+    return Table("ledger", r"L{4.5cm}L{6cm}rrrrrr", ("case", "arms", *STAGES), rows)
+
+
+def _named(alike: Mapping[_Counts, Sequence[str]]) -> Iterator[tuple[str, _Counts]]:
+    """The arms of each count by their names; where they are most of several, by their number."""
+    every = sum(map(len, alike.values()))
+    for counts, arms in alike.items():
+        is_most = every > 2 and len(arms) > every / 2
+        which = "all" if len(alike) == 1 else "the other"
+        yield f"{which} {len(arms)}" if is_most else ", ".join(arms), counts
 
 
 def losses(view: View) -> Table:

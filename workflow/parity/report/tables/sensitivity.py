@@ -60,10 +60,12 @@ def changes(view: View) -> str:
     ]
     counts = {method: sum(method in methods for methods in changed) for method in OTHERS}
     by = listed([f"{count} by {_BY[method]}" for method, count in counts.items() if count])
+    ended = sum(map(bool, changed))
+    some = f"{ended} would end otherwise by at least one"
     said = (
         f"Of {len(compared)} ratios, those of controls included, "
-        f"{sum(map(bool, changed)) or 'none'} would end otherwise by at least one of "
-        f"{len(OTHERS)} other methods, before any gate" + (f": {by}." if by else ".")
+        f"{some if ended else 'none would end otherwise by any'} of {len(OTHERS)} other methods, "
+        "before any gate" + (f": {by}." if by else ".")
     )
     lacking = sum(any(each[m].outcome == NO_ESTIMATE for m in OTHERS) for each in compared)
     return said + (f" For {lacking} at least one of them gives no estimate." if lacking else "")

@@ -131,18 +131,22 @@ def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
 
 
 def _finding(row: Any) -> str:
-    head = formatting.latex(f"{row.verdict[0].upper()}{row.verdict[1:]}.")
+    head = formatting.latex(f"{row.verdict[0].upper()}{row.verdict[1:]}{_not_fixed(row)}.")
     return rf"\point{{{head}}} " + formatting.latex(finding(row))
+
+
+def _not_fixed(row: Any) -> str:
+    """What is said behind the verdict of a rule that was not fixed before its data."""
+    state = NOT_FIXED.get(row.registration, "")
+    return f" ({state})" if state else ""
 
 
 def finding(row: Any) -> str:
     """What a row of the verdicts says: claim, our number, what it rests on, why it ended so."""
     claim = f"{_bare(row.statement)} ({row.where}; {_bare(row.published)})."
-    state = NOT_FIXED.get(row.registration, "")
-    not_fixed = f"This rule was {state}." if state else ""
     where = f" ({row.dataset.rpartition('/')[2]})" if row.dataset != row.judged else ""
     here = f"Here{where}: {measured(row)}."
-    said = (claim, here, _ended(row.reason), _ended(row.proxy), not_fixed)
+    said = (claim, here, _ended(row.reason), _ended(row.proxy))
     return " ".join(filter(None, said))
 
 
@@ -188,8 +192,7 @@ def register(verdicts: pd.DataFrame) -> Table:
         (
             row.claim,
             row.kind,
-            row.verdict
-            + (f" ({NOT_FIXED[row.registration]})" if row.registration in NOT_FIXED else ""),
+            row.verdict + _not_fixed(row),
             "–" if pd.isna(row.estimate) else measured(row),
             row.reason,
         )
