@@ -53,6 +53,7 @@ rule build_paper:
         claims=rules.tell.output.parts,
         compared="results/{source}/{dataset}/analysis/comparisons.parquet",
         expected=configured(EXPECTED),
+        effort=own("docs/effort.json"),
         sections=in_its_paper("section.tex"),
         beside=in_its_paper("figures", "analysis/comparisons.parquet"),
     output:

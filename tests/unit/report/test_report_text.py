@@ -446,7 +446,9 @@ def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path
     expected = {("archive/machine", name): "order-ok" for name in "ab"} | {
         ("live/x", "a"): "differs"
     }
-    text = artifact.appendix(folder, [folder], "archive/machine", expected)
+    step = artifact.Step(command="make figures", does="figures", seconds=61.4, bytes=3 << 20)
+    effort = artifact.Effort(machine="a machine, 2 CPUs", day="2026-01-02", steps=(step,))
+    text = artifact.appendix(folder, [folder], "archive/machine", expected, effort)
     digest = hashlib.sha256(b"abc\n").hexdigest()[:16]
     assert text.count(f"machine-synthetic-2026-01-01 & 2026-01-01 & {len(plan.blocks)} & ") == 1
     assert digest in text and "-{}-config archive=machine-synthetic-2026-01-01}" in text
@@ -457,4 +459,6 @@ def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path
     assert "Of 2 claims of archive/machine: 2 order-ok" in text
     assert artifact.verdicts("live/y", expected).startswith("Nothing is expected of live/y")
     assert view.origin.facts.programs[0].commit in text
+    assert "took on a machine, 2 CPUs, 2026-01-02:" in text
+    assert r"make figures & figures & 61 & 3.00 MiB \\" in text
     assert not re.search("<[a-z]+>", text)

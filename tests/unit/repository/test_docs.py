@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from parity.core.documents import read_document
+from parity.report.text.artifact import Effort
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -29,6 +32,13 @@ def test_what_was_found_is_of_the_archives_that_are_here() -> None:
     assert len(listed) >= 4 and all(found.digest(name) == digest for name, digest in listed)
     for system in systems:
         assert system["ratios"] == sum(system[word] for word in found.answer.ENDED)
+
+
+def test_what_the_commands_take_was_measured_of_all_of_them() -> None:
+    tool = _tool("effort")
+    steps = read_document(tool.COMMITTED, Effort).steps
+    assert {step.command: step.does for step in steps} == tool.COMMANDS
+    assert all(step.seconds > 0 and step.bytes > 0 for step in steps)
 
 
 def test_a_part_without_a_place_is_an_error() -> None:

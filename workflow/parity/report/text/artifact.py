@@ -1,7 +1,8 @@
 """The appendix for reviewers of the artifact: what to get, what to run, what to expect.
 
 What differs between campaigns is taken from the datasets: commits, digests, times, sizes, and the
-verdicts that are expected of them. What no record tells is said to be unknown.
+verdicts that are expected of them. What no record tells is said to be unknown. What each command
+takes was measured once, in a clone of its own: docs/effort.json, which tools/effort.py writes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parity.claims.expected import Expected
+from parity.core.documents import Document
 from parity.core.wording import counted, listed
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, PROVENANCE, files_of, provenance
@@ -23,7 +25,26 @@ from parity.report.wording import ARTIFACT
 DIGITS = 16  # of a digest, as in the table of images
 
 
-def appendix(dataset: Path, beside: Sequence[Path], judged: str, expected: Expected) -> str:
+class Step(Document, frozen=True):
+    """A command of the artifact: what it does, its seconds, and bytes of the clone after it."""
+
+    command: str
+    does: str
+    seconds: float
+    bytes: int
+
+
+class Effort(Document, frozen=True):
+    """What the commands took, one after the other in a new clone, and on which machine."""
+
+    machine: str
+    day: str
+    steps: tuple[Step, ...]
+
+
+def appendix(
+    dataset: Path, beside: Sequence[Path], judged: str, expected: Expected, effort: Effort
+) -> str:
     """LaTeX: the artifact of a dataset and those beside it, of whose verdicts some are expected.
 
     Args:
@@ -39,6 +60,8 @@ def appendix(dataset: Path, beside: Sequence[Path], judged: str, expected: Expec
         "commits": formatting.latex(commits(folders)),
         "config": formatting.latex(chosen(dataset)),
         "verdicts": formatting.latex(verdicts(judged, expected)),
+        "machine": formatting.latex(f"{effort.machine}, {effort.day}"),
+        "effort": to_latex(steps(effort)),
     }
     return "\n".join(_filled(text, given) for text in ARTIFACT)
 
@@ -71,6 +94,16 @@ def images(dataset: Path) -> str:
     if not seconds or not sizes:
         return "not recorded"
     return f"{formatting.number(sum(seconds), 0)} s, {formatting.size(sum(sizes))} in all formats"
+
+
+def steps(effort: Effort) -> Table:
+    """What each command takes of time, and of disk with all that those before it made."""
+    rows = [
+        (each.command, each.does, formatting.number(each.seconds, 0), formatting.size(each.bytes))
+        for each in effort.steps
+    ]
+    head = ("command", "what it does", "s", "clone after it")
+    return Table("effort", "lL{8cm}rr", head, rows, breaks=False)
 
 
 def commits(folders: Sequence[Path]) -> str:

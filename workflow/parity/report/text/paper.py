@@ -37,7 +37,11 @@ def of_study(files: Iterable[Path], study: str) -> Path:
 
 
 def together(
-    dataset: Path, beside: Sequence[Path], studies: Sequence[str], expected: Expected
+    dataset: Path,
+    beside: Sequence[Path],
+    studies: Sequence[str],
+    expected: Expected,
+    effort: artifact.Effort,
 ) -> dict[str, str]:
     """What is said of all datasets of a system together, by the name of its file.
 
@@ -55,7 +59,7 @@ def together(
         "others.tex": section.together([folder.name for folder in beside], absent),
         "answer.tex": formatting.latex(answer.said(ended, len(folders))),
         "bounds.tex": formatting.latex(answer.bounds(ended)),
-        "artifact.tex": artifact.appendix(dataset, beside, judged, expected),
+        "artifact.tex": artifact.appendix(dataset, beside, judged, expected, effort),
     }
 
 
