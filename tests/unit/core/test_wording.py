@@ -15,3 +15,7 @@ from parity.core import wording
 )
 def test_an_interval_holds_a_limit_or_lies_beside_it(low, high, limit, unit, said) -> None:
     assert wording.stands(low, high, limit, unit) == said
+
+
+def test_a_sentence_begins_with_a_capital_and_keeps_the_rest() -> None:
+    assert [wording.capital(text) for text in ("", "hPL rate", "Up")] == ["", "HPL rate", "Up"]

@@ -37,7 +37,9 @@ def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
     assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 7}
     said = promise_lines(plan, asked, seconds)
     whole = " ".join(line.strip() for line in said[:-1])
-    assert whole.endswith(f"% for sysbench in {wanted} blocks and ±0 % for memory in 7 blocks")
+    assert whole.endswith(
+        f"% for sysbench in {wanted} blocks and any margin for memory, which does not scatter"
+    )
     assert said[-1] == "  by the scatter in archive/quiet"
     assert max(map(len, said)) <= LETTERS
 

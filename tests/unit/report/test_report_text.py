@@ -145,6 +145,12 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     alike = [each for each in ended if each.word == "equivalent"]
     assert "All 29 cost ratios in one campaign are equivalent to nat" in answer.said(alike, 1)
     assert answer.said(alike[:1], 1).startswith("The one cost ratio in one campaign is equivalent")
+    beside = answer.without_ratios([(view.plan, view.analysis.comparisons)])
+    assert re.fullmatch(
+        r"Start-up time is .+ ms \(.+\) to .+ ms \(.+\) more than natively\.", beside
+    )
+    none = view.analysis.comparisons.assign(low95=0.0)
+    assert answer.without_ratios([(view.plan, none)]) == answer.without_ratios([]) == ""
     assert answer.said([], 1) == "No cost ratio with a margin was measured."
     odd = [dataclasses.replace(e, row=e.row._replace(arm="podman-quota-1")) for e in ended]
     assert answer.said(odd, 1).startswith("Of 36 of arms with a network, a limit or a neighbour of")

@@ -13,6 +13,11 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+def capital(text: str) -> str:
+    """A text as a sentence begins; the rest of it stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def listed(items: Iterable[object]) -> str:
     """Things in a row: `a`, `a and b`, `a, b and c`."""
     texts = [str(item) for item in items]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from parity.core.wording import listed
 from parity.plan.plan import Plan
-from parity.preview.proof import Need, need
+from parity.preview.proof import NO_SPREAD, Need, need
 from parity.preview.terminal import duration, folded, percent
 
 # Beside its programs: the nodes are checked, and it is waited until they are idle.
@@ -37,7 +37,9 @@ def promise_lines(
         assert found is not None
         sources.append(asked.noise.dataset)
         wanted = f"±{percent(asked.margin)} % for {asked.case}"
-        if found.margins:
+        if found.margins and found.margins[0] <= NO_SPREAD:
+            can.append(f"any margin for {asked.case}, which does not scatter")
+        elif found.margins:
             can.append(f"±{percent(found.margins[0])} % for {asked.case} in {blocks} blocks")
         if not found.margins or found.margins[0] > asked.margin:
             takes = _block(seconds) * _first(plan) + seconds[asked.case] * (

@@ -6,7 +6,7 @@ what is archived beside it without drawing that anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.benchmarks import usage
-from parity.core.wording import counted, listed
+from parity.core.wording import capital, counted, listed
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report.text import formatting
 from parity.runtimes import every_arm
@@ -46,19 +46,59 @@ def load(folder: Path) -> list[Ended]:
     Raises:
         UserError: its plan is broken.
     """
-    return of_dataset(read_plan(folder / PLAN), pd.read_parquet(folder / COMPARISONS))
+    return of_dataset(*read(folder))
+
+
+def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
+    """The plan and the comparisons of a dataset; raises UserError as `load` does."""
+    return read_plan(folder / PLAN), pd.read_parquet(folder / COMPARISONS)
 
 
 def of_dataset(plan: Plan, compared: pd.DataFrame) -> list[Ended]:
     """The measured ratios in `comparisons` of `parity.analysis.tables`, but for controls."""
+    return [Ended(plan, row, _word(row)) for row in _asked(plan, compared, "ratio")]
+
+
+def _asked(plan: Plan, compared: pd.DataFrame, kind: str) -> Iterable[Any]:
+    """The measured comparisons of a kind, of the arms that are asked about."""
     asked = compared[
-        (compared["kind"] == "ratio")
+        (compared["kind"] == kind)
         & compared["planned"]
         & ~compared["control"]
         & (compared["arm"] != plan.positive_arm)
         & (compared["blocks"] > 0)
     ]
-    return [Ended(plan, row, _word(row)) for row in asked.itertuples(index=False)]
+    return asked.itertuples(index=False)
+
+
+def without_ratios(datasets: Iterable[tuple[Plan, pd.DataFrame]]) -> str:
+    """What quantities that no ratio is told of, such as starts, take more than natively.
+
+    Only those of which every arm's 95 % interval lies above none.
+
+    Args:
+        datasets: plans with their comparisons.
+    """
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    for plan, compared in datasets:
+        by_ratio = {*compared.loc[compared["kind"] == "ratio", "case"]}
+        for row in _asked(plan, compared, "difference"):
+            if row.case not in by_ratio and row.arm in {*every_arm()}:
+                unit, label = formatting.unit_of(row), formatting.quantity_of(row).label
+                told = f"{formatting.estimate(row)} {unit} ({_where(plan, row)})"
+                found.setdefault(label, []).append((row.estimate, row.low95, told))
+    return " ".join(
+        f"{capital(label)} is {' to '.join(dict.fromkeys((min(rows)[-1], max(rows)[-1])))} more "
+        "than natively."
+        for label, rows in found.items()
+        if all(low > 0 for _, low, _ in rows)
+    )
+
+
+def _where(plan: Plan, row: Any) -> str:
+    """Arm and levels of a case."""
+    levels = formatting.case_levels(plan, row.case)
+    return ", ".join(filter(None, (formatting.arm_title(plan, row.arm), levels)))
 
 
 def _word(row: Any) -> str:

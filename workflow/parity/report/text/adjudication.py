@@ -15,7 +15,7 @@ import pandas as pd
 from parity.claims import terms
 from parity.claims.defects import Defect
 from parity.claims.registration import AMENDED, UNREGISTERED
-from parity.core.wording import RATIO, listed
+from parity.core.wording import RATIO, capital, listed
 from parity.plan.plan import Plan
 from parity.report.tables import table
 from parity.report.tables.table import Table
@@ -131,7 +131,7 @@ def _section(facts: Mapping[str, Any], verdicts: pd.DataFrame) -> str:
 
 
 def _finding(row: Any) -> str:
-    head = formatting.latex(f"{row.verdict[0].upper()}{row.verdict[1:]}{_not_fixed(row)}.")
+    head = formatting.latex(f"{capital(row.verdict)}{_not_fixed(row)}.")
     return rf"\point{{{head}}} " + formatting.latex(finding(row))
 
 
@@ -234,4 +234,4 @@ def _bare(text: str) -> str:
 def _ended(text: str) -> str:
     """Text as a sentence: with a capital and a stop; nothing stays nothing."""
     text = _bare(text)
-    return text[:1].upper() + text[1:] + ("." if text else "")
+    return capital(text) + ("." if text else "")

@@ -11,7 +11,7 @@ from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks import benchmarks
 from parity.benchmarks.metrics import Quantity
 from parity.core.errors import spelt_out
-from parity.core.wording import counted
+from parity.core.wording import capital, counted
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import quantity, spelt
 from parity.report.wording import LATEX
@@ -111,7 +111,7 @@ def subject(plan: Plan, case: str, label: str) -> str:
     """Case and quantity in one; the benchmark is left out where the quantity names it again."""
     if plan.benchmark_titles[plan.case(case).benchmark].lower() not in label.lower():
         return f"{case_title(plan, case)}, {label}"
-    return ", ".join(filter(None, (label[0].upper() + label[1:], case_levels(plan, case))))
+    return ", ".join(filter(None, (capital(label), case_levels(plan, case))))
 
 
 def subject_of(plan: Plan, row: Any) -> str:

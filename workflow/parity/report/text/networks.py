@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.core.wording import counted, listed
+from parity.core.wording import capital, counted, listed
 from parity.report.along import Point, curves, margin_of, published, ratios_by_size
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting
@@ -46,7 +46,7 @@ def _series(view: View, spec: FigureSpec, each: Series) -> str:
 
 
 def _title(each: Series) -> str:
-    return each.title[:1].upper() + each.title[1:]
+    return capital(each.title)
 
 
 def _what(spec: FigureSpec) -> str:
@@ -92,7 +92,7 @@ def _waited(view: View, case: str) -> str:
         "costs is not told" if alike else "",
         f"the least waiting time is {wait / 1000:g} s" if np.isfinite(wait) else "",
     ]  # fmt: skip
-    return f"{levels[:1].upper()}{levels[1:]}: {'; '.join(filter(None, said))}."
+    return f"{capital(levels)}: {'; '.join(filter(None, said))}."
 
 
 def _cost(view: View, row: Any) -> str:

@@ -51,13 +51,15 @@ def together(
     folders = [dataset, *beside]
     known = {read_plan(folder / PLAN).study for folder in folders}
     absent = [name for name in studies if name not in known] if known & {*studies} else []
-    ended = [each for folder in folders for each in answer.load(folder)]
+    read = [answer.read(folder) for folder in folders]
+    ended = [each for plan, compared in read for each in answer.of_dataset(plan, compared)]
+    said = f"{answer.said(ended, len(folders))} {answer.without_ratios(read)}".strip()
     judged = f"{dataset.parent.name}/{dataset.name}"
     if dataset.parent.name == ARCHIVE:
         judged = f"{ARCHIVE}/{archived(dataset.parent)[dataset.name][0]}"
     return {
         "others.tex": section.together([folder.name for folder in beside], absent),
-        "answer.tex": formatting.latex(answer.said(ended, len(folders))),
+        "answer.tex": formatting.latex(said),
         "bounds.tex": formatting.latex(answer.bounds(ended)),
         "artifact.tex": artifact.appendix(dataset, beside, judged, expected, effort),
     }

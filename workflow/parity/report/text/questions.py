@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from parity.analysis import outcomes
-from parity.core.wording import counted, listed
+from parity.core.wording import capital, counted, listed
 from parity.report.figures.specs import quantity
 from parity.report.tables.table import Table
 from parity.report.text import formatting
@@ -87,7 +87,7 @@ def subjects(view: View, kind: str) -> list[Subject]:
 def _title(view: View, benchmark: str, label: str) -> str:
     title = formatting.benchmark_title(view.plan, benchmark)
     own = title.lower() in label.lower()
-    return label[:1].upper() + label[1:] if own else f"{title}, {label}"
+    return capital(label) if own else f"{title}, {label}"
 
 
 def answers(view: View, prefix: str = "") -> str:
@@ -164,12 +164,14 @@ def _open(ratios: Sequence[Subject]) -> str:
         return ""
     reasons = Counter(row.reason or "intervals too wide for the margin" for row in found)
     why = listed(f"{count} ({reason})" for reason, count in reasons.most_common(NAMED))
-    of_subject = {each.title: len([row for row in found if row in each.rows]) for each in ratios}
-    places = listed(f"{title} ({n})" for title, n in Counter(of_subject).most_common(NAMED) if n)
-    are = "is" if len(found) == 1 else "are"
+    of_subject = Counter({each.title: len([r for r in found if r in each.rows]) for each in ratios})
+    most = [(title, n) for title, n in of_subject.most_common(NAMED) if n]
+    places = listed(f"{title} ({n})" for title, n in most)
+    mostly = "mostly " if sum(n for _, n in most) < len(found) else ""
+    one = len(found) == 1
     return (
-        f"{len(found)} of {counted(len(rows), 'comparison')} {are} undecided: {why}. "
-        f"They are mostly of {places}. {too_noisy(rows)}".rstrip()
+        f"{len(found)} of {counted(len(rows), 'comparison')} {'is' if one else 'are'} undecided: "
+        f"{why}. {'It is' if one else 'They are'} {mostly}of {places}. {too_noisy(rows)}".rstrip()
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from parity.analysis import outcomes
 from parity.benchmarks import usage
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.core.wording import listed
+from parity.core.wording import capital, listed
 from parity.report import ledgers
 from parity.report.text import formatting
 from parity.report.view import View
@@ -42,7 +42,7 @@ def _counted_again(view: View, found: pd.DataFrame, case: str) -> str:
             count = formatting.number(sum(moved.values()) / whole, 2)
             times.setdefault(count, []).append(arm)
     levels = formatting.case_levels(view.plan, case)
-    levels = levels[:1].upper() + levels[1:]
+    levels = capital(levels)
     if not times:
         return f"{levels}: bytes of interfaces were not counted."
     said = listed(f"{count} with {_arms(view, arms)}" for count, arms in times.items())
@@ -118,7 +118,7 @@ def _requests(view: View, found: pd.DataFrame, case: str) -> str:
     most = max(sum(counts[arm]) for arm in native)
     faster = [arm for arm in others if sum(counts[arm]) > most and _is_cheaper(view, case, arm)]
     higher = f" More requests make a higher rate with {_arms(view, faster)}." if faster else ""
-    return f"{levels[:1].upper()}{levels[1:]}: {'; '.join(parts)}.{higher}"
+    return f"{capital(levels)}: {'; '.join(parts)}.{higher}"
 
 
 def _is_cheaper(view: View, case: str, arm: str) -> bool:
