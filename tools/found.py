@@ -1,6 +1,6 @@
 """What the archives answer, for the README: `python tools/found.py` writes docs/found.json.
 
-It analyses every archived dataset anew, which takes minutes; `python tools/docs.py` sets the table
+It analyses every archived dataset anew; `python tools/docs.py` sets the table
 of what is committed. Each system's datasets stand there with the digest of their checksums.
 """
 
@@ -30,7 +30,7 @@ def digest(name: str) -> str:
 
 
 def found() -> list[dict[str, Any]]:
-    """What the archives of each system answer together, by arms as they are."""
+    """What the archives of each system answer together of costs, by arms as they are."""
     systems: dict[str, list[str]] = {}
     for name, (system, _) in archived(ARCHIVE).items():
         systems.setdefault(system, []).append(name)
@@ -43,7 +43,7 @@ def _of_system(system: str, names: Iterable[str]) -> dict[str, Any]:
         each
         for data in loaded
         for each in answer.of_dataset(data.plan, analysis.analyse(data).comparisons)
-        if each.is_plain
+        if each.is_plain and each.is_cost
     ]
     return {
         "system": system,

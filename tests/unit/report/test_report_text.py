@@ -16,6 +16,7 @@ import synthetic
 from matplotlib.text import Text
 from msgspec.structs import replace
 
+from parity.benchmarks import usage
 from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
@@ -152,6 +153,10 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
     none = view.analysis.comparisons.assign(low95=0.0)
     assert answer.without_ratios([(view.plan, none)]) == answer.without_ratios([]) == ""
     assert answer.said([], 1) == "No cost ratio with a margin was measured."
+    sums = [dataclasses.replace(e, row=e.row._replace(metric=usage.NETWORK.metric)) for e in ended]
+    assert "of 36 cost ratios" in answer.bounds([*ended, *sums])
+    beside = "Not counted as costs: 36 ratios of bytes summed over interfaces."
+    assert answer.said([*ended, *sums], 1) == f"{answer.said(ended, 1)} {beside}"
     odd = [dataclasses.replace(e, row=e.row._replace(arm="podman-quota-1")) for e in ended]
     assert answer.said(odd, 1).startswith("Of 36 of arms with a network, a limit or a neighbour of")
 

@@ -33,6 +33,9 @@ REQUEST_RATE = _counted("device_requests_per_second", "disk requests at a time",
 DEVICE_BYTES = _counted("device_bytes_per_byte", "bytes of the disk per byte of the file", "1")
 NETWORK = _counted("network_bytes_per_gigabyte", "bytes summed over interfaces", "B/GiB")
 LINK = _counted("link_bytes_per_gigabyte", "bytes on the one link", "B/GiB")
+# The publication's readings that are no cost: a sum counts a byte on each interface that it
+# crosses, and more requests at a time are a faster disk as well as more work for it.
+NO_COSTS = (NETWORK, REQUEST_RATE)
 MONITOR = _counted("monitor_cpu_seconds", "CPU time of the monitor", "s")
 METRICS = (
     *(SERVER_CPU, CLIENT_CPU, CPU_PER_GIGABYTE, REQUESTS, REQUEST_RATE, DEVICE_BYTES),

@@ -39,6 +39,11 @@ class Ended:
         """Whether the arm is as it is listed: no network, limit or neighbour of its own."""
         return self.row.arm in {*every_arm()}
 
+    @property
+    def is_cost(self) -> bool:
+        """Whether more of its quantity costs anything at all."""
+        return self.row.metric not in {quantity.metric for quantity in usage.NO_COSTS}
+
 
 def load(folder: Path) -> list[Ended]:
     """The measured ratios of a dataset.
@@ -118,9 +123,10 @@ def said(ended: Sequence[Ended], campaigns: int) -> str:
     Args:
         campaigns: of how many datasets these are.
     """
-    plain, varied = ([e for e in ended if e.is_plain is own] for own in (True, False))
+    costs = [each for each in ended if each.is_cost]
+    plain, varied = ([e for e in costs if e.is_plain is own] for own in (True, False))
     where = f"{campaigns} campaigns" if campaigns > 1 else "one campaign"
-    if not ended:
+    if not costs:
         return "No cost ratio with a margin was measured."
     more = " more, of arms with a network, a limit or a neighbour of their own"
     parts = (
@@ -129,6 +135,7 @@ def said(ended: Sequence[Ended], campaigns: int) -> str:
         _largest(plain),
         f"Of {len(varied)}{more if plain else more[6:]}, {_how(varied)}." if varied else "",
         _largest(varied),
+        _beside([each for each in ended if not each.is_cost]),
     )
     return " ".join(filter(None, parts))
 
@@ -147,7 +154,7 @@ def _plainly(ended: Sequence[Ended], where: str) -> str:
 
 def bounds(ended: Sequence[Ended]) -> str:
     """In how many ratios of arms as they are a cost lies below some bounds, in sentences."""
-    highest = [each.row.high95 for each in ended if each.is_plain]
+    highest = [each.row.high95 for each in ended if each.is_plain and each.is_cost]
     below = [(bound, sum(high < 1 + bound for high in highest)) for bound in BOUNDS]
     said = listed(f"{formatting.percent(bound)} in {count}" for bound, count in below)
     if not highest:
@@ -202,17 +209,8 @@ def _span(ended: Sequence[Ended]) -> str:
 
 
 def _largest(ended: Sequence[Ended]) -> str:
-    """The largest cost, and which of the others are none though they are counted as such."""
-    of_sums, rates = usage.NETWORK.metric, usage.REQUEST_RATE.metric
-    dearer = [each for each in ended if each.word == "costs-more"]
-    again = [each for each in dearer if each.row.metric == of_sums]
-    costs = [each for each in dearer if each.row.metric != of_sums]
-    cheaper = sum(each.word == "costs-less" and each.row.metric == rates for each in ended)
-    said = (_most(costs), _counted_again(ended, again), _more_requests(cheaper))
-    return " ".join(filter(None, said))
-
-
-def _most(costs: Sequence[Ended]) -> str:
+    """The largest cost; empty without any."""
+    costs = [each for each in ended if each.word == "costs-more"]
     if not costs:
         return ""
     most = max(costs, key=lambda each: each.row.estimate)
@@ -221,30 +219,8 @@ def _most(costs: Sequence[Ended]) -> str:
     return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
 
 
-def _more_requests(cheaper: int) -> str:
-    """That a higher rate of requests need not be a gain."""
-    what = "is a rate" if cheaper == 1 else "are rates"
-    return (
-        f"{cheaper} of the cheaper {what} of disk requests, which more requests for the same data "
-        "raise as well."
-        if cheaper
-        else ""
-    )
-
-
-def _counted_again(ended: Sequence[Ended], again: Sequence[Ended]) -> str:
-    """That sums over interfaces are no cost where the one link has as many bytes as natively."""
-    if not again:
-        return ""
-    link = {
-        (each.plan.campaign, each.row.case, each.row.arm)
-        for each in ended
-        if each.row.metric == usage.LINK.metric and each.word == "equivalent"
-    }
-    alike = all((each.plan.campaign, each.row.case, each.row.arm) in link for each in again)
-    same = "the one link has as many bytes as natively, so they are counted again and not sent"
-    return (
-        f"{len(again)} of the dearer {'is a sum' if len(again) == 1 else 'are sums'} of bytes over "
-        f"interfaces, which {'counts' if len(again) == 1 else 'count'} a byte on each that it "
-        f"crosses{f': {same}' if alike else ''}."
-    )
+def _beside(rest: Sequence[Ended]) -> str:
+    """How many ratios are of quantities that are no cost, and which these are."""
+    there = {each.row.metric for each in rest}
+    labels = listed(each.label for each in usage.NO_COSTS if each.metric in there)
+    return f"Not counted as costs: {counted(len(rest), 'ratio')} of {labels}." if rest else ""
