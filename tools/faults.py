@@ -52,9 +52,9 @@ convert_image`: nothing was measured |
 Its jobs may go on: a new job of the same block waits for the old one and keeps what it made |
 | out of memory | where the site limits memory, raise `mem_mb` of `run_batch` under \
 `set-resources`; the job's log in results/slurm-logs says `Exceeded job memory limit` |
-| out of time | the log in results/slurm-logs names the run that it was in; raise `runtime` of \
-`run_batch` under `set-resources` of profiles/slurm. `--set-resources` on the command line would \
-replace the profile's `--exclusive`, too |
+| out of time | the batch's log in results/live/*/logs/batches names the runs that it had ended; \
+raise `runtime` of `run_batch` under `set-resources` of profiles/slurm. `--set-resources` on the \
+command line would replace the profile's `--exclusive`, too |
 | a full file system | make room; the runner says `the file system is full` if that finds room |
 | a controller, or munge, that was away | nothing; jobs that nobody told anything of are \
 asked about again |

@@ -15,6 +15,7 @@ rule chances:
         **REGISTER,
         own=list(OWN_CLAIMS.values()),
         plan=f"{LIVE}/plan.json",
+        system=SYSTEM_FILE,
         exclusions=configured("config/exclusions.yaml"),
     output:
         chances=f"{LIVE}/chances.txt",

@@ -13,9 +13,9 @@ if workflow.is_main_process:
     rule_errors = RuleErrors(logger.error, is_quiet)
     files = [each for each in logger.handlers if isinstance(each, FileHandler)]
     # Those of Snakemake's own: ours, which are added after them, follow every event.
-    for handler in logger.handlers:
+    for handler in [each for each in logger.handlers if each not in files]:
         handler.addFilter(rule_errors.keeps)
-        if is_quiet and handler not in files:
+        if is_quiet:
             handler.addFilter(is_needed)
     logger.addHandler(rule_errors)
     if is_quiet:

@@ -16,4 +16,4 @@ if __name__ == "__main__":
                 where=str(dataset),
                 action="say in CHANGELOG.md which parser was mended, and archive anew",
             )
-        print(f"{dataset}: its checksums hold;\n  {len(PARSED)} tables parsed again are the same")
+        print(f"{dataset}:\n  checksums hold; {len(PARSED)} tables parsed again, the same bytes")

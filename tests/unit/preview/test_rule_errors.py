@@ -38,6 +38,26 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
     assert said == [refusal, f"{record.rule_msg}\n{refusal}"]
 
 
+def test_a_refusal_after_runs_stands_alone_and_a_traceback_is_none(tmp_path: Path) -> None:
+    log, said = tmp_path / "batch.log", list[str]()
+    log.write_text("b0001  1/40  sysbench.native-a  0.42 s\nparity: the file system is full\n")
+    RuleErrors(said.append, True).handle(_record(log))
+    assert said == ["parity: the file system is full"]
+    log.write_text("parity: a line of it\nTraceback (most recent call last):\nKeyError: 'a'\n")
+    RuleErrors(said.append, True).handle(_record(log))
+    assert said[1].startswith("Error in rule compare\n")
+
+
+def test_the_rule_s_own_log_comes_last_and_whole_whatever_a_cluster_s_says(tmp_path: Path) -> None:
+    own, of_job, said = tmp_path / "batch.log", tmp_path / "7.log", list[str]()
+    own.write_text("what went wrong\n")
+    of_job.write_text("words\n" * 200)
+    record = _record(own)
+    record.log = [str(own), str(of_job)]
+    RuleErrors(said.append, True).handle(record)
+    assert said[0].endswith(f"words\n{own}\nwhat went wrong") and said[0].count("words") == 40
+
+
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
     log, said = tmp_path / "build.log", list[str]()
     log.write_text("".join(f"line {number}\n" for number in range(100)))

@@ -16,7 +16,7 @@ def _record(text: str, event: LogEvent | None = None, **more: int) -> logging.Lo
 
 def test_its_events_are_still_called_so() -> None:
     assert {*map(str, LogEvent)} - steps.OF_JOBS == {
-        *("workflow_started", "shellcmd", "debug_dag", "rulegraph", "error")
+        *("workflow_started", "shellcmd", "debug_dag", "rulegraph", "error", "group_error")
     }
 
 

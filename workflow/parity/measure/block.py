@@ -162,9 +162,11 @@ class BlockRun:
     def make_all_runs(self) -> dict[str, NotStarted]:
         """Make every run that is not settled; why those that cannot be started cannot."""
         not_started: dict[str, NotStarted] = {}
-        for case, runs in groupby(self.block.runs, key=lambda run: run.case):
-            not_started |= self._make_case(self.plan.case(case), tuple(runs))
-        block_progress.clear()
+        try:
+            for case, runs in groupby(self.block.runs, key=lambda run: run.case):
+                not_started |= self._make_case(self.plan.case(case), tuple(runs))
+        finally:
+            block_progress.clear()
         return not_started
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:

@@ -23,6 +23,7 @@ _ENDED = re.compile(
     r" (returned non-zero exit status \d+|died with [^\n]*?)\.?\s*",
     re.DOTALL,
 )
+_TRACEBACK = "Traceback (most recent call last)"
 _REFUSED = f"returned non-zero exit status {REFUSED}"
 
 
@@ -46,8 +47,9 @@ class RuleErrors(logging.Handler):
         if text := refusal(logs):
             self._say("\n".join(filter(None, [_of_cluster(record) if self._quiet else "", text])))
         elif self._quiet and _is_job_error(record):
-            last = "\n".join(_text(logs).splitlines()[-LAST_LINES:])
-            said = [record.getMessage(), _of_cluster(record), *map(str, logs), last]
+            # Last the rule's own, which is the first of them: a cluster's job says much before.
+            ends = [f"{log}\n{_end(log)}".rstrip() for log in reversed(logs)]
+            said = [record.getMessage(), _of_cluster(record), *ends]
             self._say("\n".join(filter(None, said)))
 
     def keeps(self, record: logging.LogRecord) -> bool:
@@ -64,13 +66,17 @@ def _ended(record: logging.LogRecord) -> str:
 
 
 def refusal(logs: list[Path]) -> str:
-    """What the logs of a rule say if that is a message for the user; else empty."""
-    text = _text(logs)
-    return text.rstrip() if text.startswith(REFUSAL) else ""
+    """The message for the user with which a rule's own log ends, the first of them; else empty."""
+    _, begin, message = f"\n{_text(logs[0]) if logs else ''}".rpartition(f"\n{REFUSAL}")
+    return "" if not begin or _TRACEBACK in message else f"{REFUSAL}{message}".rstrip()
 
 
-def _text(logs: list[Path]) -> str:
-    return "".join(log.read_text("utf-8", "replace") for log in logs if log.is_file())
+def _end(log: Path) -> str:
+    return "\n".join(_text(log).splitlines()[-LAST_LINES:])
+
+
+def _text(log: Path) -> str:
+    return log.read_text("utf-8", "replace") if log.is_file() else ""
 
 
 def _of_cluster(record: Any) -> str:

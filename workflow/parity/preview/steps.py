@@ -13,7 +13,7 @@ from typing import Any
 OF_JOBS = frozenset(
     (
         *("run_info", "job_info", "job_started", "job_finished", "job_error"),
-        *("group_info", "group_error", "progress", "resources_info"),
+        *("group_info", "progress", "resources_info"),
     )
 )
 # What it says of itself beside them.
