@@ -37,6 +37,7 @@ def test_ticks_are_one_and_the_farthest_round_ratios(
         (1e5, "10⁵"),
         (-1e6, "-10⁶"),
         (2e12, "2·10¹²"),
+        (150_000, "1.5·10⁵"),
     ],
 )
 def test_a_tick_is_told_in_full_unless_it_is_far_away(value: float, label: str) -> None:

@@ -163,6 +163,6 @@ def plain_tick(value: float, _position: int) -> str:
     """The label of a tick on a logarithmic axis, without powers of ten unless it is far away."""
     if abs(value) < FAR:
         return f"{value:g}"
-    digits, power = f"{value:.0e}".split("e")
-    ten = f"10{str(int(power)).translate(RAISED)}"
+    power = math.floor(math.log10(abs(value)))
+    digits, ten = f"{value / 10**power:g}", f"10{str(power).translate(RAISED)}"
     return ten if digits == "1" else f"-{ten}" if digits == "-1" else f"{digits}·{ten}"

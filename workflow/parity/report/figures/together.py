@@ -5,6 +5,7 @@ What each arm adds to the reference stands right of it in numbers, a column for 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import span
 from parity.report.figures import page_layout, style
 from parity.report.figures.page_layout import LABELS
 from parity.report.figures.panels import Column, logarithmic, rows, say
@@ -37,8 +39,12 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     axes = page_layout.place(figure, LABELS, FOOT, width, body)
     rows(axes, [formatting.arm_title(view.plan, arm) for arm in arms])
     titles = [formatting.case_levels(view.plan, case) for case in cases]
+    there = {arm for each in columns for arm in view.values(each.case, each.quantity.metric)}
+    nowhere = {arm for arm in columns[0].arms if arm not in there}
     for number, column in enumerate(columns):
-        _values(axes, column, number, (number - (len(cases) - 1) / 2) * APART)
+        _values(
+            axes, column, number, (number - (len(cases) - 1) / 2) * APART, () if number else nowhere
+        )
         left = LABELS + width + number * NUMBERS
         _numbers(figure, column, titles[number], left, HEAD, body)
     _axis(axes, columns, spec)
@@ -55,12 +61,12 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     return figure
 
 
-def _values(axes: Axes, column: Column, number: int, off: float) -> None:
-    """The marks of a case; words for an arm that has none of it in no case."""
+def _values(axes: Axes, column: Column, number: int, off: float, nowhere: Collection[str]) -> None:
+    """The marks of a case; words for the arms that have values in none."""
     values = column.view.values(column.case, column.quantity.metric)
     for row, arm in enumerate(column.arms):
         if arm not in values:
-            if not number:
+            if arm in nowhere:
                 say(axes, row, column.view.absence(column.case, arm))
             continue
         look, found = column.styles[arm], column.quantity.factor * np.asarray(values[arm])
@@ -86,7 +92,7 @@ def _numbers(
     unit = next((formatting.unit_of(row) for row in column.compared.values()), "")
     counts = sorted({row.blocks for row in column.compared.values() if row.blocks})
     head = f"{title}: over {column.reference}{f' ({unit})' if unit else ''}"
-    lines = {-1.35: head, -0.75: f"n = {formatting.span(counts)}   [95 %]" if counts else ""}
+    lines = {-1.35: head, -0.75: f"n = {span(counts)}   [95 %]" if counts else ""}
     lines |= {row: said.get(arm, "") for row, arm in enumerate(column.arms)}
     for row, text in lines.items():
         down = top + body * (row + 0.6) / (len(column.arms) + 0.2)

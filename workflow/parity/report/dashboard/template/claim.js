@@ -25,7 +25,7 @@ function ofClaim(verdict) {
 
 function claimView(id) {
   if (!verdictsOf.has(id)) return nothing(`There is no claim ${id} in this dataset.`);
-  const judged = shownOf(verdictsOf.get(id));
+  const judged = judgementsOf(verdictsOf.get(id));
   const [{ claim, statement }] = judged;
   return {
     title: claim,

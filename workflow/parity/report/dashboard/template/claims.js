@@ -2,6 +2,12 @@
 
 const ranked = [...verdictsOf.values()].sort((a, b) => b.some(isTested) - a.some(isTested));
 
+// What a claim is on all systems that test it, or as the first of them says why it is not tested.
+function judgementsOf(judged) {
+  const tested = judged.filter(isTested);
+  return tested.length ? tested : judged.slice(0, 1);
+}
+
 // What a claim is on the chosen system, or on all that test it.
 function shownOf(judged) {
   const here = judged.filter((each) => !chosen.system || isOfOneSystem || judgedOn(each) === chosen.system.replace(/ \(.*/, ""));
