@@ -1,4 +1,4 @@
-"""What a reviewer's commands take here: `python tools/effort.py` writes docs/effort.json.
+"""What a reviewer's commands take: `PYTHONPATH=workflow python tools/effort.py`, docs/effort.json.
 
 They run one after the other in a new clone of HEAD with nothing else running, and take a quarter of
 an hour, most of which is the measuring itself. The paper's appendix on the artifact prints them.
@@ -19,6 +19,7 @@ from msgspec import to_builtins
 from parity.core.errors import shown_to_the_user
 from parity.core.files import write_json
 from parity.core.wording import counted
+from parity.measure import node
 from parity.report.text import formatting
 from parity.report.text.artifact import Effort, Step
 
@@ -38,8 +39,7 @@ COMMANDS = {
 
 def machine() -> str:
     """The processor, how many of it, and the memory."""
-    told = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    model = next(line.partition(": ")[2] for line in told if line.startswith("model name"))
+    model = node.facts()["cpu_model"] or "a processor that tells no model"
     memory = formatting.size(psutil.virtual_memory().total)
     return f"{model}, {counted(psutil.cpu_count() or 0, 'CPU')}, {memory}"
 

@@ -20,7 +20,7 @@ rule tell:
         claims=configured("config/claims.yaml"),
         published=PUBLISHED,
         plan="results/{source}/{dataset}/plan.json",
-        plans_beside=of_other_datasets("plan.json"),
+        plans_beside=in_its_paper("plan.json"),
     output:
         parts=expand("results/{{source}}/{{dataset}}/claims/{name}", name=CLAIM_PARTS),
         csv=expand(

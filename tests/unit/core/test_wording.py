@@ -19,3 +19,9 @@ def test_an_interval_holds_a_limit_or_lies_beside_it(low, high, limit, unit, sai
 
 def test_a_sentence_begins_with_a_capital_and_keeps_the_rest() -> None:
     assert [wording.capital(text) for text in ("", "hPL rate", "Up")] == ["", "HPL rate", "Up"]
+
+
+def test_a_list_of_things_with_commas_is_parted_by_semicolons() -> None:
+    assert wording.listed("abc") == "a, b and c"
+    assert wording.listed(["a (1, 2)", "b [3, 4]", "c"]) == "a (1, 2), b [3, 4] and c"
+    assert wording.listed(["a, 5 ms", "b", "c"]) == "a, 5 ms; b and c"

@@ -104,8 +104,8 @@ def test_every_claim_is_counted_once(verdicts) -> None:
     )
     second = verdicts[verdicts["study"] == "second2021"]
     assert adjudication.untested(second).rows == [
-        ("2", "No case of hpcg.", "f, g"),
-        ("1", "Needs two hosts.", "h"),
+        ("No case of hpcg.", "f, g", "2"),
+        ("Needs two hosts.", "h", "1"),
     ]
     assert adjudication.counts(second[:3]) == "None of 3 claims was tested."
     assert adjudication.counts(second[:1]) == "The one claim was not tested."

@@ -79,7 +79,7 @@ def test_a_library_is_told_from_a_container(tmp_path: Path) -> None:
     said = numbers.values(view)["text-libaio"]
     assert "contains 1.018, the ratio of Torrez et al. 2019" in said
     assert "With libaio linked the cost of an arm over Native ranges from" in said
-    assert "1 beyond the margin, 6 equivalent to one, 1 confounded" in said
+    assert "1 beyond the margin, 6 equivalent to a ratio of 1, 1 confounded" in said
     assert "1.8\u2009%" in numbers.values(view)["caption-libaio"].replace(" %", "\u2009%")
     assert "dotted: Torrez et al. 2019" in texts(figures.draw(view, SPECS["libaio"]))
 

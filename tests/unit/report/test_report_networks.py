@@ -202,7 +202,7 @@ def test_planted_waits_are_the_slopes(view: View) -> None:
     said = sentences.of_figure(view, WAITS)
     assert "cg, rto200: each timeout cost 0.198 s [0.189, 0.202] with LXC, veth (238 timeo" in said
     assert "; the least waiting time is 0.2 s. " in said
-    assert said.endswith("No timeout was counted with Native, Native again, LXC and LXC, macvlan.")
+    assert said.endswith("No timeout was counted with Native; Native again; LXC and LXC, macvlan.")
 
 
 def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:

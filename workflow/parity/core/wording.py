@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 RATIO = "ratio"
+# A comma in brackets parts nothing of a list.
+_BRACKETED = re.compile(r"\([^()]*\)|\[[^][]*\]")
 
 
 def counted(count: int, what: str) -> str:
@@ -18,10 +21,17 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def span(counts: Collection[int]) -> str:
+    """The smallest and the largest of some counts: `29 to 30`, or `30` if they are alike."""
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def listed(items: Iterable[object]) -> str:
-    """Things in a row: `a`, `a and b`, `a, b and c`."""
+    """Things in a row: `a`, `a and b`, `a, b and c`; `a, x; b and c` where one has a comma."""
     texts = [str(item) for item in items]
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    is_parted = any(", " in _BRACKETED.sub("", text) for text in texts)
+    return " and ".join(filter(None, [("; " if is_parted else ", ").join(texts[:-1]), *texts[-1:]]))
 
 
 def number(value: float, digits: int | None = None) -> str:

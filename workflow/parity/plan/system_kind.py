@@ -36,8 +36,8 @@ class SystemKind(Document, frozen=True):
     note: str = ""
     threat: str = ""
     conduct: str = (
-        "We ran the same programs in the reference ({reference}) and in every runtime that Parity "
-        "supports and the machine offers, in randomised blocks."
+        "We ran the same programs in the reference ({reference}) and in the runtimes of each plan "
+        "that the machine offers, in randomised blocks."
     )
     margin: str = "a margin that was fixed before the measurement"
     support: str = MACHINE

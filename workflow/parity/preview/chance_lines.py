@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parity.core.wording import span
 from parity.preview.chances import FEASIBLE_BLOCKS, Chance
 from parity.preview.noise import ASSUMED, ENOUGH_BLOCKS, Key, Noise
 from parity.preview.proof import Takes
-from parity.preview.terminal import aligned, folded, percent, span
+from parity.preview.terminal import aligned, folded, percent
 
 HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
 SHORT_HEAD = HEAD[:5]

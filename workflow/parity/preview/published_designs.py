@@ -13,7 +13,6 @@ from parity.preview.terminal import aligned, folded, percent
 
 COLUMNS = ("study", "experiment", "runs", "cv_percent", "cv_source", "margin_percent", "place")
 POWER = 0.9
-# Letters of a source that the terminal has room for.
 ASSUMED = "assumed"
 
 

@@ -34,11 +34,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def span(counts: Sequence[int]) -> str:
-    """A count, or the smallest and the largest."""
-    return " to ".join(map(str, sorted({min(counts), max(counts)})))
-
-
 def folded(text: str, start: str = "  ") -> list[str]:
     """A sentence or a list in lines of a terminal; what follows the first stands further in."""
     return textwrap.wrap(

@@ -159,10 +159,11 @@ def bounds(ended: Sequence[Ended]) -> str:
     said = listed(f"{formatting.percent(bound)} in {count}" for bound, count in below)
     if not highest:
         return "No cost ratio of an arm without a network, a limit or a neighbour was measured."
+    rest = "" if below[-1][1] == len(highest) else " The intervals of the others reach beyond that."
     return (
-        "By the upper ends of 95 % intervals, for arms without a network, a limit or a neighbour "
-        f"of their own, of {counted(len(highest), 'cost ratio')} the cost is below {said}. "
-        "Those that are not counted cost more, or are not decided."
+        "By the upper ends of 95 % intervals, each taken alone and whatever its A/A pair says, for "
+        "arms without a network, a limit or a neighbour of their own, of "
+        f"{counted(len(highest), 'cost ratio')} the cost is below {said}.{rest}"
     )
 
 
@@ -200,7 +201,7 @@ def _whole(ended: Sequence[Ended]) -> str:
         for title, of_title in by_title.items()
         if all(each.word == "equivalent" for each in of_title)
     ]
-    return f"Every arm is equivalent to native in {listed(whole)}." if whole else ""
+    return f"Every arm that ran it is equivalent to native in {listed(whole)}." if whole else ""
 
 
 def _span(ended: Sequence[Ended]) -> str:

@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 from parity.analysis import outcomes, tables
 from parity.analysis.agreement import NOT_COMPARED, Agreement
 from parity.analysis.tables import AGREEMENT
+from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report.figures import page_layout, style
 from parity.report.figures.comparison import arrows
@@ -64,7 +65,7 @@ class Panel:
     def _blocks(self) -> str:
         """Numbers of blocks, fresh and archived; both ends where rows differ."""
         both = zip(*((row.fresh_blocks, row.archive_blocks) for row in self.found), strict=True)
-        return "/".join(formatting.span(blocks).replace(" to ", "–") for blocks in both)
+        return "/".join(span(blocks).replace(" to ", "–") for blocks in both)
 
 
 def panels(found: Agreement, plan: Plan) -> list[Panel]:

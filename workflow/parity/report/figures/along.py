@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import span
 from parity.report.along import Curves, Point, curves, margin_of, published
 from parity.report.figures import page_layout, style
 from parity.report.figures.panels import plain_tick
@@ -111,8 +112,8 @@ def _limits(axes: Axes, spec: FigureSpec) -> None:
 
 def _foot(view: View, spec: FigureSpec, found: Sequence[Curves]) -> list[str]:
     blocks = [p.blocks for of_arms in found for points in of_arms.values() for p in points]
-    planned = formatting.span([view.blocks_of[case] for case in view.shown(spec)])
-    said = [f"n = {formatting.span(blocks or [0])} blocks of {planned} planned"]
+    planned = span([view.blocks_of[case] for case in view.shown(spec)])
+    said = [f"n = {span(blocks or [0])} blocks of {planned} planned"]
     said.append("lines: 95 % intervals")
     margin = margin_of(view, spec)
     if margin and not spec.scatter:

@@ -72,15 +72,25 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     shown = columns(view, spec)
     if densities.has(view, spec):
         return _overlaid(shown, spec)
-    if len(shown) == 1:
+    if _is_in_rows(shown, spec):
         return _side_by_side(shown, spec)
-    # Above a column is room for its case or its quantity, not for both.
-    both = len(spec.quantities) > 1 and len({column.case for column in shown}) > 1
-    if (spec.in_rows or both) and _height_in_rows(shown) <= PAGE:
-        return _side_by_side(shown, spec)
-    if len(shown) > MOST or spec.in_rows:
+    if has_ratios_alone(view, spec):
         return of_columns([_compared(column) for column in shown])
     return _stacked(shown, spec)
+
+
+def _is_in_rows(shown: Sequence[Column], spec: FigureSpec) -> bool:
+    """Whether values and comparisons stand beside each other, a row for each column."""
+    # Above a column is room for its case or its quantity, not for both.
+    both = len(spec.quantities) > 1 and len({column.case for column in shown}) > 1
+    fits = (spec.in_rows or both) and _height_in_rows(shown) <= PAGE
+    return len(shown) == 1 or fits
+
+
+def has_ratios_alone(view: View, spec: FigureSpec) -> bool:
+    """Whether a figure of panels has no room for values beside the comparisons."""
+    shown = columns(view, spec)
+    return not _is_in_rows(shown, spec) and (len(shown) > MOST or spec.in_rows)
 
 
 def columns(view: View, spec: FigureSpec) -> list[Column]:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import span
 from parity.report.figures import style
 from parity.report.text import formatting
 from parity.report.view import View
@@ -77,7 +78,7 @@ def small_print(figure: Figure, lines: Iterable[str], size: float) -> None:
 
 def blocks_that_count(view: View, cases: Sequence[str]) -> str:
     """What `n` means in a figure of these cases."""
-    planned = formatting.span([view.blocks_of[case] for case in cases])
+    planned = span([view.blocks_of[case] for case in cases])
     return f"n: blocks that count, of {planned} planned"
 
 

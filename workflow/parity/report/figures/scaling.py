@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import Transform
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import span
 from parity.report.figures import page_layout, style
 from parity.report.figures.curves import Column, Point, columns, ends
 from parity.report.figures.panels import LETTER, inches
@@ -72,7 +73,7 @@ def _words(figure: Figure, view: View, spec: FigureSpec, found: Sequence[Column]
     band = f"grey: margin {formatting.margin(found[0].margin)}     " if found[0].margin else ""
     marks = f"shade: smallest to largest block     {band}dotted: smallest and largest of {pair}"
     blocks = {len(p.values) for c in found for curve in c.curves.values() for p in curve} - {0}
-    count = f"{page_layout.blocks_that_count(view, cases)}: {formatting.span(blocks or {0})}"
+    count = f"{page_layout.blocks_that_count(view, cases)}: {span(blocks or {0})}"
     said = f"{count}     below each point: cost ratio and its 95 % interval"
     page_layout.foot(figure, view, cases, [page_layout.KEY, said, marks])
 

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core.wording import span
 from parity.report.along import margin_of
 from parity.report.figures import page_layout, style
 from parity.report.figures.panels import plain_tick
@@ -26,10 +27,10 @@ def draw(view: View, spec: FigureSpec) -> Figure:
     shown = times[times["case"].isin(cases)]
     blocks = [of["block"].nunique() for _, of in shown.groupby(["case", "arm"])]
     looks = {a: s for a, s in style.arm_styles(view.plan).items() if a in set(times["arm"])}
-    planned = formatting.span([view.blocks_of[case] for case in cases])
+    planned = span([view.blocks_of[case] for case in cases])
     margin = margin_of(view, spec) if spec.relative else None
     said = [
-        f"n = {formatting.span(blocks)} blocks of {planned} planned",
+        f"n = {span(blocks)} blocks of {planned} planned",
         "shade: smallest to largest",
     ]
     said += [f"band: margin {formatting.margin(margin)}"] if margin else []

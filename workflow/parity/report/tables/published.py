@@ -16,7 +16,7 @@ import pandas as pd
 from parity.benchmarks import benchmarks
 from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
-from parity.core.wording import counted
+from parity.core.wording import counted, span
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
@@ -87,7 +87,7 @@ def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours:
     arms = _of_benchmark(view, view.analysis.dispersion, row)
     if not len(arms):
         return None
-    basis = f"{len(arms)} arms × {formatting.span(list(arms['runs']))}"
+    basis = f"{len(arms)} arms × {span(list(arms['runs']))}"
     return 100 * (arms[high].max() / arms[low].min() - 1), basis
 
 

@@ -179,11 +179,11 @@ def untested(verdicts: pd.DataFrame) -> Table:
     absent = verdicts[verdicts["verdict"] == terms.NOT_TESTED]
     names = absent.groupby("reason", sort=False)["claim"].agg(list)
     rows = [
-        (str(len(of_reason)), _ended(str(reason)), ", ".join(of_reason))
+        (_ended(str(reason)), ", ".join(of_reason), str(len(of_reason)))
         for reason, of_reason in sorted(names.items(), key=lambda each: -len(each[1]))
     ]
-    columns = "rL{3.6cm}L{4.3cm}"
-    return Table("untested", columns, ("n", "reason", "claims"), rows, breaks=False)
+    columns = "L{3.6cm}L{4.3cm}r"
+    return Table("untested", columns, ("reason", "claims", "n"), rows, breaks=False)
 
 
 def register(verdicts: pd.DataFrame) -> Table:

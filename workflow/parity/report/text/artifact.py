@@ -40,6 +40,7 @@ class Effort(Document, frozen=True):
     machine: str
     day: str
     steps: tuple[Step, ...]
+    version: int = 1
 
 
 def appendix(
@@ -48,7 +49,7 @@ def appendix(
     """LaTeX: the artifact of a dataset and those beside it, of whose verdicts some are expected.
 
     Args:
-        judged: what the verdicts are of.
+        judged: what the verdicts are of; empty where the paper tells of no claims.
 
     Raises:
         UserError: a dataset is broken.
@@ -123,7 +124,9 @@ def chosen(dataset: Path) -> str:
 
 
 def verdicts(judged: str, expected: Expected) -> str:
-    """How many claims are expected to end how."""
+    """How many claims are expected to end how; empty where none is told of."""
+    if not judged:
+        return ""
     found = Counter(verdict for (name, _), verdict in expected.items() if name == judged)
     if not found:
         return f"Nothing is expected of {judged} in config/expected_verdicts.csv."

@@ -47,8 +47,8 @@ def few_blocks(view: View) -> str:
     if view.repetitions >= ENOUGH:
         return ""
     return (
-        "Below ten blocks the intervals rest on normality alone; such a run shows that the "
-        "workflow works, not what a container costs."
+        "With fewer than ten blocks the intervals rest on the normality of few values, and what "
+        "comes in one block of ten may never have come."
     )
 
 
@@ -71,7 +71,11 @@ def declared(view: View) -> str:
     ]
     names = list(dict.fromkeys(names))
     them = "it" if len(names) == 1 else "them"
-    return f"The study declares {listed(names)} and does not run {them}." if names else ""
+    return (
+        f"The study declares {listed(names)} and does not run {them} in this campaign."
+        if names
+        else ""
+    )
 
 
 def positive_control(view: View) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.core.wording import span
+from parity.report.figures import densities, figures
 from parity.report.figures.specs import FEW
 from parity.report.text import formatting, storage
 from parity.report.view import View
@@ -41,13 +43,21 @@ def of_figure(view: View, spec: FigureSpec) -> str:
     decided = CAPTIONS["deciding" if ratios else "describing"]
     if spec.in_rows and ratios:
         decided = f"Ratios are costs, {tested}. {decided}"
-    marks = CAPTIONS["bars" if spec.from_zero else "points"].format(few=FEW)
-    return f"{spec.caption} {marks} {decided}"
+    return " ".join(filter(None, (spec.caption, _marks(view, spec), decided)))
+
+
+def _marks(view: View, spec: FigureSpec) -> str:
+    """What stands for the values of a figure of panels; empty where it shows ratios alone."""
+    if densities.has(view, spec):
+        return CAPTIONS["densities"]
+    if figures.has_ratios_alone(view, spec):
+        return ""
+    return CAPTIONS["bars" if spec.from_zero else "points"].format(few=FEW)
 
 
 def _tested(ratios: Sequence[Any]) -> str:
     """Blocks and margins of comparisons by ratios."""
-    blocks = formatting.span([row.blocks for row in ratios if row.blocks] or [0])
+    blocks = span([row.blocks for row in ratios if row.blocks] or [0])
     margins = ", ".join(formatting.margin(m) for m in sorted({row.margin for row in ratios}))
     return f"over {blocks} blocks; margin {margins}"
 

@@ -24,7 +24,7 @@ Rows = Sequence[Any]
 # Outcomes in the order in which they are said, and what they are called here.
 _ENDED = {
     outcomes.DIFFERENT: "beyond the margin",
-    outcomes.EQUIVALENT: "equivalent to one",
+    outcomes.EQUIVALENT: "equivalent to a ratio of 1",
     outcomes.INCONCLUSIVE: "inconclusive",
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import Any, Protocol
 
 from parity.analysis import outcomes
@@ -93,12 +92,6 @@ def _allocation(plan: Plan, case: Case) -> list[str]:
     if containers := case.parameters.get("containers_per_node"):
         said.append(f"{counted(containers, 'container')} per node")
     return said
-
-
-def span(counts: Collection[int]) -> str:
-    """The smallest and the largest of some counts: `29 to 30`, or `30` if they are alike."""
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def case_title(plan: Plan, case: str) -> str:

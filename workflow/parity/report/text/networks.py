@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.core.wording import capital, counted, listed
+from parity.core.wording import capital, counted, listed, span
 from parity.report.along import Point, curves, margin_of, published, ratios_by_size
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting
@@ -29,7 +29,7 @@ def _series(view: View, spec: FigureSpec, each: Series) -> str:
     if not blocks:
         return f"{_title(each)}: no value."
     margin = margin_of(view, spec)
-    basis = [f"{formatting.span(blocks)} {'block' if max(blocks) == 1 else 'blocks'}"]
+    basis = [f"{span(blocks)} {'block' if max(blocks) == 1 else 'blocks'}"]
     if margin and not spec.scatter:
         basis.insert(0, f"margin {formatting.margin(margin)}")
     others = {arm: points for arm, points in found.items() if arm != view.plan.double}
@@ -158,7 +158,7 @@ def _parts(view: View, spec: FigureSpec, case: str) -> str:
         title = formatting.arm_title(view.plan, str(most))
         numbers = f"{shares[native]:.0f} and {shares[most]:.0f}\u2009%"
         said.append(f"{each.label} {numbers} ({title})")
-    blocks = formatting.span([*values.groupby(level="arm").size()])
+    blocks = span([*values.groupby(level="arm").size()])
     levels = formatting.case_levels(view.plan, case)
     return f"{levels}, over {blocks} blocks: {listed(said)}."
 

@@ -49,8 +49,10 @@ def together(
         studies: all that could be archived; none to say nothing of those that are not.
     """
     folders = [dataset, *beside]
-    known = {read_plan(folder / PLAN).study for folder in folders}
-    absent = [name for name in studies if name not in known] if known & {*studies} else []
+    plans = [read_plan(folder / PLAN) for folder in folders]
+    known, is_of_ours = {plan.study for plan in plans}, plans[0].reproduces != "none"
+    is_one = is_of_ours and known & {*studies}
+    absent = [name for name in studies if name not in known] if is_one else []
     read = [answer.read(folder) for folder in folders]
     ended = [each for plan, compared in read for each in answer.of_dataset(plan, compared)]
     said = f"{answer.said(ended, len(folders))} {answer.without_ratios(read)}".strip()
@@ -61,7 +63,9 @@ def together(
         "others.tex": section.together([folder.name for folder in beside], absent),
         "answer.tex": formatting.latex(said),
         "bounds.tex": formatting.latex(answer.bounds(ended)),
-        "artifact.tex": artifact.appendix(dataset, beside, judged, expected, effort),
+        "artifact.tex": artifact.appendix(
+            dataset, beside, judged if is_of_ours else "", expected, effort
+        ),
     }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from parity.analysis import outcomes
-from parity.core.wording import capital, counted, listed
+from parity.core.wording import capital, counted, listed, span
 from parity.report.figures.specs import quantity
 from parity.report.tables.table import Table
 from parity.report.text import formatting
@@ -163,7 +163,8 @@ def _open(ratios: Sequence[Subject]) -> str:
     if not found:
         return ""
     reasons = Counter(row.reason or "intervals too wide for the margin" for row in found)
-    why = listed(f"{count} ({reason})" for reason, count in reasons.most_common(NAMED))
+    each = [f"{count} ({reason})" for reason, count in reasons.most_common(NAMED)]
+    why = listed(each if len(reasons) > 1 else reasons)
     of_subject = Counter({each.title: len([r for r in found if r in each.rows]) for each in ratios})
     most = [(title, n) for title, n in of_subject.most_common(NAMED) if n]
     places = listed(f"{title} ({n})" for title, n in most)
@@ -244,7 +245,7 @@ def _row(view: View, each: Subject) -> Iterator[str]:
     good = sum(row.outcome == outcomes.EQUIVALENT for row in pairs)
     yield each.title
     yield _margins(each.rows).removeprefix("margin ").removeprefix("margins ")
-    yield formatting.span([row.blocks for row in each.rows])
+    yield span([row.blocks for row in each.rows])
     yield from map(str, (len(each.rows), equivalent, len(more), different - len(more)))
     yield str(len(each.rows) - equivalent - different)
     yield _ratios(each.rows).removeprefix("ratio ").removeprefix("ratios ")

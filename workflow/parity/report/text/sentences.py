@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from parity.analysis import outcomes
 from parity.benchmarks import usage
 from parity.benchmarks.figure_spec import FigureSpec
-from parity.core.wording import counted, listed
+from parity.core.wording import counted, listed, span
 from parity.report.text import contrasts, formatting, networks, noise, storage
 from parity.report.view import ComparedRow, View, rows_of
 
@@ -40,7 +40,7 @@ def findings(view: View) -> list[tuple[FigureSpec, str]]:
 
 def _blocks(rows: Rows) -> str:
     counts = [row.blocks for row in rows]
-    return f"{formatting.span(counts)} block{'' if max(counts) == 1 else 's'}"
+    return f"{span(counts)} block{'' if max(counts) == 1 else 's'}"
 
 
 def _are(rows: Rows) -> str:
@@ -99,13 +99,19 @@ def too_noisy(measured: Rows) -> str:
     wider = sorted(ratio for ratio in times if ratio > 1)
     if not wider:
         return ""
-    low, high = (formatting.number(end, 1) for end in (wider[0], wider[-1]))
+    low, high = (_times(end) for end in (wider[0], wider[-1]))
+    if len(wider) == 1:
+        return f"The scatter was too large for one: a margin {low} times as wide would pass."
     span = low if low == high else f"{low} to {high}"
-    them = "one" if len(wider) == 1 else "ones"
     return (
-        f"The scatter was too large for {len(wider)} inconclusive {them}: margins {span} times as "
+        f"The scatter was too large for {len(wider)} inconclusive ones: margins {span} times as "
         "wide would pass."
     )
+
+
+def _times(ratio: float) -> str:
+    """How many times as much, in as many digits as tell it from once."""
+    return formatting.number(ratio, 0 if ratio >= 10 else 1 if ratio >= 1.1 else 2)
 
 
 def failed_controls(view: View) -> str:
