@@ -26,6 +26,7 @@ from parity.report.tables import provenance_tables, published, result_tables, ta
 from parity.report.text import (
     artifact,
     campaign,
+    captions,
     constants,
     formatting,
     numbers,
@@ -176,6 +177,9 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     ]
     assert rows[2][1] == f"all {others + 1}"
     many = pd.DataFrame({"stage": "ran", "reason": list("abcde"), "runs": [5, 4, 3, 2, 0]})
+    stopped = make_view(3, failures={(1, "sysbench.docker"): ("ran", "stopped-time")})
+    assert captions.of_ledger(stopped).endswith(" Stopped-time: the time was over.")
+    assert "Stopped" not in captions.of_ledger(view)
     assert ledger.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.core.wording import span
+from parity.core.wording import capital, span
 from parity.report.figures import densities, figures
-from parity.report.figures.specs import FEW
+from parity.report.figures.specs import FEW, LEDGER
 from parity.report.text import formatting, storage
 from parity.report.view import View
 from parity.report.wording import CAPTIONS
@@ -60,6 +60,14 @@ def _tested(ratios: Sequence[Any]) -> str:
     blocks = span([row.blocks for row in ratios if row.blocks] or [0])
     margins = ", ".join(formatting.margin(m) for m in sorted({row.margin for row in ratios}))
     return f"over {blocks} blocks; margin {margins}"
+
+
+def of_ledger(view: View) -> str:
+    """The caption of the ledger, with what its reasons for runs that were not started mean."""
+    losses = view.analysis.losses
+    there = sorted({*losses.loc[losses["runs"] > 0, "reason"]} & {*CAPTIONS})
+    said = "; ".join(f"{reason}: {CAPTIONS[reason]}" for reason in there)
+    return f"{CAPTIONS[LEDGER]} {capital(said)}." if said else CAPTIONS[LEDGER]
 
 
 def of_overview(view: View) -> str:

@@ -17,7 +17,6 @@ from parity.report.tables.table import Table
 from parity.report.text import campaign, captions, formatting, questions, sentences, storage
 from parity.report.text.constants import constants, drawn
 from parity.report.view import STAGES, View
-from parity.report.wording import CAPTIONS
 
 HEAD = r"""% Made from the data; not to be edited.
 \newcommand{\parityvalue}[1]{\ifcsname parity@#1\endcsname\csname parity@#1\endcsname
@@ -82,7 +81,7 @@ def _findings(view: View) -> dict[str, str]:
         "constants": constants(view),
         "sensitivity": changes(view),
         f"caption-{OVERVIEW}": captions.of_overview(view),
-        f"caption-{LEDGER}": CAPTIONS[LEDGER],
+        f"caption-{LEDGER}": captions.of_ledger(view),
         **{f"caption-{spec.name}": captions.of_figure(view, spec) for spec in drawn(view)},
         **{f"text-{spec.name}": text for spec, text in sentences.findings(view)},
     }
