@@ -40,6 +40,7 @@ PILOT = Pilot(
     cpu_model="a processor",
     amounts={"sysbench": {"events": 1700}},
     seconds={"sysbench": 0.41},
+    walls={"sysbench": 0.42},
     left_out={"likwid": "not installed"},
 )
 
@@ -116,7 +117,7 @@ def sysbench(events=2800):
 
 def test_the_amount_that_takes_the_target_is_found_at_the_second_try():
     runs = Runs(each=0.001)
-    assert find_amount(Timed(), sysbench(), runs) == Amount(400, pytest.approx(0.4))
+    assert find_amount(Timed(), sysbench(), runs) == pytest.approx((400, 0.4, 0.4))
     assert runs.asked == [2800] * RUNS + [400] * RUNS
 
 
@@ -127,7 +128,7 @@ def test_an_amount_that_is_near_is_kept():
 
 
 def test_a_time_that_is_not_all_in_proportion_is_met_with_more_tries():
-    value, took = find_amount(Timed(), sysbench(), Runs(each=0.001, before=0.2))
+    value, took, _ = find_amount(Timed(), sysbench(), Runs(each=0.001, before=0.2))
     assert abs(took / 0.4 - 1) <= NEAR and took == pytest.approx(0.2 + 0.001 * value)
 
 
@@ -137,7 +138,7 @@ def test_runs_that_others_disturb_do_not_make_the_amount_smaller():
 
 
 def test_a_unit_that_takes_longer_than_the_target_is_the_amount():
-    assert find_amount(Timed(), sysbench(9), Runs(each=5.0)) == Amount(1, 5.0)
+    assert find_amount(Timed(), sysbench(9), Runs(each=5.0)) == Amount(1, 5.0, 5.0)
 
 
 def test_the_largest_amount_is_refused_where_it_takes_less_than_the_target():
@@ -200,7 +201,7 @@ def test_a_pilot_is_read_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("version", 2), ("amounts", {"sysbench": {"events": "many"}}), ("more", 1)]
+    ("key", "value"), [("version", 3), ("amounts", {"sysbench": {"events": "many"}}), ("more", 1)]
 )
 def test_what_is_no_pilot_is_refused(tmp_path, key, value):
     path = tmp_path / "pilot.json"

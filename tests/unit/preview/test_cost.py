@@ -8,7 +8,7 @@ import pytest
 
 from parity.benchmarks import benchmarks
 from parity.core.availability import Availability
-from parity.core.documents import canonical, write_document
+from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
 from parity.plan.pilot import PILOT, Pilot
@@ -99,8 +99,9 @@ def test_a_study_of_some_minutes_says_when_it_ends() -> None:
 def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
     plan = _plan("torrez2019", "quick")
     pilot = Pilot(
-        node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0, "sysbench": 0.4}, left_out={}
-    )
+        node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0, "sysbench": 0.4},
+        walls={"likwid": 2.3, "sysbench": 0.4}, left_out={},
+    )  # fmt: skip
     before = {
         "likwid-stream": MeasuredBefore(95.0, False),
         "sysbench": MeasuredBefore(0.5, True),
@@ -108,7 +109,7 @@ def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
     }
     assert by_pilot(plan, pilot, before) == {
         **before,
-        "likwid-stream": MeasuredBefore(1.0, True),
+        "likwid-stream": MeasuredBefore(2.3, True),
     }
 
 
@@ -116,10 +117,10 @@ def test_the_pilot_of_a_campaign_is_known_beside_its_plan(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     plan = _plan("torrez2019", "quick")
     assert known_before(plan, tmp_path) == {}
-    pilot = Pilot(node="n", cpu_model="", amounts={}, seconds={"likwid": 1.0}, left_out={})
+    old = {"version": 1, "node": "n", "cpu_model": "", "amounts": {}, "left_out": {}}
     folder = tmp_path / "results/live" / plan.campaign
     folder.mkdir(parents=True)
-    write_document(folder / PILOT, pilot)
+    write_json(folder / PILOT, old | {"seconds": {"likwid": 1.0}})
     assert known_before(plan, tmp_path) == {"likwid-stream": MeasuredBefore(1.0, True)}
 
 

@@ -57,10 +57,11 @@ DIGITS = 2
 
 
 class Amount(NamedTuple):
-    """So many units of work, and the shortest time that their timed section took."""
+    """So many units of work, and the shortest time that their timed section and a run took."""
 
     value: int
     seconds: float
+    wall: float
 
 
 def next_amount(amount: int, seconds: float, target: float, most: int) -> int:
@@ -152,7 +153,7 @@ def find_amount(benchmark: Benchmark, case: Case, runs: NativeRuns) -> Amount:
                 if not parsed.valid:
                     why = f"its output is not valid: {parsed.reason}, {parsed.detail}"
                     raise _refused(sized, why)
-            return Amount(amount, seconds)
+            return Amount(amount, seconds, min(sum(each.wall_seconds) for each in made))
         amount = better
     raise _refused(sized, f"it took {seconds:.3g} s, and {target:g} s are wanted")
 
@@ -193,6 +194,7 @@ def make_pilot(study: Study, cases: Sequence[Case], system: System) -> Pilot:
             name: {study.definitions[name].sized_by: each.value} for name, each in amounts.items()
         },
         seconds={name: each.seconds for name, each in amounts.items()},
+        walls={name: each.wall for name, each in amounts.items()},
         left_out=left_out,
     )
 

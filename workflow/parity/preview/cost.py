@@ -128,7 +128,7 @@ def by_pilot(
     An array that follows from the cache is another one on each machine, though its parameters
     are alike: how long so many turns took elsewhere says nothing here.
     """
-    timed = {c.name: pilot.seconds[c.benchmark] for c in plan.cases if c.benchmark in pilot.seconds}
+    timed = {c.name: pilot.walls[c.benchmark] for c in plan.cases if c.benchmark in pilot.walls}
     other = {case for case in timed if case not in before or not before[case].same}
     return {**before, **{case: MeasuredBefore(timed[case], True) for case in other}}
 
