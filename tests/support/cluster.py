@@ -69,6 +69,12 @@ def wait_until_quiet() -> None:
     processes.end(hung)
 
 
+def wait_until_idle() -> None:
+    """Wait until Slurm has work for every node, those that were away before, too."""
+    states = ("sinfo", "--noheader", "--format=%T")
+    wait_for(lambda: {*run(*states).split()} == {"idle"}, "a node does not come back")
+
+
 def _strays() -> list[tuple[psutil.Process, str]]:
     found = []
     for process in processes.on_nodes():

@@ -37,6 +37,7 @@ from cluster import (
     strays,
     the_cluster,
     wait_for,
+    wait_until_idle,
     wait_until_quiet,
     wait_until_saved,
 )
@@ -129,6 +130,11 @@ def _mix_processors(study: Study, workflow: Workflow, stack: ExitStack) -> Calla
     return mend
 
 
+def _have_all_nodes(study: Study, stack: ExitStack) -> None:
+    """The node that tells of other processors is in no allocation while another fault's is away."""
+    wait_until_idle()
+
+
 def _remove_image(study: Study, workflow: Workflow, stack: ExitStack) -> Callable[[], Any]:
     moved = study.image.rename(study.image.with_name("moved"))
     wait_for(study.jobs, "no job is submitted")
@@ -165,7 +171,13 @@ FAULTS = {
         "the slurmd of a node stopped", "nodes", _stop_slurmd, ("NODE_FAIL", "FAILED")
     ),
     "link": Fault("the link of a node down", "nodes", _unplug, ("NODE_FAIL", "FAILED")),
-    "processors": Fault("other processors on one node", "nodes", _mix_processors, ("FAILED",)),
+    "processors": Fault(
+        "other processors on one node",
+        "nodes",
+        _mix_processors,
+        ("FAILED",),
+        before=_have_all_nodes,
+    ),
     "image": Fault("the image removed", "image", _remove_image, ("FAILED",)),
     "cancel": Fault("a job cancelled with scancel", "two", _cancel, ("CANCELLED",)),
     "memory": Fault("a job out of memory", "memory", _exceed_memory, ("FAILED",), words=SMALL),

@@ -4,7 +4,6 @@
 PREVIEWED = {
     "archive": ARCHIVE,
     "images": f"{IMAGES}/images.json",
-    "system": SYSTEM_FILE,
     "jobs": workflow.resource_settings.nodes or 1,
 }
 
@@ -45,6 +44,7 @@ rule plan:
         "../../envs/parity.yaml"
     params:
         **PREVIEWED,
+        system=SYSTEM_FILE,
     script:
         "../scripts/print_plan.py"
 

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     with shown_to_the_user():
         given = snakemake.params
         plan = read_plan(Path(snakemake.input.plan))
-        system = load_system(given.system)
+        system = load_system(Path(snakemake.input.system))
         archive, images = Path(given.archive), Path(given.images)
         here = cost.surroundings_of(plan, system, given.jobs, archive, images)
         excluded = exclusions.load(Path(snakemake.input.exclusions))
