@@ -1,7 +1,7 @@
-"""What the archives answer, for the README: `python tools/found.py` writes docs/found.json.
+"""What the archives answer: `PYTHONPATH=workflow python tools/found.py` writes docs/found.json.
 
-It analyses every archived dataset anew; `python tools/docs.py` sets the table
-of what is committed. Each system's datasets stand there with the digest of their checksums.
+It analyses every archived dataset anew; `make docs` sets the table of what is committed. Each
+system's datasets stand there with the digest of their checksums.
 """
 
 from __future__ import annotations

@@ -231,6 +231,19 @@ def test_each_scale_of_the_cluster_has_its_jobs(clone: Path, scale: str, blocks:
     assert _jobs(_snakemake(clone, *words))["run_batch"] == blocks
 
 
+@pytest.mark.parametrize(
+    ("archive", "beside"),
+    [("epyc3-applications-2026-11-23", False), ("epyc3-yildirim2021-2026-11-23", True)],
+)
+def test_a_study_that_reproduces_none_tells_of_no_other_s_claims(
+    clone: Path, archive: str, beside: bool
+) -> None:
+    said = _snakemake(clone, "-n", f"results/archive/{archive}/claims/claims.tex").stdout
+    (told,) = re.findall(r"rule tell:\n +input: (.*)", said)
+    plans = [path for path in told.split(", ") if path.endswith("plan.json")]
+    assert f"results/archive/{archive}/plan.json" in plans and (len(plans) > 1) is beside
+
+
 def test_lint_finds_nothing(clone: Path) -> None:
     done = _snakemake(clone, "--lint")
     said = done.stdout + done.stderr

@@ -215,6 +215,16 @@ def test_what_is_the_same_in_all_runs_is_a_sentence_and_no_figure(
     assert "process-memory" not in [spec.name for spec in constants.drawn(view)]
 
 
+def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> None:
+    few, many = make_view(3), make_view(30)
+    spec = next(each for each in many.figures if each.densities and many.shown(each))
+    points, curves = (captions.of_figure(view, spec) for view in (few, many))
+    assert "every value is a point" in points and "the density of the values" not in points
+    assert "the density of the values" in curves and "boxes" not in curves
+    crowded = replace(spec, quantities=spec.quantities * 6, densities=False)
+    assert "every value" not in captions.of_figure(few, crowded)
+
+
 def test_few_blocks_are_said_to_be_few(make_view: MakeView) -> None:
     assert "the normality of few values" in numbers.values(make_view(3))["few-blocks"]
     assert numbers.values(make_view(10))["few-blocks"] == ""

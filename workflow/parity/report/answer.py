@@ -45,17 +45,12 @@ class Ended:
         return self.row.metric not in {quantity.metric for quantity in usage.NO_COSTS}
 
 
-def load(folder: Path) -> list[Ended]:
-    """The measured ratios of a dataset.
+def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
+    """The plan and the comparisons of a dataset.
 
     Raises:
         UserError: its plan is broken.
     """
-    return of_dataset(*read(folder))
-
-
-def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
-    """The plan and the comparisons of a dataset; raises UserError as `load` does."""
     return read_plan(folder / PLAN), pd.read_parquet(folder / COMPARISONS)
 
 

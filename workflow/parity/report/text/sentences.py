@@ -102,9 +102,9 @@ def too_noisy(measured: Rows) -> str:
     low, high = (_times(end) for end in (wider[0], wider[-1]))
     if len(wider) == 1:
         return f"The scatter was too large for one: a margin {low} times as wide would pass."
-    span = low if low == high else f"{low} to {high}"
+    wide = low if low == high else f"{low} to {high}"
     return (
-        f"The scatter was too large for {len(wider)} inconclusive ones: margins {span} times as "
+        f"The scatter was too large for {len(wider)} inconclusive ones: margins {wide} times as "
         "wide would pass."
     )
 
