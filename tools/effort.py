@@ -28,11 +28,11 @@ COMMITTED = ROOT / "docs/effort.json"
 COMMANDS = {
     "make environment": "the locked Python environment",
     "make figures": "figures and tables of all archives",
-    "snakemake claims": "the verdicts of one system",
+    "snakemake claims": "the verdicts of the system machine",
     "snakemake claims_expected": "whether they are the expected ones",
     "snakemake reparse": "whether the tables follow from the raw outputs",
     "snakemake dashboard": "all comparisons and claims to look around in",
-    "snakemake paper": "this paper, of the archives of one system",
+    "snakemake paper": "the paper of machine, whose figures are drawn",
     "make all": "image, measuring, analysis and paper of this machine",
 }
 
