@@ -10,7 +10,7 @@ function ofClaim(verdict) {
     ["Coverage", verdict.coverage, "what was decided of all that the claim speaks of"],
     ["Dataset", verdict.dataset || NONE, verdict.datasets.includes("; ") ? `the one that decides, of ${verdict.datasets}` : ""],
     ["A/A pair", verdict.control, wording.controls[verdict.control]],
-    ["Blocks", verdict.blocks || NONE, `the fewest of ${counted(verdict.cells, "cell")}`],
+    ["Blocks", verdict.blocks || NONE, `of the cell that decides, of ${counted(verdict.cells, "cell")}`],
     ["p", pText(verdict.p_value)],
     ["p, adjusted", pText(verdict.p_adjusted), "Holm, within its study and kind"],
     ["Stands in", verdict.proxy],
