@@ -47,7 +47,6 @@ def test_the_plan_says_what_it_can_prove(clone: Path) -> None:
     said = done.stdout
     assert "3 blocks x 8 cases x 9 arms" in said
     assert "Blocks to prove each margin" in said and "SD from archive/" in said
-    assert "What the papers could have proven" in said
     assert "Chance that a claim holds if no container costs anything" in said
     assert "scatter from archive/machine-2026-11-20, 30 blocks" in said
     again = _snakemake(clone, "-n", "plan")

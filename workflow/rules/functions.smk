@@ -1,5 +1,6 @@
 """What rules ask for by a function: inputs that follow from wildcards, and digests of code."""
 
+import json
 from functools import cache
 
 from parity.plan.batches import batches_of, job_of
@@ -99,6 +100,14 @@ def noise_audit(wildcards):
     """The noise audit of a dataset's system, if there is one; nothing waits for it."""
     path = Path(f"results/{wildcards.source}/{wildcards.dataset}") / NOISE_AUDIT
     return [str(path)] if path.exists() else []
+
+
+def words_of_the_site(wildcards, resources):
+    """What the site asks of a job, such as its partition, as JSON: Snakemake's own resources."""
+    names = ("slurm_partition", "slurm_account", "constraint", "qos")
+    return json.dumps(
+        {name: resources.get(name) for name in names if resources.get(name)}
+    )
 
 
 def piloted():

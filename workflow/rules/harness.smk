@@ -1,4 +1,4 @@
-"""Does the workflow disturb what it measures? See parity/checks/noise_audit.
+"""Does the workflow disturb what it measures? See tools/harness.py.
 
 Needs: the plan, and no image, since its program runs outside of containers. Makes: harness.json
 beside the plan, which the paper of the dataset quotes; every call measures anew.
@@ -18,10 +18,14 @@ rule harness:
         # Ten seconds each; another number with --set-resources harness:pairs=…
         pairs=30,
     params:
-        benchmark="sysbench",
+        package=str(PACKAGE.parent),
+        tool=own("tools/harness.py"),
         seed=STUDY.seed,
         system=SYSTEM_FILE,
         # The audit's blocks are started as Snakemake itself would start them.
         snakefile=workflow.main_snakefile,
-    script:
-        "../scripts/noise_audit.py"
+        site=words_of_the_site,
+    shell:
+        "PYTHONPATH={params.package:q} python {params.tool:q} --plan {input.plan:q}"
+        " --system {params.system:q} --snakefile {params.snakefile:q} --seed {params.seed}"
+        " --pairs {resources.pairs} --site {params.site:q} 2> {log:q}"

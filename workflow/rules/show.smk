@@ -36,7 +36,6 @@ rule plan:
     input:
         plan=f"{LIVE}/plan.json",
         chances=f"{LIVE}/chances.txt",
-        designs=configured("config/published/designs.csv"),
     log:
         f"{LIVE}/logs/plan.log",
     localrule: True

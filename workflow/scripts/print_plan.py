@@ -5,7 +5,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
-from parity.preview import cost, published_designs
+from parity.preview import cost
 from parity.software.probe import probe_lines
 
 if __name__ == "__main__":
@@ -14,8 +14,6 @@ if __name__ == "__main__":
         plan, images = read_plan(Path(snakemake.input.plan)), Path(given.images)
         system = load_system(given.system)
         here = cost.surroundings_of(plan, system, given.jobs, Path(given.archive), images)
-        designs = published_designs.load(Path(snakemake.input.designs))
         lines = [*cost.plan_lines(plan, here), "", *probe_lines(here.probes), ""]
         lines += [Path(snakemake.input.chances).read_text(encoding="utf-8")]
-        lines += published_designs.paper_lines(designs)
         print("\n".join(lines))

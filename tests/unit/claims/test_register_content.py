@@ -11,7 +11,6 @@ import yaml
 
 from parity.claims.published import load_published
 from parity.claims.register import load_register
-from parity.preview import published_designs
 from parity.report.text.paper import BANNED
 
 CONFIG = Path(__file__).parents[3] / "config"
@@ -202,18 +201,6 @@ def test_the_bars_of_ruiz_are_whole_and_give_what_the_text_says() -> None:
     ):  # fmt: skip
         over, under = (float(bars[place, code, x, name]["seconds"]) for name in (series, base))
         assert 100 * (over / under - 1) == pytest.approx(stated[claim][key].value, abs=1)
-
-
-def test_the_designs_of_all_five_papers_are_there() -> None:
-    designs = published_designs.load(PUBLISHED / "designs.csv")
-    assert {design.study for design in designs} == set(REGISTER["studies"])
-    assert all(design.cv_source and design.place for design in designs)
-    [sysbench] = [design for design in designs if design.experiment == "SysBench"]
-    runs = load_published(PUBLISHED / "claims.csv")["torrez19-cpu-allruns"]
-    low, high = (runs[f"{end}_time/all"].value for end in ("min", "max"))
-    # 5.936: expected range of 400 normal values, as all four environments have together, in
-    # standard deviations (Tippett 1925).
-    assert sysbench.cv == pytest.approx((high / low - 1) / 5.936, abs=5e-6)
 
 
 def test_numbers_that_stand_in_two_files_are_the_same() -> None:

@@ -31,7 +31,6 @@ from parity.measure.block_folder import BLOCK, RECORD
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
-from parity.preview import published_designs
 from parity.records import dataset
 from parity.report.tables import published as published_values
 from parity.software.images import read_images
@@ -60,7 +59,6 @@ CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "registration.csv": (registration.load, ("registered",)),
     "expected_verdicts.csv": (expected.load, ()),
     "published/claims.csv": (published.load_published, ("value",)),
-    "published/designs.csv": (published_designs.load, ("runs", "cv_percent", "margin_percent")),
     "published/values.csv": (lambda path: published_values.load(path, "s"), ("published",)),
     "published/ruiz_figures.csv": (defects._figures, ("seconds",)),
     "published/ruiz_table1.csv": (defects._table_1, ("percent", "time_ms")),

@@ -15,7 +15,6 @@ from parity.core.documents import parse_json, read_text
 from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
 from parity.plan.plan import read_plan
-from parity.preview import published_designs
 from parity.report.tables import published as published_values
 from parity.report.text.formatting import latex
 
@@ -30,14 +29,12 @@ LOADERS = {
     "registrations": registration.load,
     "published numbers": published.load_published,
     "expected verdicts": expected.load,
-    "designs": published_designs.load,
     "published values": lambda path: published_values.load(path, "s"),
 }
 HEADS = {
     "registrations": registration.COLUMNS,
     "published numbers": published.COLUMNS,
     "expected verdicts": expected.COLUMNS,
-    "designs": published_designs.COLUMNS,
     "published values": published_values.COLUMNS,
 }
 
@@ -201,20 +198,11 @@ def test_numbers_of_tables_are_finite_and_plain(tmp_path: Path, number: str) -> 
         "published numbers": f"c,s,b,r,1,m,{number},s,p",
         "published values": f"s,q,sysbench,time,spread-of-runs,,{number},s,p",
     }
-    if number:
-        rows["designs"] = f"s,e,3,{number},assumed,,p"
     for loader, row in rows.items():
         path = tmp_path / "table.csv"
         path.write_text(f"{','.join(HEADS[loader])}\n{row}\n")
         with pytest.raises(UserError, match=r"not a number(.|\n)*line 2"):
             LOADERS[loader](path)
-
-
-def test_runs_of_a_design_are_whole(tmp_path: Path) -> None:
-    path = tmp_path / "designs.csv"
-    path.write_text(f"{','.join(published_designs.COLUMNS)}\ns,e,2.5,1,assumed,,p\n")
-    with pytest.raises(UserError, match="not a whole number"):
-        published_designs.load(path)
 
 
 @pytest.mark.parametrize("time_said", ["2026-11-21T05:15:20", "yesterday", "", "2026-11-21"])

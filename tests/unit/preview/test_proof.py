@@ -1,21 +1,18 @@
-"""The planner: spread from earlier data, blocks and margins, and what the papers could prove."""
+"""The planner: spread from earlier data, blocks and margins."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 import synthetic
-from scipy import integrate, stats
 
 from parity.analysis.analysis import analysed
 from parity.analysis.pairing import Numbers
 from parity.analysis.statistics import power
-from parity.core.errors import UserError
 from parity.plan.system_kind import kind_of
-from parity.preview import proof, published_designs
+from parity.preview import proof
 from parity.preview.noise import Noise, Noises, noise_of
 
 ROOT = Path(__file__).parents[3]
@@ -110,77 +107,6 @@ def test_a_spread_of_other_parameters_is_marked() -> None:
     lines = proof.need_lines([need], lambda case, blocks: "?")
     assert "~2 (4) %" in lines[3] and "needs 5" in lines[6]
     assert "~ with other parameters" in lines[7]
-
-
-def test_the_papers_could_prove_what_the_method_says() -> None:
-    def provable(runs: int, cv: float) -> float:
-        return published_designs.Design("s", "e", runs, cv, "paper", None, "p").provable
-
-    # Computed beforehand with a noncentral t: 0.04, 0.66 and 2.65 %, margins on the log scale.
-    expected = ((100, 0.0009, 0.0004), (50, 0.01, 0.0066), (4, 0.01, 0.0265))
-    for runs, cv, margin in expected:
-        assert math.log1p(provable(runs, cv)) == pytest.approx(margin, abs=6e-5 + 0.002 * margin)
-
-
-def test_a_statement_is_within_reach_or_not_or_it_cannot_be_said() -> None:
-    def could(runs, cv, margin) -> bool | None:
-        return published_designs.Design("s", "e", runs, cv, "paper", margin, "p").could
-
-    assert could(100, 0.0009, 0.0007) is True
-    assert could(4, 0.01, 0.01) is False
-    assert could(1, 0.01, 0.01) is False
-    assert could(None, 0.01, 0.01) is could(9, None, 0.01) is could(9, 0.01, None) is None
-
-
-def test_the_designs_of_the_papers_are_readable() -> None:
-    found = published_designs.load(ROOT / "config/published/designs.csv")
-    assert len({entry.study for entry in found}) == 5
-    lines = published_designs.paper_lines(found)
-    table = [line for line in lines if line.startswith(("  torrez", "  ruiz"))]
-    assert max(map(len, lines)) <= 80
-    assert sum(" yes" in line or " no" in line for line in table) == 6
-
-
-def test_scatter_from_a_range_and_from_trimmed_runs_is_that_of_all_runs() -> None:
-    def expected_range(count: int) -> float:
-        """Of so many normal values, in deviations (Tippett 1925)."""
-
-        def beyond(x: float) -> float:
-            return 1 - stats.norm.cdf(x) ** count - stats.norm.sf(x) ** count
-
-        return integrate.quad(beyond, -10, 10)[0]
-
-    # The range is over four environments: over that of 100 values it was a quarter too large.
-    assert (expected_range(100), expected_range(400)) == pytest.approx((5.015, 5.936), abs=1e-3)
-    ordered = np.sort(np.random.default_rng(7).standard_normal((100_000, 32)), axis=1)
-    kept = math.sqrt(ordered[:, 1:-1].var(axis=1, ddof=1).mean())
-    assert kept == pytest.approx(0.871, abs=0.001)
-    found = published_designs.load(ROOT / "config/published/designs.csv")
-    by_name = {(entry.study, entry.experiment): entry for entry in found}
-    sysbench, hpl = by_name["torrez2019", "SysBench"], by_name["beserra2015", "HPL"]
-    assert sysbench.cv == pytest.approx(0.0043 / expected_range(400), rel=0.01)
-    assert hpl.cv == pytest.approx(0.05 / kept, rel=0.002)
-    # All 32 runs prove a margin of 5 % just so; by the trimmed scatter there was room to spare.
-    assert hpl.provable == pytest.approx(0.049, abs=0.0005) and hpl.could
-    assert replace(hpl, runs=30, cv=0.05).provable == pytest.approx(0.0439, abs=0.0005)
-    said = "\n".join(published_designs.paper_lines(found))
-    assert "beserra2015, HPL: trimmed bound" in said and "Tippett" in said
-    assert "~: assumed" in said and "assumed:" not in said
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("study,runs\n", "missing columns: experiment"),
-        (",".join(published_designs.COLUMNS) + "\ns,e,many,1,p,1,x\n", "not a number"),
-        (",".join(published_designs.COLUMNS) + "\ns,e,3,-1,p,1,x\n", "not above zero"),
-    ],
-)
-def test_a_broken_file_is_one_message(tmp_path, text: str, what: str) -> None:
-    path = tmp_path / "designs.csv"
-    path.write_text(text)
-    with pytest.raises(UserError, match=what):
-        published_designs.load(path)
 
 
 def test_pooling_is_unbiased_though_arms_share_the_reference() -> None:

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import harness
 import pytest
 
-from parity.checks.noise_audit import audit, script
 from parity.core.errors import UserError
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan
@@ -25,7 +25,7 @@ CONFIG = {"study": "study.yaml", "scale": "a1", "system": "config/systems/site.y
 
 def plan_of(folder: Path, pairs: int, seed: int = 1) -> Plan:
     file = folder / "study.yaml"
-    file.write_text(json.dumps(script.study_of("sysbench", pairs, "a1", seed)))
+    file.write_text(json.dumps(harness.study_of("sysbench", pairs, "a1", seed)))
     return make_plan(load_study(file, "a1"))
 
 
@@ -46,11 +46,11 @@ def times(pair: int, ratio: float) -> PairTimes:
 
 def test_each_block_is_one_side_of_a_pair_and_half_of_the_bare_sides_come_first(tmp_path) -> None:
     plan = plan_of(tmp_path, pairs=30)
-    pairs = script.pairs_of(plan)
+    pairs = harness.pairs_of(plan)
     assert [pair.block for pair in pairs] == [block.name for block in plan.blocks]
     assert sum(pair.bare_first for pair in pairs) == 15
-    assert pairs == script.pairs_of(plan)
-    assert pairs != script.pairs_of(plan_of(tmp_path, pairs=30, seed=2))
+    assert pairs == harness.pairs_of(plan)
+    assert pairs != harness.pairs_of(plan_of(tmp_path, pairs=30, seed=2))
 
 
 def test_both_sides_start_the_program_equally_often(tmp_path) -> None:
@@ -58,12 +58,12 @@ def test_both_sides_start_the_program_equally_often(tmp_path) -> None:
 
 
 def test_the_script_is_a_shell_script_and_makes_every_side_once(tmp_path) -> None:
-    pairs = script.pairs_of(plan_of(tmp_path, pairs=4))
+    pairs = harness.pairs_of(plan_of(tmp_path, pairs=4))
     folder = tmp_path / "a folder's name"
     folder.mkdir()
     block = ["/bin/sh", "-c", 'echo "block $1"', "sh", "@block@"]
     words = ["/bin/echo", "two words", "$HOME"]
-    text = script.script_of(pairs, words, 2, block, folder, ())
+    text = harness.script_of(pairs, words, 2, block, folder, ())
     # The same sides without the second of quiet before each.
     done = subprocess.run(
         ["/bin/sh"], input=text.replace("sleep 1", ":"), text=True, capture_output=True, check=True
@@ -79,25 +79,25 @@ def test_the_script_is_a_shell_script_and_makes_every_side_once(tmp_path) -> Non
 
 
 def test_nothing_of_ours_stands_before_the_bare_program(tmp_path) -> None:
-    pairs = script.pairs_of(plan_of(tmp_path, pairs=2))
-    text = script.script_of(pairs, ["/usr/bin/program", "-n"], 2, ["block"], tmp_path, ["mpi/4"])
+    pairs = harness.pairs_of(plan_of(tmp_path, pairs=2))
+    text = harness.script_of(pairs, ["/usr/bin/program", "-n"], 2, ["block"], tmp_path, ["mpi/4"])
     (line,) = [line.strip() for line in text.splitlines() if "/usr/bin/program" in line]
     assert line == '/usr/bin/program -n > "$left.stdout" 2> "$left.stderr"'
     assert "\nmodule load mpi/4\n" in text
 
 
 def test_a_block_is_started_as_in_a_job_of_the_plugin_or_as_on_a_machine() -> None:
-    here = script.block_words(MACHINE, CONFIG, "harness-a1", "workflow/Snakefile")
+    here = harness.block_words(MACHINE, CONFIG, "harness-a1", "workflow/Snakefile")
     assert here[-2:] == ["--", "results/live/harness-a1/batches/@block@.json"]
     assert "--executor" not in here
-    job = script.block_words(CLUSTER, CONFIG, "harness-a1", "workflow/Snakefile")
+    job = harness.block_words(CLUSTER, CONFIG, "harness-a1", "workflow/Snakefile")
     assert job[-6:] == ["--executor", "slurm-jobstep", "--jobs", "1", "--mode", "remote"]
     assert "run_batch:batch=@block@" in job and "scale=a1" in job
 
 
 def test_the_job_has_a_node_for_itself_and_the_sites_words(tmp_path) -> None:
     site = {"slurm_partition": "standard", "constraint": "cpu", "slurm_account": "", "pairs": 30}
-    words = script.submit_words(tmp_path, 30, site)
+    words = harness.submit_words(tmp_path, 30, site)
     assert words[:4] == ["sbatch", "--wait", "--exclusive", "--nodes=1"]
     assert {"--partition=standard", "--constraint=cpu", "--time=45"} <= set(words)
     assert not [word for word in words if word.startswith("--account")]
@@ -106,7 +106,7 @@ def test_the_job_has_a_node_for_itself_and_the_sites_words(tmp_path) -> None:
 
 def test_a_planted_ratio_is_found_by_each_clock() -> None:
     planted = [times(pair, math.exp(0.02 + 0.001 * (-1) ** pair)) for pair in range(6)]
-    own, outer = audit.ratios(planted)
+    own, outer = harness.ratios(planted)
     assert own.ratio == pytest.approx(math.exp(0.02))
     assert outer.ratio == pytest.approx(1.01 * math.exp(0.02))
     assert own.low95 < own.low90 < own.ratio < own.high90 < own.high95
@@ -114,20 +114,20 @@ def test_a_planted_ratio_is_found_by_each_clock() -> None:
 
 def test_one_pair_has_no_interval() -> None:
     with pytest.raises(UserError, match="fewer than two pairs"):
-        audit.ratios([times(1, 1.0)])
+        harness.ratios([times(1, 1.0)])
 
 
 def test_a_pair_without_its_block_is_lost_with_the_reason(tmp_path) -> None:
     plan = plan_of(tmp_path, pairs=2)
-    (pair, _) = script.pairs_of(plan)
+    (pair, _) = harness.pairs_of(plan)
     for start in (1, 2):
         (tmp_path / f"0001-{start}.times").write_text("1.0 2.0 0\n")
         (tmp_path / f"0001-{start}.stdout").write_text("not what the program prints\n")
     with pytest.raises(UserError, match="unparsable"):
-        audit.times_of(pair, plan, tmp_path, tmp_path / "blocks")
+        harness.times_of(pair, plan, tmp_path, tmp_path / "blocks")
     (tmp_path / "0001-1.times").write_text("1.0 2.0 137\n")
     with pytest.raises(UserError, match="exit status 137"):
-        audit.times_of(pair, plan, tmp_path, tmp_path / "blocks")
+        harness.times_of(pair, plan, tmp_path, tmp_path / "blocks")
 
 
 def test_the_audit_goes_into_the_archive_with_its_checksum(tmp_path) -> None:
