@@ -20,7 +20,7 @@ LOCKED = {
 }
 OWN = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
 GROUPS = [Requirement(text) for group in PROJECT["dependency-groups"].values() for text in group]
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
 
 
 @pytest.mark.parametrize("requirement", OWN + GROUPS, ids=lambda each: each.name)
