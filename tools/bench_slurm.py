@@ -24,7 +24,7 @@ import yaml
 from parity.core.commands import is_installed
 from parity.core.files import read_json
 from parity.measure import history
-from parity.plan.batches import batches_of
+from parity.plan.looks import batches_of
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system

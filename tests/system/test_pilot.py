@@ -15,9 +15,8 @@ from parity.core.errors import UserError
 from parity.measure import idle_cpu, pilot
 from parity.measure.pilot import NEAR, make_pilot
 from parity.plan import plan
-from parity.plan.pilot import read_pilot
 from parity.plan.plan import Case
-from parity.plan.study import Study
+from parity.plan.study import Study, read_pilot
 from parity.plan.system import System
 
 pytestmark = pytest.mark.system

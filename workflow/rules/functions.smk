@@ -3,8 +3,8 @@
 import json
 from functools import cache
 
-from parity.plan.batches import batches_of, job_of
-from parity.plan.pilot import PILOT, read_pilot
+from parity.plan.looks import batches_of, job_of
+from parity.plan.study import PILOT, read_pilot
 from parity.plan.plan import read_plan
 from parity.records.noise_audit import NOISE_AUDIT
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from parity.core.errors import shown_to_the_user
 from parity.plan.making import make_plan
-from parity.plan.pilot import read_pilot
 from parity.plan.plan import write_plan
-from parity.plan.study import NO_AMOUNTS, load_study
+from parity.plan.study import NO_AMOUNTS, load_study, read_pilot
 
 if __name__ == "__main__":
     with shown_to_the_user():

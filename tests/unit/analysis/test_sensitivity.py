@@ -14,8 +14,8 @@ from scipy import stats
 
 from parity.analysis import analysis, dataset, outcomes
 from parity.analysis import sensitivity as by
+from parity.plan.making import arm_order
 from parity.plan.plan import Plan
-from parity.plan.williams import arm_order
 
 ARMS = ("native-a", "native-b", "docker", "podman", "lxc")
 CASE, METRIC = "sysbench", "time"

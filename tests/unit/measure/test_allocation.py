@@ -7,8 +7,7 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.measure.allocation import this_allocation
-from parity.plan.batch_systems import batch_systems
-from parity.plan.batch_systems.slurm import job_facts
+from parity.plan.batch_systems import BATCH_SYSTEMS, job_facts
 from parity.plan.system import MpiLauncher, System
 
 SAID = (
@@ -40,11 +39,11 @@ def test_a_block_of_two_nodes_is_refused_on_one() -> None:
         this_allocation(_system(launcher=LAUNCHER), 2)
 
 
-@pytest.mark.parametrize("name", batch_systems())
+@pytest.mark.parametrize("name", BATCH_SYSTEMS)
 def test_outside_of_any_job_a_block_is_refused_with_the_profile_of_its_system(
     monkeypatch, name: str
 ) -> None:
-    around = batch_systems()[name]
+    around = BATCH_SYSTEMS[name]
     monkeypatch.delenv(around.job_variable, raising=False)
     with pytest.raises(UserError, match=f"not a {around.title} job") as caught:
         this_allocation(_system(name), 1)
@@ -92,7 +91,7 @@ def test_a_task_of_an_array_has_its_own_nodes(in_a_job, tmp_path: Path, monkeypa
     assert this_allocation(_system("slurm", LAUNCHER), 2).hosts == ("n2", "n1")
 
 
-@pytest.mark.parametrize("name", batch_systems())
+@pytest.mark.parametrize("name", BATCH_SYSTEMS)
 def test_each_batch_system_names_the_nodes_of_its_job_ours_first(in_a_job, name: str) -> None:
     allocation = this_allocation(_system(name, LAUNCHER), 2)
     assert (allocation.hosts, allocation.job) == (("n2", "n1"), in_a_job[name])

@@ -23,9 +23,8 @@ from parity.measure.pilot import (
     find_amount,
     next_amount,
 )
-from parity.plan.pilot import Pilot, read_pilot
 from parity.plan.plan import Case
-from parity.plan.study import load_study
+from parity.plan.study import Pilot, load_study, read_pilot
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,7 @@ from parity.measure import batch, block, block_progress
 from parity.measure.batch import RECORD, is_measured, is_time_over, run_batch
 from parity.measure.block_folder import BLOCK, PROGRESS
 from parity.measure.documents import ArmState, Gate
-from parity.plan.batches import batches_of
-from parity.plan.looks import DECIDED, HOPELESS, Stop
+from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import Plan, write_plan
 from parity.records import gather
 from parity.records.dataset import collect

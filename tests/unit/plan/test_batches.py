@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from planted_truth.campaign import CONTAINERS
 from planted_truth.in_memory import Layout
 
-from parity.plan.batches import BESIDE_PROGRAMS_MINUTES, batches_of, job_of
+from parity.plan.looks import BESIDE_PROGRAMS_MINUTES, batches_of, job_of
 from parity.plan.plan import Plan
 
 LOOKS = (6, 9, 13)

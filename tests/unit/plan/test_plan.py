@@ -10,7 +10,7 @@ import yaml
 
 from parity.core.documents import canonical
 from parity.core.settings import load_yaml
-from parity.plan.batches import batches_of, job_of
+from parity.plan.looks import batches_of, job_of
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from parity.plan.williams import arm_order
+from parity.plan.making import arm_order
 
 DRIFT = 0.011  # of STREAM over the five positions of a case, as a log ratio
 

@@ -11,9 +11,8 @@ from parity.core.availability import Availability
 from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
-from parity.plan.pilot import PILOT, Pilot
 from parity.plan.plan import Plan
-from parity.plan.study import load_study
+from parity.plan.study import PILOT, Pilot, load_study
 from parity.plan.system import load_system
 from parity.preview.cost import (
     MeasuredBefore,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from parity.plan.batch_systems import batch_systems
+from parity.plan.batch_systems import BATCH_SYSTEMS
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 
@@ -19,7 +19,7 @@ def test_a_profile_s_system_is_one_of_its_batch_system(name: str) -> None:
     profile = yaml.safe_load((ROOT / f"profiles/{name}/profile.yaml").read_text())
     config = yaml.safe_load((ROOT / profile["configfile"]).read_text())
     system = load_system(ROOT / config["system"])
-    assert Path(batch_systems()[system.batch_system].profile).name == name
+    assert Path(BATCH_SYSTEMS[system.batch_system].profile).name == name
     load_study(ROOT / config["study"], config["scale"])
     for key in ("status", "cancel"):
         words = profile.get(f"cluster-generic-{key}-cmd", "")
@@ -27,7 +27,7 @@ def test_a_profile_s_system_is_one_of_its_batch_system(name: str) -> None:
 
 
 def test_every_batch_system_s_profile_is_there() -> None:
-    assert {Path(each.profile).name for each in batch_systems().values()} <= set(PROFILES)
+    assert {Path(each.profile).name for each in BATCH_SYSTEMS.values()} <= set(PROFILES)
 
 
 ENDED = "    job_state = F\\n    Exit_status = {}\\n"

@@ -11,8 +11,7 @@ from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
 from parity.measure.batch import run_batch
 from parity.measure.orphans import adopt
-from parity.plan.batches import batches_of
-from parity.plan.looks import read_look
+from parity.plan.looks import batches_of, read_look
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.software.images import read_images

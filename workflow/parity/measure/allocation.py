@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from parity.core.errors import UserError
 from parity.measure.node import node_name
-from parity.plan.batch_systems import batch_systems
-from parity.plan.batch_systems.model import BatchSystem
+from parity.plan.batch_systems import BATCH_SYSTEMS, BatchSystem
 from parity.plan.system import System
 
 
@@ -34,7 +33,7 @@ def this_allocation(system: System, nodes: int) -> Allocation:
     Raises:
         UserError: the block needs other nodes than these, or there is no job around us.
     """
-    around = batch_systems().get(system.batch_system)
+    around = BATCH_SYSTEMS.get(system.batch_system)
     allocation = _job(around) if around else Allocation((node_name(),))
     if system.launcher and len(allocation.hosts) != nodes:
         raise UserError(

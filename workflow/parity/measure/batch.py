@@ -10,8 +10,7 @@ from parity.measure import block_progress
 from parity.measure.block import run_block
 from parity.measure.block_folder import BLOCK
 from parity.measure.session import Session
-from parity.plan.batches import Batch
-from parity.plan.looks import Stop
+from parity.plan.looks import Batch, Stop
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import every_arm

@@ -40,9 +40,8 @@ from parity.measure.node import facts, node_name
 from parity.measure.record import Order
 from parity.measure.session import Session, begin_session
 from parity.plan.making import make_plan
-from parity.plan.pilot import Pilot
 from parity.plan.plan import Case
-from parity.plan.study import Study, load_study
+from parity.plan.study import Pilot, Study, load_study
 from parity.plan.system import System, load_system
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH

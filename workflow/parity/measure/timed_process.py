@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from parity.measure.kept import KEPT
-from parity.plan.batch_systems import batch_systems
+from parity.plan.batch_systems import BATCH_SYSTEMS
 
 # Names of further variables that are kept, with commas between them.
 KEEP = "PARITY_KEEP"
@@ -46,7 +46,7 @@ def launch_environment(environment: Mapping[str, str]) -> dict[str, str]:
     # What the site says that modules set, which the rules pass on to every node.
     names = (*KEPT.variables, *environment.get(KEEP, "").split(","))
     # By these the launcher of a batch system finds its job and its daemons.
-    begin = tuple(word for each in batch_systems().values() for word in each.variables)
+    begin = tuple(word for each in BATCH_SYSTEMS.values() for word in each.variables)
     kept = {k: v for k, v in environment.items() if k in names or k.startswith(begin)}
     # ch-run refuses to start without USER, and batch jobs may come without it.
     return {"USER": str(os.getuid()), "HOME": "/"} | kept | {"LC_ALL": "C"}

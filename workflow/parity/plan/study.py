@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -10,22 +9,48 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parity.benchmarks.model import Benchmark
+from parity.core.documents import Content, Document, Format
 from parity.core.errors import UserError, refuse_unknown
-from parity.core.settings import check, load_checked
+from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
-from parity.plan.combinations import combinations
-from parity.plan.own_programs import benchmark_in
+from parity.plan.cases import cases_of
 from parity.plan.plan import Case, Design, NotTested, PositiveControl
-from parity.plan.positive_control import positive_control
-from parity.runtimes import every_arm as known_arms
+from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
-DEFAULT_TIMEOUT_SECONDS = 300
 DEFAULT_ATTEMPTS = 2
 # By benchmark, and by the parameter that sizes it.
 Amounts = Mapping[str, Mapping[str, int]]
 NO_AMOUNTS: Amounts = MappingProxyType({})
+
+
+class Pilot(Document, frozen=True, kw_only=True):
+    """How much work takes as long as it should on a node, as a pilot found it: pilot.json.
+
+    Attributes:
+        cpu_model: as the node tells it; empty if it does not.
+        amounts: by benchmark, the parameter that sizes it and its value.
+        seconds: by benchmark, the shortest timed section of the runs with that amount.
+        walls: by benchmark, the shortest of these runs as a whole, in seconds.
+        left_out: by benchmark, why it has no amount: it cannot run on this node.
+    """
+
+    version: int = 2
+    node: str
+    cpu_model: str
+    amounts: dict[str, dict[str, int]]
+    seconds: dict[str, float]
+    walls: dict[str, float]
+    left_out: dict[str, str]
+
+
+def _with_walls(content: Content) -> Content:
+    """A pilot of version 1 did not keep what its runs took beside what is timed."""
+    return content | {"walls": content["seconds"]}
+
+
+PILOT = "pilot.json"
+read_pilot = Format(Pilot, (_with_walls,)).read
 
 
 class Study(Design, frozen=True, kw_only=True):
@@ -83,27 +108,28 @@ def load_study(
         UserError: a misspelt key, an unknown arm, benchmark, factor, level or
             parameter, a value out of range; with file, key and what is allowed.
     """
-    document = load_checked(path, "study")
-    where = str(path)
-    if scale not in document["scales"]:
+    document, where = load_checked(path, "study"), str(path)
+    scales, benchmarks = document["scales"], document["benchmarks"]
+    if scale not in scales:
         raise UserError(
             f"the study has no scale {scale!r}",
             where=f"{where}: scales",
-            allowed=", ".join(document["scales"]),
+            allowed=", ".join(scales),
             action="set `scale` in config/config.yaml or with --config scale=…",
         )
-    refuse_unknown(document["arms"], known_arms(), f"{where}: arms", "arm")
-    for label, of_scale in document["scales"].items():
+    refuse_unknown(document["arms"], every_arm(), f"{where}: arms", "arm")
+    for label, size in scales.items():
         for key in ("parameters", "allocations", "factors"):
             place = f"{where}: scales.{label}.{key}"
-            refuse_unknown(of_scale.get(key, {}), document["benchmarks"], place, "benchmark")
+            refuse_unknown(size.get(key, {}), benchmarks, place, "benchmark")
     provider = document.get("provider", DISTRIBUTION)
-    by = provider_of(toolchain) if provider == SPACK else provider
-    found = {scale: amounts}
-    study = {
-        label: _at_scale(document, label, by, where, found.get(label, NO_AMOUNTS))
-        for label in document["scales"]
-    }[scale]
+    if provider == SPACK:
+        provider = provider_of(toolchain)
+    studies = {
+        label: _at_scale(document, label, provider, where, amounts if label == scale else {})
+        for label in scales
+    }
+    study = studies[scale]
     return study if minutes is None else replace(study, minutes=minutes)
 
 
@@ -111,38 +137,32 @@ def _at_scale(
     document: Mapping[str, Any], scale: str, provider: str, where: str, amounts: Amounts
 ) -> Study:
     """The study of a file at one of its scales; raises UserError."""
-    size = document["scales"][scale]
-    arms = size.get("arms", document["arms"])
-    refuse_unknown(arms, document["arms"], f"{where}: scales.{scale}.arms", "arm of this study")
-    for key, names in (("reference", [document["reference"]]), ("aa_pair", document["aa_pair"])):
-        refuse_unknown(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
-    if document["reference"] not in document["aa_pair"]:
-        raise UserError(
-            "the reference is not one of the A/A pair",
-            where=f"{where}: aa_pair",
-            allowed=f"{document['reference']} and its double",
-        )
+    size, benchmarks = document["scales"][scale], document["benchmarks"]
+    place, arms = f"{where}: scales.{scale}", size.get("arms", document["arms"])
+    refuse_unknown(arms, document["arms"], f"{place}.arms", "arm of this study")
     image = document.get("image", {}).get("from", "")
+    _check_pair(document, arms, bool(image), scale, where)
     if image:
         refuse_no_image(image, f"{where}: image.from")
-    _check_pair(document["aa_pair"], bool(image), where)
-    chosen = size.get("benchmarks", list(document["benchmarks"]))
-    refuse_unknown(
-        chosen, document["benchmarks"], f"{where}: scales.{scale}.benchmarks", "benchmark"
-    )
+    chosen = size.get("benchmarks", list(benchmarks))
+    refuse_unknown(chosen, benchmarks, f"{place}.benchmarks", "benchmark")
     cases = tuple(
         case
         for name in chosen
-        for case in _cases(name, document, scale, where, amounts.get(name, {}))
+        for case in cases_of(name, document, scale, where, amounts.get(name, {}))
     )
-    control, without = positive_control(document, arms, cases, scale, where)
+    control, without = _positive_control(document, arms, cases, scale, where)
+    looks = tuple(size.get("looks", ()))
+    if looks and (sorted(looks) != list(looks) or looks[-1] != size["blocks"]):
+        raise UserError(
+            f"the looks {', '.join(map(str, looks))} do not lead to the last block",
+            where=f"{place}.looks",
+            allowed=f"ascending numbers of blocks, the last of them {size['blocks']}",
+        )
+    declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
     return Study(
-        study=document["study"],
+        **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},
         scale=scale,
-        title=document["title"],
-        reproduces=document["reproduces"],
-        seed=document["seed"],
-        reference=document["reference"],
         aa_pair=tuple(document["aa_pair"]),
         arms=tuple(arms),
         cases=cases,
@@ -150,28 +170,35 @@ def _at_scale(
         image=image,
         is_piloted=size.get("pilot", False),
         attempts=size.get("attempts", DEFAULT_ATTEMPTS),
-        not_tested=(
-            *(NotTested(**entry) for entry in document.get("not_tested", ())),
-            *without,
-        ),
+        not_tested=(*declared, *without),
         provider=provider,
         positive_control=control,
-        looks=_looks(size, f"{where}: scales.{scale}.looks"),
+        looks=looks,
         minutes=size.get("minutes"),
         blocks_per_job=size.get("blocks_per_job", 1),
     )
 
 
-def _check_pair(pair: Sequence[str], is_foreign: bool, where: str) -> None:
+def _check_pair(
+    document: Mapping[str, Any], arms: Sequence[str], is_foreign: bool, scale: str, where: str
+) -> None:
     """Refuse a pair that is neither native nor, with a foreign image, what may stand in for it."""
+    reference, pair = document["reference"], document["aa_pair"]
+    for key, names in (("reference", [reference]), ("aa_pair", pair)):
+        refuse_unknown(names, arms, f"{where}: {key}", f"arm of this study at scale {scale}")
+    if reference not in pair:
+        raise UserError(
+            "the reference is not one of the A/A pair",
+            where=f"{where}: aa_pair",
+            allowed=f"{reference} and its double",
+        )
+    known = every_arm()
     allowed = [
-        name
-        for name, arm in known_arms().items()
-        if arm.is_native or (is_foreign and arm.stands_in)
+        name for name, arm in known.items() if arm.is_native or (is_foreign and arm.stands_in)
     ]
     for name in pair:
         if name not in allowed:
-            only = " but with `image`" if known_arms()[name].stands_in else ""
+            only = " but with `image`" if known[name].stands_in else ""
             raise UserError(
                 f"{name} is not native, and no reference{only}",
                 where=f"{where}: aa_pair",
@@ -179,131 +206,55 @@ def _check_pair(pair: Sequence[str], is_foreign: bool, where: str) -> None:
             )
 
 
-def _looks(size: Mapping[str, Any], where: str) -> tuple[int, ...]:
-    """The numbers of blocks at which a campaign is looked at; raises UserError."""
-    looks = tuple(size.get("looks", ()))
-    if looks and (sorted(looks) != list(looks) or looks[-1] != size["blocks"]):
-        raise UserError(
-            f"the looks {', '.join(map(str, looks))} do not lead to the last block",
-            where=where,
-            allowed=f"ascending numbers of blocks, the last of them {size['blocks']}",
-        )
-    return looks
+def _positive_control(
+    document: Mapping[str, Any], arms: Sequence[str], cases: Sequence[Case], scale: str, where: str
+) -> tuple[PositiveControl | None, list[NotTested]]:
+    """The positive control with its parameters in each case, and where it cannot be, and why.
 
-
-def _cases(
-    name: str, document: Mapping[str, Any], scale: str, path: str, amounts: Mapping[str, int]
-) -> list[Case]:
-    """All cases of one benchmark: allocations, levels and parameters with several values crossed.
-
-    They come in the order in which they are given.
+    Raises:
+        UserError: its arm is none that does more work, or there is no case that it can be
+            in; or such an arm is there and the study does not say how much more it does.
     """
-    entries, size = document["benchmarks"], document["scales"][scale]
-    where = f"{path}: benchmarks.{name}"
-    benchmark, entry = benchmark_in(name, document, where), entries[name]
-    factors = entry.get("factors", {})
-    _check_factors(benchmark, factors, f"{where}.factors")
-    chosen = size.get("factors", {}).get(name, {})
-    for factor, levels in chosen.items():
-        place = f"{path}: scales.{scale}.factors.{name}"
-        refuse_unknown([factor], factors, place, f"factor of {name} in this study")
-        refuse_unknown(levels, factors[factor], f"{place}.{factor}", "level of this study")
-    factors = factors | chosen
-    own = size.get("allocations", {})
-    given = own.get(name, entry.get("allocations", ()))
-    place = f"{path}: scales.{scale}.allocations.{name}" if name in own else f"{where}.allocations"
-    allocations = _allocations(benchmark, given, place)
-    crossed = _parameters(benchmark, entry, size, scale, path, amounts)
-    margin = entry["margin_percent"]
-    return [
-        Case(
-            name="-".join(filter(None, [name, allocation, *levels, values])),
-            benchmark=name,
-            parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
-            margin=None if margin is None else margin / 100,
-            primary=benchmark.primary,
-            differences=benchmark.differences,
-            timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
-        )
-        for allocation, placed in allocations.items()
-        for levels in itertools.product(*factors.values())
-        for values, parameters in crossed.items()
-    ]
-
-
-def _allocations(
-    benchmark: Benchmark, given: Sequence[str], where: str
-) -> dict[str, dict[str, int]]:
-    """Nodes, ranks and containers by the allocation's name; one without a name for none.
-
-    Names of cases are those of folders, so the slash of an allocation is `in` there.
-    """
-    if given and not benchmark.allocations:
-        raise UserError(
-            f"{benchmark.name} is not placed on allocations",
-            where=where,
-            action="remove the key: the benchmark runs on one node",
-        )
-    if not given and benchmark.allocations == "required":
-        raise UserError(
-            f"{benchmark.name} needs the allocations it is placed on",
-            where=where,
-            allowed="a list of <nodes>x<ranks>[/<containers per node>], such as 2x2 or 1x4/2",
-        )
-    placements: dict[str, dict[str, int]] = {}
-    for text in given:
-        spread, _, containers = text.partition("/")
-        nodes, ranks = map(int, spread.split("x"))
-        placed = {"nodes": nodes, "ranks": ranks}
-        over = f"{nodes} nodes"
-        if containers:
-            placed["containers_per_node"] = int(containers)
-            over += f" of {containers} containers"
-        if ranks % (parts := nodes * int(containers or 1)):
+    key, given = f"{where}: positive_control", document.get("positive_control")
+    doing_more = [name for name, arm in every_arm().items() if arm.does_more]
+    if given is None:
+        if asked := [arm for arm in document["arms"] if arm in doing_more]:
             raise UserError(
-                f"{ranks} ranks cannot be spread equally over {over}",
-                where=f"{where}: {text}",
-                allowed=f"a multiple of {parts} ranks",
+                f"{asked[0]} does more work, and the study does not say how much",
+                where=key,
+                allowed="{arm: …, work_percent: …}",
             )
-        placements[text.replace("/", "in")] = placed
-    return placements or {"": {}}
+        return None, []
+    arm, percent = given["arm"], given["work_percent"]
+    refuse_unknown([arm], doing_more, f"{key}.arm", "arm that does more work")
+    refuse_unknown([arm], document["arms"], f"{key}.arm", "arm of this study")
+    if arm not in arms:
+        return None, []
+    more = {case.name: _more_work(case, percent) for case in cases}
+    parameters = {name: changed for name, changed in more.items() if isinstance(changed, dict)}
+    if not parameters:
+        raise UserError(
+            f"no case can have a positive control: {next(iter(more.values()))}",
+            where=f"{key}, at scale {scale}",
+            action="leave it out at this scale, or give a benchmark more work to add to",
+        )
+    reasons = {case.benchmark: why for case in cases if isinstance(why := more[case.name], str)}
+    without = [NotTested(arm=arm, benchmark=name, reason=why) for name, why in reasons.items()]
+    return PositiveControl(arm=arm, work_percent=percent, parameters=parameters), without
 
 
-def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
-    refuse_unknown(factors, benchmark.factors, where, f"factor of {benchmark.name}")
-    for factor, allowed in benchmark.factors.items():
-        if factor not in factors:
-            raise UserError(
-                f"{benchmark.name} needs the levels of its factor {factor}",
-                where=where,
-                allowed=", ".join(allowed),
-            )
-        refuse_unknown(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
+def _more_work(case: Case, percent: float) -> dict[str, Any] | str:
+    """The parameter of a case with so much more work, or why there is none.
 
-
-def _parameters(
-    benchmark: Benchmark,
-    entry: Mapping[str, Any],
-    size: Mapping[str, Any],
-    scale: str,
-    where: str,
-    amounts: Mapping[str, int],
-) -> dict[str, dict[str, Any]]:
-    """The benchmark's defaults, a pilot's, then the study's values, then those of the scale.
-
-    Where some have several values, once for each combination, by what those are called.
+    Work comes in whole units; it may miss what is asked for by a tenth of it.
     """
-    rules = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {name: dict(rule) for name, rule in benchmark.all_parameters.items()},
-    }
-    given = [entry.get("parameters", {}), size.get("parameters", {}).get(benchmark.name, {})]
-    for one in combinations(given[0]).values():
-        check(one, rules, f"{where}: benchmarks.{benchmark.name}.parameters")
-    for one in combinations(given[1]).values():
-        check(one, rules, f"{where}: scales.{scale}.parameters.{benchmark.name}")
-    defaults: dict[str, Any] = {
-        name: rule["default"] for name, rule in benchmark.parameters.items()
-    }
-    return combinations({**defaults, **amounts, **given[0], **given[1]})
+    work = case.definition.work
+    if not work:
+        return "its work has no unit to add to"
+    if case.margin is None or percent <= 100 * case.margin:
+        return f"{percent:g} % more work is not beyond its margin"
+    units = case.parameters[work]
+    more = round(units * (1 + percent / 100))
+    if abs(100 * (more / units - 1) - percent) > percent / 10:
+        return f"{units} {work} have no whole unit for {percent:g} % more"
+    return {work: more}

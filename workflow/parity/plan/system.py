@@ -14,7 +14,7 @@ from parity.core.commands import answer_of, is_installed
 from parity.core.documents import Document, as_document
 from parity.core.errors import UserError
 from parity.core.settings import load_checked, toolchains_of
-from parity.plan.batch_systems import batch_systems
+from parity.plan.batch_systems import BATCH_SYSTEMS
 
 
 class MpiLauncher(Document, frozen=True):
@@ -76,11 +76,11 @@ def load_system(path: Path | str) -> System:
             allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
             action="give the image by its digest",
         )
-    if (named := document.get("batch_system")) and named not in batch_systems():
+    if (named := document.get("batch_system")) and named not in BATCH_SYSTEMS:
         raise UserError(
             f"{named!r} is no batch system that is known here",
             where=f"{path}: batch_system",
-            allowed=", ".join(batch_systems()),
+            allowed=", ".join(BATCH_SYSTEMS),
         )
     images = document.pop("images", {})
     document |= document.pop("quiet_node")
@@ -99,7 +99,7 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
     Args:
         now: whether it is to take jobs now, or its programs are enough.
     """
-    around = batch_systems().get(system.batch_system)
+    around = BATCH_SYSTEMS.get(system.batch_system)
     if not around:
         return
     start = f"system {system.name} needs {around.title}, and"

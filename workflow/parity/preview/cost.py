@@ -13,9 +13,9 @@ import pandas as pd
 
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
-from parity.plan.batches import Batch, batches_of, job_of
-from parity.plan.pilot import PILOT, Pilot, read_pilot
+from parity.plan.looks import Batch, batches_of, job_of
 from parity.plan.plan import Block, Case, Plan, cases_of
+from parity.plan.study import PILOT, Pilot, read_pilot
 from parity.plan.system import System
 from parity.plan.system_kind import kind_of
 from parity.preview.terminal import duration, folded

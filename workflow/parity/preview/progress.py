@@ -18,7 +18,7 @@ from pathlib import Path
 from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
 from parity.measure.block_folder import BLOCK_FOLDERS, LIVE
-from parity.plan.batches import BESIDE_PROGRAMS_MINUTES, Batch, batches_of
+from parity.plan.looks import BESIDE_PROGRAMS_MINUTES, Batch, batches_of
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.plan.study import load_study
