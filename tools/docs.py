@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from parity.analysis import tables as analysis
 from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
-from parity.benchmarks import benchmarks, network
+from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
 from parity.core.settings import schema
+from parity.extensions.networks.benchmarks import network
 from parity.records import schema as records
 from parity.runtimes import arms
 

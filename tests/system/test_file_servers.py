@@ -23,14 +23,15 @@ import psutil
 import pytest
 from trials import ANYWHERE, PAIR, case_of, trial
 
-from parity.benchmarks import benchmarks, file_server
-from parity.benchmarks.service import cannot_serve
+from parity.benchmarks import benchmarks
 from parity.core.commands import answer_of, is_installed, output_of
+from parity.extensions.networks.measure.network import NetworkRefused
+from parity.extensions.servers.benchmarks import file_server
+from parity.extensions.servers.benchmarks.service import cannot_serve
+from parity.extensions.servers.measure.client_link import INTERFACE, client_link
+from parity.extensions.servers.measure.mounts import mounts_below
 from parity.measure.block import run_block
-from parity.measure.client_link import INTERFACE, client_link
 from parity.measure.inner_command import WORK
-from parity.measure.mounts import mounts_below
-from parity.measure.network import NetworkRefused
 from parity.measure.storage import only_one
 from parity.plan.plan import Plan, write_plan
 from parity.records.gather import gather_blocks, gather_raw
@@ -266,7 +267,7 @@ def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
 
 
 def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr("parity.measure.client_mount.MOUNT_SECONDS", 10.0)
+    monkeypatch.setattr("parity.extensions.servers.measure.client_mount.MOUNT_SECONDS", 10.0)
     plan = plan_of()
     with struck(MASTER, signal.SIGSTOP, while_runs=CHUNKS, after=0.0):
         first, second = rows_of(plan, tmp_path)

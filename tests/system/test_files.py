@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from trials import ANYWHERE, case_of, trial
 
-from parity.benchmarks import local_files
+from parity.extensions.servers.benchmarks import local_files
 from parity.measure.block import run_block
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block

@@ -25,7 +25,7 @@ from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
 from parity.benchmarks.selfish_trace import read_trace
 from parity.core.commands import output_of
 from parity.core.files import as_text
-from parity.measure import neighbour
+from parity.extensions.noise.measure import neighbour
 from parity.measure.allocation import Allocation
 from parity.measure.attempt import make_attempt
 from parity.measure.block import end_interrupted

@@ -21,10 +21,10 @@ import pytest
 from trace_drops import counts, traced
 from trials import ANYWHERE, case_of, trial
 
+from parity.extensions.network_namespace import Namespace, end_left_networks
+from parity.extensions.networks.measure.network import NetworkRefused, network
+from parity.extensions.networks.measure.proof import SYSCTLS
 from parity.measure.block import run_block
-from parity.measure.network import NetworkRefused, network
-from parity.measure.network_namespace import Namespace, end_left_networks
-from parity.measure.network_proof import SYSCTLS
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import every_arm
@@ -159,7 +159,9 @@ def test_what_cannot_be_had_is_refused_with_its_reason(name, knobs, why):
 
 
 def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
-    monkeypatch.setattr("parity.measure.network.SYSCTLS", Path("/proc/sys/net/ipv4/none"))
+    monkeypatch.setattr(
+        "parity.extensions.networks.measure.network.SYSCTLS", Path("/proc/sys/net/ipv4/none")
+    )
     why = "this kernel refuses tcp_congestion_control=reno: No such file or directory"
     with pytest.raises(NetworkRefused, match=why), network(order("native-a-veth"), 1):
         pytest.fail("it was made")
@@ -204,7 +206,7 @@ def test_whoever_is_still_in_a_place_is_ended_with_it():
 RUNNER = """
 import subprocess, sys, time
 from types import SimpleNamespace
-from parity.measure.network import network
+from parity.extensions.networks.measure.network import network
 from parity.runtimes import every_arm
 order = SimpleNamespace(arm=every_arm()[sys.argv[1]], case=SimpleNamespace(parameters={}))
 with network(order, 2) as state:

@@ -13,11 +13,12 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from parity.benchmarks.service import HOST_ADDRESS, Service, server_address
-from parity.benchmarks.usage import interfaces
 from parity.core.commands import output_of
-from parity.measure import servers_bridge, usage
-from parity.measure.network_namespace import new_namespace
+from parity.extensions.network_namespace import new_namespace
+from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Service, server_address
+from parity.extensions.servers.benchmarks.usage import interfaces
+from parity.extensions.servers.measure import bridge as servers_bridge
+from parity.extensions.servers.measure import usage
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH, Image, Launch
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from parity.benchmarks import benchmark_of, benchmarks, network
+from parity.benchmarks import benchmark_of, benchmarks
 from parity.benchmarks.description import described
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
+from parity.extensions.networks.benchmarks import network
 from parity.report.figures import specs
 
 ROOT = Path(__file__).parents[3]

@@ -9,8 +9,8 @@ from benchmark_help import defaults, values
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Outputs
-from parity.benchmarks.mpip import library
 from parity.benchmarks.npb import kernel_path
+from parity.extensions.networks.benchmarks.mpip import library
 from parity.measure.node import node_facts
 
 pytestmark = pytest.mark.system

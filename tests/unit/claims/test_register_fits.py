@@ -17,9 +17,9 @@ from parity.claims.declared import Declared, declared, missing, require_declared
 from parity.claims.register import load_register, load_users_claims
 from parity.claims.selection import CONTAINERS, Selection
 from parity.core.errors import UserError
+from parity.extensions.networks.runtimes.networked import WithNetworked
+from parity.extensions.noise.runtimes.limited import WithLimited
 from parity.plan.study import Study, load_study
-from parity.runtimes.limited import WithLimited
-from parity.runtimes.networked import WithNetworked
 
 CONFIG = Path(__file__).parents[3] / "config"
 KNOWN = declared()

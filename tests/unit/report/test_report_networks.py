@@ -14,8 +14,8 @@ from figure_help import texts, words_apart
 from matplotlib.figure import Figure
 
 from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
-from parity.benchmarks.netpipe import TIMES
 from parity.claims.defects import FIGURES, published_tables
+from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
 from parity.report import along
 from parity.report.figures import figures, page_layout, specs

@@ -16,8 +16,8 @@ import synthetic
 from matplotlib.text import Text
 from msgspec.structs import replace
 
-from parity.benchmarks import usage
 from parity.core.errors import UserError
+from parity.extensions.servers.benchmarks import usage
 from parity.records import dataset
 from parity.records.timed import CaseTime
 from parity.report import answer, write

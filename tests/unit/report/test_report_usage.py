@@ -7,7 +7,8 @@ import pytest
 import synthetic
 from figure_help import texts, words_apart
 
-from parity.benchmarks import benchmarks, usage
+from parity.benchmarks import benchmarks
+from parity.extensions.servers.benchmarks import usage
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.report import ledgers

@@ -65,7 +65,7 @@ def test_a_module_knows_only_the_packages_that_the_table_names(path: Path) -> No
     if package in LOOSE:
         return
     known = {name.split(".")[1] for name in imported_names(path)}
-    assert known - {package} <= PACKAGES[package]
+    assert known - {package, "extensions"} <= PACKAGES[package]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -98,7 +98,7 @@ def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
     names = {arm.runtime for arm in arms().values()} | set(benchmarks())
     names -= {"native", "startup", "memory", "namespaces", "ladder"}  # words of their own, too
     # The builder of images is one of the runtimes' programs, and stores are named after theirs.
-    own = {"runtimes", "benchmarks", "software"}
+    own = {"runtimes", "benchmarks", "software", "extensions"}
     for path in MODULES:
         if path.relative_to(PACKAGE).parts[0] not in own:
             assert not _texts(path) & names, path

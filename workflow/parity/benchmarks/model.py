@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from parity.benchmarks import network, spack
+from parity.benchmarks import spack
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
-from parity.benchmarks.service import Service
 from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN
+from parity.extensions.networks.benchmarks import network
+from parity.extensions.servers.benchmarks.service import Service
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Program:
         nodes: over how many nodes they are spread, equally and in blocks. Files are
             written and collected on the first, where rank 0 runs.
         containers: over how many containers the ranks of each node are spread in blocks, as if
-            each were a node (measure/containers.py); 0 for a container of its own for each.
+            each were a node (extensions/networks); 0 for a container of its own for each.
         is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
         services: servers that run beside it, in the arm or natively (`service.INSIDE`).
         mount: words of the client's mount command, run in the client's network.

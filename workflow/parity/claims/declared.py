@@ -12,11 +12,12 @@ from typing import Any
 
 import jsonschema
 
-from parity.benchmarks import benchmarks, network
+from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.claims.replayed import with_parameters, with_replays
 from parity.claims.selection import Selection
 from parity.core.errors import UserError
+from parity.extensions.networks.benchmarks import network
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 

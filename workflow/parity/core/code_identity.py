@@ -107,7 +107,9 @@ def _used_by(path: Path, package: Path) -> frozenset[Path]:
     modules = _modules(package)
     used = {modules[name] for name in on_the_way if name in modules}
     if REGISTRY in on_the_way:
-        used |= {module for module in modules.values() if module.parent == path.parent}
+        room = path.parent.relative_to(package)
+        folders = {path.parent, *package.glob(f"extensions/*/{room}")}
+        used |= {module for module in modules.values() if module.parent in folders}
     return frozenset(used | _data(package).get(path.parent, set()))
 
 

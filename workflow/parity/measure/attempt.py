@@ -15,22 +15,22 @@ from pathlib import Path
 import psutil
 
 from parity.core.commands import answer_of
+from parity.extensions.networks.measure.containers import containers
+from parity.extensions.networks.measure.network import NetworkRefused, NetworkState, network
+from parity.extensions.noise.measure.neighbour import NotStarted, neighbour
+from parity.extensions.servers.measure.client_link import client_link
+from parity.extensions.servers.measure.services import services
+from parity.extensions.servers.measure.usage import of_client, usage
 from parity.measure import inner_command, storage
 from parity.measure.block_folder import RECORD, STARTED
 from parity.measure.cleanup import clean_up
-from parity.measure.client_link import client_link
-from parity.measure.containers import containers
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
 from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
-from parity.measure.neighbour import NotStarted, neighbour
-from parity.measure.network import NetworkRefused, NetworkState, network
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
-from parity.measure.services import services
 from parity.measure.timed_process import launch_environment, run_and_wait
-from parity.measure.usage import of_client, usage
 from parity.runtimes.model import SCRATCH, Launch
 
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.

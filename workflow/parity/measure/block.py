@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
+from parity.extensions.servers.measure.services import service_launch
 from parity.measure import block_progress, history, needs, storage
 from parity.measure.allocation import this_allocation
 from parity.measure.attempt import AllocationLost, make_attempt
@@ -30,7 +31,6 @@ from parity.measure.cleanup import clean_up
 from parity.measure.documents import ArmState, BlockRecord, NotStarted
 from parity.measure.lacking import lacking, tell_what_lacks
 from parity.measure.record import Order
-from parity.measure.services import service_launch
 from parity.measure.session import Session, begin_session, end_session
 from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run

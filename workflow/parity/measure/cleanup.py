@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from parity.extensions.network_namespace import end_left_networks
 from parity.measure import storage
 from parity.measure.inner_command import WORK
 from parity.measure.mpi_launcher import RANK
-from parity.measure.network_namespace import end_left_networks
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH, Arm, Launch
 

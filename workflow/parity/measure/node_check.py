@@ -18,14 +18,14 @@ from msgspec.structs import replace
 from parity.benchmarks.debian import altered
 from parity.core.documents import write_document
 from parity.core.errors import shown_to_the_user
+from parity.extensions.network_namespace import end_left_networks
+from parity.extensions.servers.measure.mounts import unmount_below
 from parity.measure import gates, needs, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import SHARED_MEMORY, WORK
-from parity.measure.mounts import unmount_below
-from parity.measure.network_namespace import end_left_networks
 from parity.measure.tools import lay_out, tools_for
 from parity.runtimes import every_arm
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image

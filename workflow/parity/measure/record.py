@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parity.benchmarks.model import Program
-from parity.benchmarks.service import INSIDE, SERVERS
+from parity.extensions.servers.benchmarks.service import INSIDE, SERVERS
 from parity.measure import gates, inner_command
 from parity.measure.documents import ArmState, Gate, RunRecord
 from parity.measure.history import LIMIT_REFUSED
@@ -68,7 +68,7 @@ class Seen:
     Attributes:
         beside: the gates of what was there for the program: its neighbour, its network.
         network: what the program's network said of itself, and the kernel's counters of it.
-        used: what the run used of its node (measure/usage.py), where it is counted.
+        used: what the run used of its node (extensions/servers), where it is counted.
     """
 
     commands: list[list[str]]

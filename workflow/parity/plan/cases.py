@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks import benchmarks, network
+from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import COMMAND, PLACEHOLDER, PLACES, WALL, own_program
 from parity.benchmarks.patterns import check_pattern
 from parity.core.digests import digest
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check
+from parity.extensions.networks.benchmarks import network
 from parity.plan.plan import Case
 
 DEFAULT_TIMEOUT_SECONDS = 300

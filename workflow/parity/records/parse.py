@@ -16,10 +16,11 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks import network, usage
 from parity.benchmarks.metrics import Metric
 from parity.benchmarks.model import Outputs
 from parity.core.documents import canonical
+from parity.extensions.networks.benchmarks import network
+from parity.extensions.servers.benchmarks import usage
 from parity.measure.block_folder import BLOCK, RECORD
 from parity.measure.documents import BlockRecord, RunRecord
 from parity.measure.history import INTERRUPTED, good_record

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import outcomes
-from parity.benchmarks import usage
 from parity.core.wording import capital, counted, listed
+from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report.text import formatting
 from parity.runtimes import every_arm

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.benchmarks import usage
+from parity.extensions.servers.benchmarks import usage
 from parity.report.view import View, rows_of
 from parity.runtimes import arms
 

@@ -24,8 +24,8 @@ def every_arm() -> Mapping[str, Arm]:
     its own (`networked.py`); those are not listed.
     """
     # They are of the modules that arms() reads.
-    from parity.runtimes.limited import WithLimited
+    from parity.extensions.networks.runtimes.networked import WithNetworked
+    from parity.extensions.noise.runtimes.limited import WithLimited
     from parity.runtimes.linked import linked
-    from parity.runtimes.networked import WithNetworked
 
     return WithNetworked(WithLimited(arms() | {arm.name: arm for arm in linked(arms().values())}))

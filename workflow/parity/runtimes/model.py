@@ -156,12 +156,12 @@ class Arm(ABC):
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
         neighbour: the arm in which a busy loop runs beside every program, as part of what is
-            measured (measure/neighbour.py); None for most.
+            measured (extensions/noise); None for most.
         does: what keeps such a loop busy: `cpu`, `memory` or `io`.
         network: what containers have instead of the host's network; None for most.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
-        bridge: where servers are instead of on the host's network (measure/servers_bridge.py);
+        bridge: where servers are instead of on the host's network (extensions/servers);
             None for most.
         carriers: names of the runtime's own processes that carry the bytes of what runs in it.
     """

@@ -25,7 +25,8 @@ from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError, shown_to_the_user
 from parity.core.settings import toolchains_of
-from parity.runtimes import arms, networked
+from parity.extensions.networks.runtimes import networked
+from parity.runtimes import arms
 from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
 from parity.software.images import IMAGES, forget_failures

@@ -16,8 +16,8 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark
-from parity.benchmarks.network import in_words
 from parity.core.errors import UserError
+from parity.extensions.networks.benchmarks.network import in_words
 
 OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parity.analysis import outcomes
-from parity.benchmarks import usage
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core.wording import counted, listed, span
+from parity.extensions.servers.benchmarks import usage
 from parity.report.text import contrasts, formatting, networks, noise, storage
 from parity.report.view import ComparedRow, View, rows_of
 

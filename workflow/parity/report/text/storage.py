@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pandas as pd
 
 from parity.analysis import outcomes
-from parity.benchmarks import usage
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import capital, listed
+from parity.extensions.servers.benchmarks import usage
 from parity.report import ledgers
 from parity.report.text import formatting
 from parity.report.view import View

@@ -1,0 +1,1 @@
+"""Networks between containers, made by us, proven from inside and counted (Ruiz et al. 2015)."""

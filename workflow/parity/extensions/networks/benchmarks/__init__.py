@@ -1,0 +1,1 @@
+"""Programs whose messages cross the networks, and what is asked of those."""

@@ -1,0 +1,124 @@
+"""Containers that are like machines: each holds several ranks, and a daemon that starts them.
+
+Where a case says how many containers share a node, the host's own mpirun, outside of all of them
+and the same for all arms, starts a daemon in each by an agent of ours, which it takes for a
+remote shell. So the ranks of a container share its memory, and those of two talk over a network,
+in every runtime alike. mpirun's time is nobody's: the ranks tell theirs.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from parity.benchmarks import openmpi
+from parity.benchmarks.sizing import part_of
+from parity.extensions.networks.measure.network import NetworkState, Place
+from parity.measure.inner_command import SHARED_MEMORY, WORK, program_environment
+from parity.measure.mpi_launcher import RANK, launched
+from parity.measure.record import Order
+from parity.plan.system import MpiLauncher
+from parity.runtimes.model import Launch
+
+# What daemons and launcher leave, and the agent: not what the program works with.
+FOLDER = WORK / "containers"
+AGENT = FOLDER / "agent"
+DAEMON = Path(__file__).with_name("daemon.sh").read_text(encoding="utf-8")
+_BACKING = "OMPI_MCA_btl_vader_backing_directory"
+# The one interface that ranks of several containers talk over: all but loopback in a network of
+# their own, and loopback on the host's, whose others may come and go.
+_INTERFACE, _LOOPBACK = "OMPI_MCA_btl_tcp_if_", "127.0.0.1/8"
+# By these a rank finds its peers, and netpipe's rank 0 the address of rank 1.
+VARIABLES = ("PMIX_", "OMPI_MCA_ess", "OMPI_MCA_orte_", _BACKING, _INTERFACE, "PARITY_ADDRESSES")
+
+
+@dataclass(frozen=True)
+class Containers:
+    """The containers of one attempt.
+
+    Attributes:
+        lines: by the container's name, the words that start its daemon, whose command is to
+            follow as one more word; empty for an arm without containers.
+        network: of the containers.
+    """
+
+    order: Order
+    lines: Mapping[str, Sequence[str]]
+    network: NetworkState
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """The command line that starts the program's witnessed words once for each rank."""
+        program = self.order.program
+        agent = f"/bin/sh {AGENT}" if self.lines else ""
+        own_network = any(place.address for place in self.network.places)
+        names = tuple(self.lines) or ("localhost",)
+        begin = (*self.network.hub, "/usr/bin/env", f"TMPDIR={FOLDER}")
+        line = (*begin, *openmpi.over_containers(names, program.ranks, agent, own_network))
+        return launched(MpiLauncher(line, (), "PMIX_RANK", VARIABLES), program, words)
+
+
+@contextmanager
+def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Containers]:
+    """Prepare the containers of an attempt, which mpirun starts, each in its place of a network.
+
+    An arm that isolates nothing has none: its ranks are started on the same CPUs.
+
+    Args:
+        launch: with the placeholder of a rank's number in its name, which is a container's here.
+    """
+    FOLDER.mkdir()
+    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
+    if not order.arm.isolates:
+        yield Containers(order, {}, net)
+        return
+    addresses = ",".join(place.address for place in net.places)
+    lines = {
+        place.name: [*place.words, *_line(order, launch, number, place, addresses)]
+        for number, place in enumerate(net.places)
+    }
+    AGENT.write_text(agent_text(lines), encoding="utf-8")
+    try:
+        yield Containers(order, lines, net)
+    finally:
+        shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
+
+
+def _line(order: Order, launch: Launch, number: int, place: Place, addresses: str) -> list[str]:
+    """The words that start a container, and in it all but the command of its daemon."""
+    cpus = part_of(order.session.node.cpus, number, order.program.containers)
+    folder, shared = FOLDER / str(number), SHARED_MEMORY / str(number)
+    folder.mkdir()
+    shared.mkdir(parents=True)
+    own = replace(
+        launch, name=launch.name.replace(RANK, str(number)), host=order.hosts[0], cpus=cpus
+    )
+    variables = program_environment(order.program)
+    fixed = {key: variables[key] for key in ("HOME", "LC_ALL", "PATH")} | {
+        "TMPDIR": folder,
+        "PARITY_NODE": order.hosts[0],
+        "PARITY_CONTAINER": place.name,
+        "PARITY_ADDRESSES": addresses.strip(","),
+        _BACKING: shared,
+        _INTERFACE + ("exclude" if place.address else "include"): _LOOPBACK,
+    }
+    words = [
+        *("/usr/bin/taskset", "-c", ",".join(map(str, cpus))),
+        *("/usr/bin/env", "-i", f"--chdir={WORK}"),
+        *(f"{key}={value}" for key, value in fixed.items()),
+        *("/bin/sh", "-c", DAEMON, "daemon", openmpi.release()),
+    ]
+    return order.arm.command(own, words)
+
+
+def agent_text(lines: Mapping[str, Sequence[str]]) -> str:
+    """The agent: a script that is given the name of a container and the command of its daemon."""
+    cases = (
+        f'{shlex.quote(name)}) exec {shlex.join(words)} "$*" ;;\n' for name, words in lines.items()
+    )
+    # ch-run would show the launcher's folder in place of its own.
+    begin = "unset TMPDIR\ncontainer=$1\nshift\n"
+    return f"{begin}case $container in\n{''.join(cases)}esac\nexit 1\n"

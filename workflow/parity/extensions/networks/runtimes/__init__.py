@@ -1,0 +1,1 @@
+"""Arms with a network of their own."""

@@ -1,0 +1,102 @@
+"""Networked arms: the same arm with a network of its own in each container.
+
+What virtual interfaces cost (Ruiz et al. 2015) is measured between containers that have some. We
+make the network (extensions/networks) and start the runtime inside of it, so any runtime that
+leaves the network alone can have one, and so can the bare program: then it is the network alone
+that costs. Names follow a grammar:
+
+    <arm>-veth          a veth pair for each container, joined by a bridge
+    <arm>-veth-plain    the same without offloads, as the kernels of 2012 had it
+    <arm>-macvlan       a macvlan interface for each container
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed
+from parity.runtimes.derived import Derived, of_base
+from parity.runtimes.model import KERNEL, Arm, Network
+
+# The longest end is looked for first.
+_ENDS = {
+    "-veth-plain": (Network("veth", offloads=False), "veth without offloads"),
+    "-veth": (Network("veth"), "veth"),
+    "-macvlan": (Network("macvlan"), "macvlan"),
+}
+_PACKAGE_OF = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool"}
+PACKAGES = tuple(sorted({*_PACKAGE_OF.values()}))
+# What `ip` has to be able to make, in a namespace that ends with it.
+_TRIED = {
+    "veth": "link add bridge type bridge\nlink add port type veth peer name eth0\n",
+    "macvlan": "link add parent type veth peer name peer\n"
+    "link add eth0 link parent type macvlan mode bridge\n",
+}
+
+
+@dataclass(frozen=True)
+class Networked(Derived):
+    """An arm whose containers have a network of their own."""
+
+    network: Network | None = None
+    link_set = of_base("link_set")
+
+    @property
+    def unlimited(self) -> Arm:
+        return self.base
+
+    @property
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (*self.base.isolates, "net")
+
+    def probe(self) -> Availability:
+        presence = self.base.probe()
+        return (presence.available and self._in_the_way()) or presence
+
+    def _in_the_way(self) -> Availability | None:
+        """Why its network cannot be made here; None if it can."""
+        assert self.network
+        if not self.base.inherits_network:
+            why = "a daemon starts its containers, in the host's network"
+            return Availability(False, reason=why, remedy="measure it without -veth or -macvlan")
+        if absent := [program for program in _PACKAGE_OF if not is_installed(program)]:
+            packages = " ".join(sorted({_PACKAGE_OF[program] for program in absent}))
+            reason = f"{', '.join(absent)} not installed"
+            return Availability(False, reason=reason, remedy=f"apt-get install {packages}")
+        if os.geteuid():
+            reason = "networks of containers need root"
+            return Availability(False, reason=reason, remedy="run the study as root")
+        tried = ["unshare", "--net", "ip", "-batch", "-"]
+        made, said = answer_of(tried, seconds=5, given=_TRIED[self.network.kind])
+        if made:
+            return None
+        remedy = f"a kernel with {self.network.kind} and bridge, and CAP_NET_ADMIN"
+        return Availability(False, reason=f"no {self.network.kind}: {said}", remedy=remedy)
+
+
+class WithNetworked(Mapping[str, Arm]):
+    """Arms by name, and each that is listed with any network; those are not listed."""
+
+    def __init__(self, arms: Mapping[str, Arm]) -> None:
+        self._arms = arms
+        self._listed = frozenset(arms)
+
+    def __getitem__(self, name: str) -> Arm:
+        for end, (network, words) in _ENDS.items():
+            base = name.removesuffix(end)
+            if base != name and base in self._listed:
+                arm = self._arms[base]
+                if KERNEL in arm.isolates:
+                    # Its programs have their own kernel's network, not that which it starts in.
+                    raise KeyError(name)
+                return Networked(arm, name, f"{arm.title}, {words}", network)
+        return self._arms[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arms)
+
+    def __len__(self) -> int:
+        return len(self._arms)

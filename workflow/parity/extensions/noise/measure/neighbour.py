@@ -1,0 +1,157 @@
+"""The neighbour: a busy loop that runs beside a program, because its arm says so.
+
+It is part of what is measured. It runs in an arm of its own (another container, say) from before
+the program is started until after it ended, and a gate tells that it did, by its own witness
+and by the CPU time that it took meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from parity.benchmarks.model import Program
+from parity.extensions.noise.runtimes.limited import beside
+from parity.measure import gates, inner_command
+from parity.measure.documents import Gate
+from parity.measure.record import Order
+from parity.measure.timed_process import kill_group, launch_environment
+from parity.runtimes.model import CPU, Arm, Launch
+
+# The first asks the kernel for nothing, so all that it takes is CPU time. The second has the kernel
+# clear more memory than caches hold, again and again; the third waits for the disk most of the
+# time. Every image has dd. A loop's name is its last word.
+LOOPS = {
+    CPU: "while :; do :; done",
+    "memory": "while :; do dd if=/dev/zero of=/dev/null bs=64M count=64 status=none; done",
+    "io": "while :; do dd if=/dev/zero of=beside bs=1M count=64 conv=fsync status=none; done",
+}
+START_SECONDS = 60.0
+END_SECONDS = 20.0
+
+
+class NotStarted(Exception):
+    """The loop did not begin; the message is what its arm said."""
+
+
+@contextmanager
+def neighbour(order: Order, launch: Launch, folder: Path) -> Iterator[list[Gate]]:
+    """Run the loop while the body does; nothing without one.
+
+    Args:
+        launch: of the program beside it.
+        folder: of the attempt; what the loop says goes there.
+
+    Yields:
+        A list that holds the loop's gate after the body.
+
+    Raises:
+        NotStarted: the program must not be started either.
+    """
+    found: list[Gate] = []
+    if (arm := order.arm.neighbour) is None:
+        yield found
+        return
+    cpus = order.arm.placed(order.program.cpus, order.session.node.cpus).neighbour
+    its = replace(beside(launch), cpus=cpus, image=launch.image if arm.image_format else None)
+    process = _started(arm, its, folder)
+    try:
+        loop = _begun(process, loop_words(arm, its.name), folder / "neighbour")
+        began, taken = time.monotonic(), _taken(loop)
+        yield found
+        took = _took_and_ended(loop) - taken
+        detail = f"took {max(0.0, took):.2f} s of CPU time in {time.monotonic() - began:.2f} s"
+        # One that is idle may get nothing beside a program that is not.
+        ran = took > 0 or (took == 0 and arm.limit.is_idle)
+        evidence = inner_command.evidence((folder / "neighbour").read_text(errors="replace"))
+        found.append(_gate(order, cpus, evidence, ran, detail))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
+    finally:
+        if process.poll() is None or not found:
+            kill_group(process.pid)
+            process.wait()
+            arm.cleanup(its)
+
+
+def loop_words(arm: Arm, name: str) -> tuple[str, ...]:
+    """The words of the loop of an arm, the last of which is its name."""
+    return ("/bin/sh", "-c", LOOPS[arm.does], name)
+
+
+def _started(arm: Arm, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
+    its.state.mkdir()
+    words = inner_command.witnessed(Program(loop_words(arm, its.name), its.cpus))
+    command = arm.command(its, words)
+    try:
+        with (folder / "neighbour").open("wb") as said:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env=launch_environment(os.environ),
+                cwd=inner_command.WORK,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise NotStarted(f"cannot start {command[0]}: {error.strerror}") from error
+
+
+def _took_and_ended(loop: psutil.Process) -> float:
+    """The loop's CPU time in seconds, when it was killed; -inf if it had ended before."""
+    with suppress(psutil.NoSuchProcess):
+        took, status = _taken(loop), loop.status()
+        # Nothing more is started while it is ended.
+        loop.suspend()
+        every = [loop, *loop.children()]
+        for each in every:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        # Whoever waits for a disk ends when that is done.
+        psutil.wait_procs(every, END_SECONDS)
+        return took if status != psutil.STATUS_ZOMBIE else -math.inf
+    return -math.inf
+
+
+def _begun(process: subprocess.Popen[bytes], words: Sequence[str], said: Path) -> psutil.Process:
+    """The loop itself, as soon as it took CPU time."""
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        for each in psutil.process_iter(["cmdline"]):
+            with suppress(psutil.NoSuchProcess):
+                if each.info["cmdline"] == [*words] and _taken(each):
+                    return each
+        time.sleep(0.02)
+    text = inner_command.without_evidence(said.read_bytes()).decode(errors="replace")
+    raise NotStarted(f"the neighbour did not start: {text.strip()[-600:] or 'it said nothing'}")
+
+
+def _taken(process: psutil.Process) -> float:
+    """CPU time in seconds, that of its ended children and of the one that runs included."""
+    took = sum(process.cpu_times()[:4])
+    for child in process.children():
+        with suppress(psutil.NoSuchProcess):
+            took += sum(child.cpu_times()[:2])
+    return float(took)
+
+
+def _gate(
+    order: Order, cpus: tuple[int, ...], evidence: dict[str, str], ran: bool, detail: str
+) -> Gate:
+    """Whether the loop ran, where its arm says, and on its CPUs."""
+    arm = order.arm.neighbour
+    assert arm
+    ours = order.session.namespaces[order.hosts[0]]
+    where = gates.where_gate(arm, evidence, ours, order.state.recipe if arm.image_format else "")
+    judged = (where, gates.binding_gate(cpus, evidence))
+    problems = [gate.detail for gate in judged if not gate.passed]
+    return Gate("neighbour", ran and not problems, "; ".join([detail, *problems]))

@@ -1,0 +1,1 @@
+"""Arms under a CPU limit."""

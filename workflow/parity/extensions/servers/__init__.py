@@ -1,0 +1,1 @@
+"""File systems of servers and the client that mounts them (Yildirim et al. 2021)."""

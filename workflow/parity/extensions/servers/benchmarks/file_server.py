@@ -1,0 +1,224 @@
+"""Files that a client writes to a file system of servers, and reads back: the base of them all.
+
+The load is that of Yildirim et al. 2021 with fio in place of IOR: transfers of 1 MiB in a row, a
+flush at the end, and the same read again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from parity.benchmarks.description import described
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.reading import Refused, never_raises, require_equal, stated_once
+from parity.core.availability import Availability
+from parity.extensions.servers.benchmarks import usage
+from parity.extensions.servers.benchmarks.service import (
+    BESIDE,
+    SIDES,
+    Service,
+    cannot_serve,
+    client_cpus,
+)
+
+FIO = "/usr/bin/fio"
+MOUNT_POINT = "mounted"
+# Where a server's data lie: below its own folder, which every container shows, or in the image's
+# own tree, where a container has it in its writable layer. Natively both are its own folder.
+DATA_FOLDERS = {"bind": BESIDE, "image": "/var/tmp/parity-data"}
+GIGABYTES = ("0.0625", "0.25", "1", "8")
+_MIB = 2**20
+# A file system needs some room of its own beside the files.
+_ROOM = 2**28
+
+WRITE = Quantity("write", "writing", "MiB/s", "higher")
+READ = Quantity("read", "reading", "MiB/s", "higher")
+TIME = Quantity("time", "writing and reading", "s", "lower")
+RATES = (WRITE, READ, TIME)
+PARAMETERS, _, NOTE = described(__file__)
+
+
+class FileServer(Benchmark):
+    """fio writes files on the mounted file system, flushes them, and reads them back.
+
+    Three starts of fio make a run, and the runner empties the page cache before each: reading
+    comes from the servers' disks, since `invalidate` of fio itself reaches the client's pages
+    alone. The third start is no part of what is measured: it reads once more and holds each
+    transfer against the checksum and offset that were written in it (`crc32c`, because `pattern`
+    of fio 3.33 ends well whatever it finds). Making them takes fio about 0.3 s of CPU time per
+    GiB while it writes, in every arm alike.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ("fio",)
+    binaries: tuple[str, ...] = (FIO,)
+    factors: ClassVar[Mapping[str, tuple[str, ...]]] = {"inside": SIDES, "gigabytes": GIGABYTES}
+    parameters, note = PARAMETERS, NOTE
+    spelt: ClassVar[Mapping[str, str]] = {
+        **{side: f"{side} in the arm" for side in SIDES},
+        **{size: f"{size} GiB" for size in GIGABYTES},
+    }
+    timed = TIME.metric
+    metrics = (*RATES, *usage.METRICS)
+    primary = (
+        *(quantity.metric for quantity in RATES),
+        *("cpu_seconds_per_gigabyte", "device_requests_per_second"),
+        *("network_bytes_per_gigabyte", "link_bytes_per_gigabyte"),
+    )
+
+    def probe(self) -> Availability:
+        """Whether its programs are here, and a file system in user space can be mounted."""
+        return cannot_serve() or super().probe()
+
+    def services(self, parameters: Mapping[str, Any]) -> tuple[Service, ...]:
+        """The servers; none of a file system that has none."""
+        return ()
+
+    @property
+    def figures(self) -> tuple[FigureSpec, ...]:  # type: ignore[override]
+        """Those of servers; without any the general one."""
+        return usage.figures_of(self.name, self.title, RATES) if "inside" in self.factors else ()
+
+    @property
+    def mount(self) -> tuple[str, ...]:
+        """The words of the client's mount command."""
+        return ()
+
+    def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
+        """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
+        services, point = self.services(parameters), MOUNT_POINT if self.mount else ""
+        return replace(program, services=services, mount=self.mount, mount_point=point)
+
+    def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
+        """The three starts of fio, on the client's part of the node."""
+        write, read, check = fio_lines(parameters, MOUNT_POINT if self.mount else ".")
+        program = Program(
+            argv=write,
+            cpus=client_cpus(node.cpus),
+            then=(read,),
+            check=check,
+            drop_caches=True,
+            least_free_bytes=size_of(parameters) + _ROOM,
+            counted=True,
+            monitor_hz=parameters["monitor_hz"],
+        )
+        return self.served(program, parameters)
+
+    @never_raises
+    def parse(self, outputs: Outputs) -> Parsed:
+        """Rates of both directions; valid if all was read back as it was written."""
+        parameters, seconds = outputs.parameters, {}
+        folder = MOUNT_POINT if self.mount else "."
+        said = list(_documents(outputs.stdout))
+        lines = fio_lines(parameters, folder)
+        if len(said) != len(lines):
+            reason = "truncated" if len(said) < len(lines) else "several-runs"
+            raise Refused(reason, f"fio told of {len(said)} starts of {len(lines)}")
+        for document, words in zip(said, lines, strict=True):
+            job = _job(document, words)
+            seconds[words[2]] = _seconds(job, words[3].removeprefix("--rw="), parameters)
+        wrote, read, _ = seconds.values()
+        mebibytes = size_of(parameters) / _MIB
+        values = (mebibytes / wrote, mebibytes / read, wrote + read)
+        pairs = zip(RATES, values, strict=True)
+        return Parsed(True, metrics=tuple(quantity.measured(value) for quantity, value in pairs))
+
+
+def size_of(parameters: Mapping[str, Any]) -> int:
+    """Bytes of all files together."""
+    return int(float(parameters["gigabytes"]) * 2**30)
+
+
+def fio_lines(parameters: Mapping[str, Any], folder: str) -> tuple[tuple[str, ...], ...]:
+    """The command lines that write, read, and check; each rank has a file of its own.
+
+    IOR makes no room beforehand, so neither does fio, and no file that is missing is made up.
+    """
+    common = (
+        *(f"--directory={folder}", "--filename_format=data.$jobnum", "--bs=1M"),
+        f"--size={size_of(parameters) // parameters['ranks']}",
+        *("--ioengine=psync", f"--numjobs={parameters['ranks']}", "--group_reporting=1"),
+    )
+    head, again = (FIO, "--output-format=json"), "--allow_file_create=0"
+    checked = ("--verify=crc32c", "--verify_state_save=0")
+    write = ("--end_fsync=1", "--fallocate=none", "--do_verify=0")
+    return (
+        (*head, "--name=write", "--rw=write", *common, *checked, *write),
+        (*head, "--name=read", "--rw=read", *common, again),
+        (*head, "--name=check", "--rw=read", *common, again, *checked),
+    )
+
+
+def _documents(text: str) -> Iterator[Mapping[str, Any]]:
+    """What each start of fio printed, one after the other.
+
+    Raises:
+        Refused: there is something else (`unparsable`), the last one is cut off, or fio says that
+            what it read is not what was written (`validation-failed`) or of another error.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=stated_once, parse_float=str)
+    text = text.lstrip()
+    while text:
+        if error := re.match(r"fio: .*err=([0-9]+)/.*error=(.*)", text):
+            reason = "validation-failed" if int(error[1]) == errno.EILSEQ else "io-failed"
+            raise Refused(reason, f"fio: {error[2]}")
+        try:
+            document, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            reason = "truncated" if text.startswith("{") else "unparsable"
+            raise Refused(reason, f"no whole output of fio from {text[:40]!r}") from None
+        text = text[end:].lstrip()
+        yield document
+
+
+def _job(document: Any, words: tuple[str, ...]) -> Mapping[str, Any]:
+    """The one job of a start, which did without an error what those words asked for."""
+    require_equal(str(_get(document, "fio version"))[:6], "fio-3.", "version")
+    jobs = _get(document, "jobs")
+    if not (isinstance(jobs, list) and len(jobs) == 1):
+        raise Refused("unparsable", "fio's output does not hold one group of jobs")
+    job: Mapping[str, Any] = jobs[0]
+    options = [word.removeprefix("--").split("=", 1) for word in words[2:]]
+    name = options[0][1]
+    require_equal(str(_get(job, "error")), 0, f"error of {name}")
+    require_equal(str(_get(job, "job options")), dict(options), f"options of {name}")
+    return job
+
+
+def _seconds(job: Mapping[str, Any], direction: str, parameters: Mapping[str, Any]) -> float:
+    """How long a start took, which moved all bytes in that direction and none in the others.
+
+    fio tells the same in bytes, in two rates and in transfers per second, each cut off or rounded.
+    """
+    size = size_of(parameters)
+    for other in ("read", "write", "trim"):
+        moved = _get(job, other, "io_bytes")
+        require_equal(str(moved), size if other == direction else 0, f"bytes of {other}")
+    side = _get(job, direction)
+    require_equal(str(_get(side, "total_ios")), size // _MIB, "transfers")
+    for short in ("short_ios", "drop_ios"):
+        require_equal(str(_get(side, short)), 0, short)
+    milliseconds = _get(side, "runtime")
+    if not (isinstance(milliseconds, int) and milliseconds > 0):
+        raise Refused("unparsable", f"runtime is {str(milliseconds)[:40]!r}")
+    rate = size * 1000 // milliseconds
+    transfers = f"{size / _MIB * 1000 / milliseconds:.6f}"
+    told = [str(_get(side, key)) for key in ("bw_bytes", "bw", "iops")]
+    if told != [str(rate), str(rate // 1024), transfers]:
+        raise Refused("contradictory", f"{direction}: runtime and rates contradict each other")
+    return milliseconds / 1000
+
+
+def _get(value: Any, *keys: str) -> Any:
+    for key in keys:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            raise Refused("unparsable", f"fio's output has no {key}") from None
+    return value

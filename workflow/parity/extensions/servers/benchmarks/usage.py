@@ -1,0 +1,123 @@
+"""What the kernel counted of a run with servers, as metrics of it (extensions/servers).
+
+Per GiB of the files, which are written once and read once; their check is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from parity.benchmarks.description import described
+from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.metrics import Metric, Quantity
+
+BEGIN = "usage_"
+# The file system of the publication.
+PUBLISHED = "orangefs"
+GIB = 2**30
+
+
+def _counted(metric: str, label: str, unit: str, better: str = "lower") -> Quantity:
+    return Quantity(metric, label, unit, better, clock="external")
+
+
+# With what carries their bytes for the runtime, such as Docker's proxies.
+SERVER_CPU = _counted("server_cpu_seconds", "CPU time of all servers", "s")
+CLIENT_CPU = _counted("client_cpu_seconds", "CPU time of the client", "s")
+CPU_PER_GIGABYTE = _counted("cpu_seconds_per_gigabyte", "servers' CPU time", "s/GiB")
+REQUESTS = _counted("device_requests", "disk requests", "1")
+# Of the publication's two readings of it, more at a time and for longer, the first is a rate.
+REQUEST_RATE = _counted("device_requests_per_second", "disk requests at a time", "1/s", "higher")
+DEVICE_BYTES = _counted("device_bytes_per_byte", "bytes of the disk per byte of the file", "1")
+NETWORK = _counted("network_bytes_per_gigabyte", "bytes summed over interfaces", "B/GiB")
+LINK = _counted("link_bytes_per_gigabyte", "bytes on the one link", "B/GiB")
+# The publication's readings that are no cost: a sum counts a byte on each interface that it
+# crosses, and more requests at a time are a faster disk as well as more work for it.
+NO_COSTS = (NETWORK, REQUEST_RATE)
+MONITOR = _counted("monitor_cpu_seconds", "CPU time of the monitor", "s")
+METRICS = (
+    *(SERVER_CPU, CLIENT_CPU, CPU_PER_GIGABYTE, REQUESTS, REQUEST_RATE, DEVICE_BYTES),
+    *(NETWORK, LINK, MONITOR),
+)
+
+
+def metrics_of(evidence: Mapping[str, str], gigabytes: float) -> tuple[Metric, ...]:
+    """The metrics of a run by what its evidence says that it used.
+
+    Args:
+        evidence: `usage_*` as `measure.usage` writes them, among other things; what is no number
+            is left out, and so are the metrics that need it.
+        gigabytes: size of the file in GiB.
+    """
+    told = dict(_numbers(evidence))
+    if gigabytes <= 0 or not told:
+        return ()
+    ledger = interfaces(evidence)
+    both_ways = {name: received + sent for name, (received, sent) in ledger.items()}
+    serving = told.get("server_cpu_seconds")
+    if serving is not None:
+        serving += told.get("carrier_cpu_seconds", 0.0)
+    disk = [told.get(f"disk_{way}_{what}") for what in ("requests", "bytes") for way in _WAYS]
+    found: dict[Quantity, float | None] = {
+        SERVER_CPU: serving,
+        CLIENT_CPU: told.get("client_cpu_seconds"),
+        MONITOR: told.get("monitor_cpu_seconds"),
+        NETWORK: sum(both_ways.values()) / gigabytes if ledger else None,
+        LINK: _per(both_ways.get(evidence.get(f"{BEGIN}link", "")), gigabytes),
+        CPU_PER_GIGABYTE: _per(serving, gigabytes),
+    }
+    if None not in disk:
+        requests, moved = sum(filter(None, disk[:2])), sum(filter(None, disk[2:]))
+        found[REQUESTS] = requests
+        found[DEVICE_BYTES] = moved / (gigabytes * GIB)
+        found[REQUEST_RATE] = _per(requests, told.get("seconds", 0.0))
+    values = {what: found.get(what) for what in METRICS}
+    return tuple(what.measured(value) for what, value in values.items() if value is not None)
+
+
+_WAYS = ("read", "written")
+
+
+def surrogate(name: str, title: str) -> str:
+    """What a file system stands for, and one host for the publication's two nodes."""
+    system = "" if name == PUBLISHED else f", and {title} for their OrangeFS"
+    return f"One host stands for their two nodes{system}."
+
+
+def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[FigureSpec, ...]:
+    """Figures 2 to 4 of Yildirim et al. 2021, and the rates, of a benchmark with servers.
+
+    Args:
+        rates: what it tells itself: writing, reading, and the time of both.
+    """
+    return tuple(
+        replace(
+            spec,
+            name=f"{name}-{spec.name}",
+            title=f"{title}: {spec.title}",
+            caption=f"{spec.caption} {surrogate(name, title)}",
+        )
+        for spec in described(__file__, *rates, *METRICS)[1]
+    )
+
+
+def interfaces(evidence: Mapping[str, str]) -> dict[str, tuple[float, float]]:
+    """Bytes received and sent by each interface that evidence tells of, in the order of names."""
+    told = dict(_numbers(evidence))
+    names = sorted(
+        {key.partition(".")[2] for key in told if key.startswith(("received.", "sent."))}
+    )
+    return {name: (told.get(f"received.{name}", 0.0), told.get(f"sent.{name}", 0.0))
+            for name in names}  # fmt: skip
+
+
+def _numbers(evidence: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    for key, text in evidence.items():
+        if key.startswith(BEGIN) and text.replace(".", "", 1).isdecimal():
+            yield key.removeprefix(BEGIN), float(text)
+
+
+def _per(value: float | None, amount: float) -> float | None:
+    return None if value is None or amount <= 0 else value / amount

@@ -1,0 +1,231 @@
+"""What a run used of its node: CPU time of its servers, disks and interfaces, and who waited.
+
+Two readings of the kernel's own counters, one just before the program and one just after it, and
+nothing in between: no monitor runs beside what is timed. Both begin with `sync`, so that what was
+written before is not counted, and what the run wrote is, wherever it was still in memory. What
+else the node does meanwhile counts as well; the gate of a quiet node is before each block.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from parity.extensions.servers.benchmarks.service import HOST_ADDRESS
+from parity.extensions.servers.benchmarks.usage import BEGIN
+from parity.measure.inner_command import WORK
+from parity.measure.record import Order
+from parity.measure.storage import processes_in
+from parity.measure.timed_process import Finished
+
+# The working folders of servers are below it, in every runtime (services.py).
+SERVERS = WORK / "servers"
+PRESSURE = Path("/proc/pressure")
+_BLOCK_DEVICES = Path("/sys/block")
+# The parts that processes have in a run: servers, what carries their bytes for a runtime, and
+# what serves the client's mount.
+PARTS = SERVER, CARRIER, MOUNT = ("server", "carrier", "mount")
+# What a monitor wrote, among the files that are kept of a run.
+SERIES = "usage.jsonl"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The counters at one moment.
+
+    Attributes:
+        seconds: the monotonic clock.
+        processes: user and system seconds of each process, by its part in the run, number and
+            birth, with those of its children that ended.
+        counts: all others by their names in the evidence: `disk_<read or written>_<requests or
+            bytes>` of all disks, `received.<interface>` and `sent.<interface>` in bytes, and
+            `waited_<what>_<some or full>_us` of pressure-stall information.
+    """
+
+    seconds: float
+    processes: Mapping[tuple[str, int, float], float]
+    counts: Mapping[str, int]
+
+
+@dataclass
+class Usage:
+    """What a run used as evidence has it, once `stop` was called or the body of `usage` is over."""
+
+    evidence: dict[str, str] = field(default_factory=dict)
+    stop: Callable[[], None] = field(default=lambda: None)
+
+
+@contextmanager
+def usage(order: Order, folder: Path) -> Iterator[Usage]:
+    """Count what the body uses; nothing where its program does not ask for it.
+
+    Args:
+        folder: of the attempt; where a monitor was asked for, it leaves `files/usage.jsonl` there.
+    """
+    used = Usage()
+    if not order.program.counted:
+        yield used
+        return
+    parts = dict.fromkeys(order.arm.carriers, CARRIER)
+    parts |= {Path(word).name: MOUNT for word in order.program.mount[:1]}
+    before = reading(parts)
+    hertz = order.program.monitor_hz
+    monitor = Monitor(hertz, before, parts) if hertz else None
+
+    def stop() -> None:
+        if not used.evidence:
+            watched = monitor.stop(folder / "files") if monitor else {}
+            used.evidence |= evidence(before, reading(parts)) | {f"{BEGIN}link": link()} | watched
+
+    used.stop = stop
+    try:
+        yield used
+    finally:
+        stop()
+
+
+def of_client(order: Order, finished: Sequence[Finished]) -> dict[str, str]:
+    """CPU seconds of the program without its check; of one that a daemon started none is told."""
+    is_inside = order.case.parameters.get("inside") != "servers"
+    if not order.program.counted or (is_inside and not order.arm.inherits_network):
+        return {}
+    timed = finished[: 1 + len(order.program.then)]
+    spent = sum(each.user_seconds + each.system_seconds for each in timed)
+    return {f"{BEGIN}client_cpu_seconds": f"{spent:.3f}"}
+
+
+def link() -> str:
+    """The host's interface to the client, by its address; empty without one."""
+    for name, addresses in psutil.net_if_addrs().items():
+        if any(each.address == HOST_ADDRESS for each in addresses):
+            return name
+    return ""
+
+
+def reading(parts: Mapping[str, str], *, synced: bool = True) -> Reading:
+    """The counters now.
+
+    Args:
+        parts: names of processes that do not work below `SERVERS`, and their part in the run.
+        synced: whether everything is written to the disks first.
+    """
+    if synced:
+        os.sync()
+    counts = _disks() | _interfaces() | pressure(PRESSURE)
+    return Reading(time.monotonic(), _cpu_seconds(parts), counts)
+
+
+def evidence(before: Reading, after: Reading) -> dict[str, str]:
+    """The difference of two readings as texts, each name beginning with `usage_`.
+
+    A server's process that began in between counts whole; of one that ended in between nothing is
+    known, and a counter that went back (an interface made anew) counts from zero.
+    """
+    told = {"seconds": f"{after.seconds - before.seconds:.6f}"}
+    for part in PARTS:
+        of_part = [key for key in after.processes if key[0] == part]
+        spent = sum(after.processes[key] - before.processes.get(key, 0.0) for key in of_part)
+        told |= {f"{part}_cpu_seconds": f"{spent:.2f}", f"{part}_processes": str(len(of_part))}
+    for name, now in after.counts.items():
+        then = before.counts.get(name, 0)
+        told[name] = str(now - then if now >= then else now)
+    return {f"{BEGIN}{name}": value for name, value in told.items()}
+
+
+def _cpu_seconds(parts: Mapping[str, str]) -> dict[tuple[str, int, float], float]:
+    """CPU seconds by process: of those that work below `SERVERS`, and of those that are named.
+
+    A container's own namespaces hide nothing from the host's /proc, and the processes of a
+    daemon's containers are found there as well, which are no children of ours.
+    """
+    others = (each for each in psutil.process_iter(["name"]) if each.info["name"] in parts)
+    found = {each.pid: (each, parts[each.info["name"]]) for each in others} if parts else {}
+    found |= {each.pid: (each, SERVER) for each in processes_in(SERVERS)}
+    seconds = {}
+    for process, part in found.values():
+        with suppress(psutil.Error):
+            key = (part, process.pid, process.create_time())
+            seconds[key] = sum(process.cpu_times()[:4])
+    return seconds
+
+
+def _disks() -> dict[str, int]:
+    """Requests and bytes of all disks of the node: of those with a device, no loop and no RAM."""
+    counters = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
+    own = [of for name, of in counters.items() if (_BLOCK_DEVICES / name / "device").exists()]
+    if not own:
+        return {}
+    return {
+        "disk_read_requests": sum(each.read_count for each in own),
+        "disk_written_requests": sum(each.write_count for each in own),
+        "disk_read_bytes": sum(each.read_bytes for each in own),
+        "disk_written_bytes": sum(each.write_bytes for each in own),
+    }
+
+
+def _interfaces() -> dict[str, int]:
+    """Bytes by direction and interface of our own network namespace, which is the host's."""
+    counters = psutil.net_io_counters(pernic=True, nowrap=False)
+    return {f"received.{name}": each.bytes_recv for name, each in counters.items()} | {
+        f"sent.{name}": each.bytes_sent for name, each in counters.items()
+    }
+
+
+def pressure(folder: Path) -> dict[str, int]:
+    """Microseconds in which some or all tasks waited for a resource; none where no kernel tells."""
+    waited = {}
+    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        with suppress(OSError):
+            for line in path.read_text(encoding="ascii").splitlines():
+                who, *words = line.split()
+                total = next(word for word in words if word.startswith("total="))
+                waited[f"waited_{path.name}_{who}_us"] = int(total.removeprefix("total="))
+    return waited
+
+
+class Monitor:
+    """Takes the same readings beside a program, as those who watch with a monitor have it.
+
+    Only in cases that ask for it: what it costs is the difference to the same case without, and
+    the CPU seconds of its own thread, which it tells.
+
+    Args:
+        hertz: readings a second.
+        first: the reading that it goes on from.
+        parts: as `reading` takes them.
+    """
+
+    def __init__(self, hertz: float, first: Reading, parts: Mapping[str, str]) -> None:
+        self._interval, self._last, self._parts = 1 / hertz, first, parts
+        self._stop = threading.Event()
+        self._lines: list[str] = []
+        self._cpu_seconds = 0.0
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._interval):
+            now = reading(self._parts, synced=False)
+            self._lines.append(json.dumps(evidence(self._last, now), sort_keys=True))
+            self._last = now
+        self._cpu_seconds = time.thread_time()
+
+    def stop(self, folder: Path) -> dict[str, str]:
+        """End, write a line of JSON for each interval, and tell how many and what they cost."""
+        self._stop.set()
+        self._thread.join()
+        folder.mkdir(exist_ok=True)
+        text = "".join(f"{line}\n" for line in self._lines)
+        (folder / SERIES).write_text(text, encoding="utf-8")
+        return {
+            f"{BEGIN}monitor_readings": str(len(self._lines)),
+            f"{BEGIN}monitor_cpu_seconds": f"{self._cpu_seconds:.6f}",
+        }

@@ -1,0 +1,1 @@
+"""Arms whose servers are behind a bridge of the runtime's."""
