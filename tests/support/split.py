@@ -11,7 +11,7 @@ import numpy as np
 import synthetic
 from plans import plan_of
 
-from parity.claims.defects import published_tables
+from parity.claims.published import published_tables
 from parity.report.view import View
 
 PUBLISHED = Path(__file__).parents[2] / "config/published"

@@ -7,8 +7,7 @@ CLAIM_PARTS = expand(
     name=["claims", "discussion", "register", "claims-register", "defects"],
 )
 PUBLISHED = [
-    configured(f"config/published/{name}.csv")
-    for name in ("claims", "ruiz_table1", "ruiz_figures")
+    configured(f"config/published/{name}.csv") for name in ("claims", "statements")
 ]
 STUDIES = sorted(path.stem for path in Path(own("config/studies")).glob("*.yaml"))
 

@@ -14,7 +14,6 @@ from parity.analysis.statistics import quantiles
         lambda: quantiles.order_statistic_interval([], 0.5),
         lambda: quantiles.order_statistic_interval([1.0], 1.0),
         lambda: quantiles.order_statistic_interval([math.inf], 0.5),
-        lambda: quantiles.quantile_ratio_interval([1.0, -1.0], [1.0, 2.0], 0.5),
     ],
 )
 def test_nonsense_is_refused(wrong) -> None:
@@ -33,8 +32,7 @@ def test_intervals_of_the_median(size: int, ranks: tuple[int, int]) -> None:
 
 
 def test_a_tail_quantile_needs_enough_values_for_an_upper_end() -> None:
-    needed = quantiles.values_needed(0.99)
-    assert needed == 368  # 0.99^n <= 0.025
+    needed = 368  # 0.99^n <= 0.025
     enough = quantiles.order_statistic_interval(range(needed), 0.99)
     assert math.isfinite(enough.low) and math.isfinite(enough.high)
     few = quantiles.order_statistic_interval(range(needed - 1), 0.99)
@@ -51,26 +49,3 @@ def test_quantile_intervals_cover_as_often_as_they_say() -> None:
     covered = np.mean([interval.low <= truth <= interval.high for interval in found])
     # Ranks 49 and 59 of 60 values (binomial).
     assert covered == pytest.approx(0.9716, abs=0.015)
-
-
-def test_ratio_of_quantiles_is_conservative() -> None:
-    random = np.random.default_rng(5)
-    found = [
-        quantiles.quantile_ratio_interval(
-            1.2 * random.exponential(size=80), random.exponential(size=80), 0.9
-        )
-        for _ in range(400)
-    ]
-    assert np.mean([interval.low <= 1.2 <= interval.high for interval in found]) >= 0.95
-    short = quantiles.quantile_ratio_interval([1.0, 2.0], [1.0, 2.0], 0.9)
-    assert (short.low, short.high) == (0.0, math.inf)
-
-
-@pytest.mark.parametrize(("ratio", "quantile"), [(1.5, 0.5), (0.6, 0.5), (1.6, 0.8), (1.0, 0.5)])
-def test_the_p_of_quantiles_belongs_to_their_interval(ratio: float, quantile: float) -> None:
-    random = np.random.default_rng(6)
-    for _ in range(60):
-        one, other = ratio * random.lognormal(0, 0.5, 50), random.lognormal(0, 0.5, 60)
-        found = quantiles.quantile_ratio_interval(one, other, quantile, 0.95)
-        is_apart = found.low > 1.1 or found.high < 1 / 1.1
-        assert (quantiles.p_quantiles_apart(one, other, quantile, 0.1) <= 0.05) == is_apart

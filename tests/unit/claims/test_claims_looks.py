@@ -46,7 +46,6 @@ NOT_MADE = [
     ),
     data.test_of("less-variable", AT_NODES, than="native-a"),
     data.test_of("non-inferiority", AT_NODES, margin_percent=1),
-    data.test_of("quantile-ratio", AT_NODES, quantiles=[0.5], margin_percent=1),
     data.test_of("rank", along="nodes", order=[4, 2, 1], minimum_tau=0.9),
     data.test_of("share-of-node", AT_NODES, bound_percent=2),
     data.test_of("slope", along="nodes", margin_percent=1),

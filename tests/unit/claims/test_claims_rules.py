@@ -257,19 +257,10 @@ def test_no_direction_where_native_has_it_too(tmp_path, rule, size, expect, sign
         assert ("the A/A pair differs from itself" in found.reason) == (native != 1)
 
 
-def test_quantiles_need_enough_blocks(tmp_path: Path) -> None:
-    test = data.test_of("quantile-ratio", quantiles=[0.5, 0.9], margin_percent=10)
-    assert judged(tmp_path, test, data.quiet(blocks=100)).verdict == "supported"
-    assert judged(tmp_path, test, data.quiet(box=1.3, blocks=100)).verdict == "contradicted"
-    few = judged(tmp_path, test, data.quiet(blocks=10))
-    assert few.verdict == "inconclusive" and "are there" in few.reason
-
-
 @pytest.mark.parametrize(
     ("rule", "options", "ratio", "blocks"),
     [
         ("magnitude", {"published": "overhead/box", "scale": "ratio"}, 1.146, 30),
-        ("quantile-ratio", {"quantiles": [0.5], "margin_percent": 10}, 1.1037, 100),
         ("rank", {"along": "nodes", "order": [1, 2], "minimum_tau": 1}, 1.004, 30),
     ],
 )

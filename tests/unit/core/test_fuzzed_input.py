@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from parity.analysis import exclusions
-from parity.claims import defects, expected, published, registration
+from parity.claims import expected, published, registration
 from parity.claims.register import load_register
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
@@ -60,8 +60,9 @@ CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "expected_verdicts.csv": (expected.load, ()),
     "published/claims.csv": (published.load_published, ("value",)),
     "published/values.csv": (lambda path: published_values.load(path, "s"), ("published",)),
-    "published/ruiz_figures.csv": (defects._figures, ("seconds",)),
-    "published/ruiz_table1.csv": (defects._table_1, ("percent", "time_ms")),
+    "published/ruiz_figures.csv": (published.figures, ("seconds",)),
+    "published/statements.csv": (published.defects, ()),
+    "published/ruiz_table1.csv": (published.table_1, ("percent", "time_ms")),
 }
 # No place of any of these files can hold one of them.
 NO_VALUES = (

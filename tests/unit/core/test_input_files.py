@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.claims import defects, expected, published, registration
+from parity.claims import expected, published, registration
 from parity.core.documents import parse_json, read_text
 from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
@@ -216,12 +216,11 @@ def test_a_registration_says_its_zone(tmp_path: Path, time_said: str) -> None:
 
 def test_a_published_bar_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     folder = Path(__file__).parents[3] / "config/published"
-    for name in ("claims.csv", defects.TABLE_1, defects.FIGURES):
-        (tmp_path / name).write_text((folder / name).read_text())
-    with (tmp_path / defects.FIGURES).open("a") as file:
-        file.write((folder / defects.FIGURES).read_text().splitlines()[-1] + "\n")
+    bars = (folder / published.FIGURES).read_text()
+    path = tmp_path / published.FIGURES
+    path.write_text(bars + bars.splitlines()[-1] + "\n")
     with pytest.raises(UserError, match="there twice"):
-        defects.defects(tmp_path)
+        published.figures(path)
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -10,7 +10,7 @@ import yaml
 from plans import plan_of
 
 from parity.claims import tables
-from parity.claims.defects import Defect
+from parity.claims.published import Defect
 from parity.claims.register import load_register
 from parity.report.text import adjudication
 from parity.report.text.paper import BANNED, refuse_banned

@@ -1,9 +1,11 @@
-"""The published numbers, each with its unit."""
+"""What publications say, from config/published: numbers, tables and bars, checked statements."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+import pandas as pd
 
 from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
@@ -11,6 +13,7 @@ from parity.core.errors import UserError, shown
 COLUMNS = (
     "claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place",
 )  # fmt: skip
+TABLE_1, FIGURES = "ruiz_table1.csv", "ruiz_figures.csv"
 
 
 @dataclass(frozen=True)
@@ -21,17 +24,100 @@ class Published:
     unit: str
 
 
+@dataclass(frozen=True)
+class Defect:
+    """A row of config/published/statements.csv: a statement that arithmetic alone can check.
+
+    The arithmetic is that of tests/unit/claims/test_published.py, from the published numbers
+    beside it. Nothing is mended: what does not come out is said in the paper's discussion.
+
+    Attributes:
+        study: key of the study in config/claims.yaml.
+        place: where the statement stands in the paper.
+        says: what the paper says, in short.
+        gives: what arithmetic gives, in short.
+        holds: whether the statement, or the rule that it is held against, comes out.
+        sentence: both in one sentence, for the paper's discussion.
+    """
+
+    study: str
+    place: str
+    says: str
+    gives: str
+    holds: bool
+    sentence: str
+
+
 def load_published(path: Path) -> dict[str, dict[str, Published]]:
     """The numbers of config/published/claims.csv by claim and `<metric>/<runtime>`.
 
     Raises:
         UserError: other columns, a value that is no number, or a key given twice.
     """
-    found: dict[str, dict[str, Published]] = {}
+    numbers: dict[str, dict[str, Published]] = {}
     for index, row in enumerate(read_rows(path, COLUMNS)):
         where, key = row_of(path, index), f"{row['metric']}/{row['runtime']}"
-        of_claim = found.setdefault(row["claim"], {})
+        of_claim = numbers.setdefault(row["claim"], {})
         if key in of_claim:
             raise UserError(f"{shown(row['claim'], str)} has {shown(key, str)} twice", where=where)
         of_claim[key] = Published(finite(row["value"], "value", where), row["unit"])
-    return found
+    return numbers
+
+
+def defects(path: Path) -> tuple[Defect, ...]:
+    """The statements of config/published/statements.csv, in the order of the studies.
+
+    Raises:
+        UserError: other columns, or `holds` is neither yes nor no.
+    """
+    answers = {"yes": True, "no": False}
+    statements = []
+    for index, row in enumerate(read_rows(path, tuple(Defect.__annotations__))):
+        if row["holds"] not in answers:
+            problem = f"holds is {shown(row['holds'])}, neither yes nor no"
+            raise UserError(problem, where=row_of(path, index))
+        study, place, says, gives, holds, sentence = row.values()
+        statements.append(Defect(study, place, says, gives, answers[holds], sentence))
+    return tuple(statements)
+
+
+def published_tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Table 1 of Ruiz et al. and the bars of their figures, by the names of their files.
+
+    The table has a row per code and columns of value (percent or time_ms), configuration and
+    component; the bars, s, a row per figure, code and what the x axis has, and a column per series.
+
+    Raises:
+        UserError: a value is missing, no number, or there twice.
+    """
+    return {TABLE_1: table_1(folder / TABLE_1), FIGURES: figures(folder / FIGURES)}
+
+
+def table_1(path: Path) -> pd.DataFrame:
+    """The table of `published_tables`."""
+    named, values = ["configuration", "component"], ["percent", "time_ms"]
+    given = _values(path, [*named, "benchmark", *values], [*named, "benchmark"], values)
+    table = given.pivot(index=["benchmark"], columns=named, values=values)
+    if table.isna().any(axis=None):
+        raise UserError(f"a cell of {path.name} is missing", where=str(path.parent))
+    return table
+
+
+def figures(path: Path) -> pd.DataFrame:
+    """The bars of `published_tables`."""
+    rows = ["place", "benchmark", "x"]
+    columns = ["place", "figure", "benchmark", "x", "series", "seconds"]
+    given = _values(path, columns, [*rows, "series"], ["seconds"])
+    return given.pivot(index=rows, columns="series", values="seconds")
+
+
+def _values(path: Path, columns: list[str], named: list[str], values: list[str]) -> pd.DataFrame:
+    """The rows of a file whose `values` are numbers, each named once."""
+    rows = read_rows(path, columns)
+    given = pd.DataFrame(rows, columns=columns)
+    twice = given.duplicated(named).to_numpy()
+    if twice.any():
+        raise UserError("this value is there twice", where=row_of(path, int(twice.argmax())))
+    for name in values:
+        given[name] = [finite(row[name], name, row_of(path, i)) for i, row in enumerate(rows)]
+    return given

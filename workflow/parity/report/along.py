@@ -10,7 +10,7 @@ import pandas as pd
 
 from parity.analysis.statistics.spread import cv_bound
 from parity.benchmarks.figure_spec import Bars, FigureSpec
-from parity.claims.defects import FIGURES
+from parity.claims.published import FIGURES
 from parity.report.series import Series
 from parity.report.view import View
 

@@ -15,7 +15,7 @@ from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.claims.defects import published_tables
+from parity.claims.published import published_tables
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import Plan, cases_of
 from parity.records import events

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from parity.claims.defects import TABLE_1
+from parity.claims.published import TABLE_1
 from parity.report.series import CONTAINERS
 from parity.report.tables.result_tables import case_and_arm, in_order
 from parity.report.tables.table import Table

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from parity.claims import terms
-from parity.claims.defects import Defect
+from parity.claims.published import Defect
 from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.core.wording import RATIO, capital, listed
 from parity.plan.plan import Plan
@@ -43,7 +43,7 @@ def write(
 
     Args:
         verdicts: `parity.claims.tables.VERDICTS`.
-        checked: statements that arithmetic can check, of `parity.claims.defects`.
+        checked: statements that arithmetic can check, of `parity.claims.published`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     verdicts = verdicts[verdicts["study"].isin(list(studies))]
