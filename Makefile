@@ -52,8 +52,7 @@ docs: environment  ## The generated parts of the documentation
 
 faults: setup  ## The fault table of the documentation, as root; takes minutes
 	-python -m pytest tests/system/test_faults.py
-	python tools/faults.py
-	python tools/docs.py
+	python tools/docs.py faults
 
 validate: environment  ## Every promise of the analysis against planted truth; takes minutes
 	python tools/validate.py

@@ -1,4 +1,4 @@
-"""What the harness itself costs on this machine; `make bench` prints it.
+"""What the harness itself costs on this machine: `make bench`, or `python tools/bench.py PART…`.
 
 Absolute times are this machine's; the bounds beside them are the project's own and hold
 with a wide margin on a quiet machine. Nothing here is a timed test.
@@ -6,73 +6,92 @@ with a wide margin on a quiet machine. Nothing here is a timed test.
 
 from __future__ import annotations
 
-import subprocess
+import argparse
+import json
+import math
+import resource
+import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import bench_decided
-import bench_events
-import bench_replay
-import bench_scale
 import bench_slurm
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from bench_slurm import ROOT, new_clone
+from msgspec.structs import replace
+from planted_truth import in_memory
+from planted_truth.in_memory import Layout
+from planted_truth.sequential_scenarios import concluded
 
+from parity.analysis import analysis, comparisons, dataset
+from parity.analysis.look import stops_in_time
+from parity.analysis.noise import replay
+from parity.analysis.noise.windows import Window
+from parity.analysis.outcomes import EQUIVALENT
+from parity.analysis.pairing import numbers
 from parity.benchmarks import benchmarks
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
 from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
+from parity.plan.looks import Stop
 from parity.plan.making import make_plan
-from parity.plan.plan import Case, Plan
-from parity.plan.study import Study
+from parity.plan.plan import PLAN, Case, Plan, read_plan, write_plan
+from parity.plan.study import Study, load_study
 from parity.plan.system import System
+from parity.preview.noise import noise_of
+from parity.records import events, parts, schema
+from parity.records.dataset import parse_dataset
+from parity.records.parsing import left_by_blocks
 from parity.runtimes import arms
+from parity.software.images import IMAGES
 
-RUNS = 200
-WAIT_SECONDS = 20
-ROOT = Path(__file__).parents[1]
+ARCHIVES = ROOT / "results/archive"
+# The harness: runs that do nearly nothing, and a program that is waited for.
+RUNS, WAIT_SECONDS = 200, 20
+# The replay: recorded detours of so many arms.
+REPLAYED_ARMS, RECORDINGS, SECONDS, EVENTS_PER_SECOND = 30, 20, 30, 1000
+# Ten million detours.
+DETOURED_RUNS, DETOURS = 20, 500_000
+SHARES = (0.5, 0.99, 0.999, 0.9999)
+# So many times an archive's blocks.
+MULTIPLIED, TIMES = ARCHIVES / "machine-2026-11-20", 20
+# What the default study decides with the scatter of these machines.
+SCATTER_OF = ("machine-2026-11-20", "epyc2-torrez2019-2026-11-22")
+# Runs of the length that the pilot gives them.
+TAKEN_FROM = ARCHIVES / "epyc2-torrez2019-2026-11-22/records/runs.parquet"
+MARGIN, CAMPAIGNS = 0.01, 20
 
 
-def _short_plan() -> Plan:
+def short_plan() -> Plan:
     """A block of 200 native runs that do nearly nothing."""
-    parameters = {"prime": 100, "events": 1, "threads": 1}
-    cases = [
+    pair, sysbench = ("native-a", "native-b"), benchmarks()["sysbench"]
+    cases = tuple(
         Case(
             name=f"sysbench-{number}",
             benchmark="sysbench",
-            parameters=parameters,
+            parameters={"prime": 100, "events": 1, "threads": 1},
             margin=0.01,
-            primary=benchmarks()["sysbench"].primary,
+            primary=sysbench.primary,
             differences=(),
             timeout_seconds=60,
         )
         for number in range(RUNS // 2)
-    ]
-    pair = ("native-a", "native-b")
-    return make_plan(
-        Study(
-            study="bench",
-            scale="short",
-            title="Harness",
-            reproduces="none",
-            seed=1,
-            reference=pair[0],
-            aa_pair=pair,
-            arms=pair,
-            cases=tuple(cases),
-            attempts=1,
-            blocks=1,
-        )
     )
+    study = Study("bench", "short", "Harness", "none", 1, pair[0], pair, pair, cases, 1, blocks=1)
+    return make_plan(study)
 
 
-def harness_seconds_per_run() -> tuple[float, float]:
-    """Wall time of a run beyond its program's own, in seconds, and the program's own."""
-    plan = _short_plan()
+def harness() -> Iterator[str]:
+    """What a run costs beyond its program, what waiting costs, and what Snakemake takes."""
+    plan = short_plan()
     images = {
         arm.image_format: {"reason": "not needed", "digest": "", "location": "", "recipe": ""}
         for arm in arms().values()
@@ -86,63 +105,277 @@ def harness_seconds_per_run() -> tuple[float, float]:
         ended = datetime.fromisoformat(read_json(folder / "session-1-end.json")["ended"])
     began = min(datetime.fromisoformat(record["started"]) for record in records)
     own = sum(record["wall_seconds"] for record in records)
-    return ((ended - began).total_seconds() - own) / len(records), own / len(records)
-
-
-def runner_cpu_fraction() -> float:
-    """CPU time of the runner while a program runs, as a fraction of one CPU."""
-    with tempfile.TemporaryDirectory() as folder:
+    cost = ((ended - began).total_seconds() - own) / len(records)
+    yield (
+        f"a run beyond its program  {cost:.4f} s  "
+        f"(bound 0.04; {RUNS} runs of {own / len(records):.4f} s)"
+    )
+    with tempfile.TemporaryDirectory() as name:
         before = time.process_time()
         run_and_wait(
             ["/bin/sleep", str(WAIT_SECONDS)],
-            stdout=Path(folder) / "stdout",
-            stderr=Path(folder) / "stderr",
+            stdout=Path(name) / "stdout",
+            stderr=Path(name) / "stderr",
             environment={},
             timeout_seconds=2 * WAIT_SECONDS,
         )
-        return (time.process_time() - before) / WAIT_SECONDS
+        share = (time.process_time() - before) / WAIT_SECONDS
+    yield f"runner while it waits     {100 * share:.3f} %  of a CPU (bound 0.1)"
+    for words, bound in (("snakemake figures", 40), ("snakemake -n all", 4)):
+        with new_clone() as clone:
+            start = time.monotonic()
+            bench_slurm.run(words.split(), clone)
+            yield f"{words:<25} {time.monotonic() - start:.1f} s  (bound {bound})"
 
 
-@contextmanager
-def new_clone() -> Iterator[Path]:
-    """A fresh clone of what is committed."""
-    with tempfile.TemporaryDirectory() as folder:
-        clone = Path(folder) / "clone"
-        subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
-        yield clone
+def recorded(runs: int = RECORDINGS, seconds: int = SECONDS) -> list[Window]:
+    """The runs of an arm, with detours of lengths from a heavy tail."""
+    random, duration, made = np.random.default_rng(1), seconds * 10**9, []
+    for run in range(runs):
+        starts = np.sort(random.integers(0, duration, seconds * EVENTS_PER_SECOND))
+        room = np.diff(starts, append=duration)
+        lengths = (1000 * (1 + random.pareto(1.5, len(starts)))).astype(np.int64)
+        made.append(Window((f"b{run}", 0), duration, starts, np.minimum(lengths, room)))
+    return made
 
 
-def seconds_in_a_clone(*command: str) -> float:
-    """Wall time of a command in a fresh clone."""
-    with new_clone() as clone:
-        began = time.monotonic()
-        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
-        seconds = time.monotonic() - began
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
-    return seconds
+def simulate(windows: Sequence[Window]) -> int:
+    """How many rows an arm gives the table of programs on up to a million ranks."""
+    by_step = (replay.replay(windows, replay.delays(windows, step)) for step in replay.STEPS)
+    return sum(1 for rows in by_step for _ in rows)
+
+
+def replayed() -> Iterator[str]:
+    """All numbers of ranks and lengths of steps, with their intervals."""
+    windows, began = recorded(), time.monotonic()
+    rows = sum(simulate(windows) for _ in range(REPLAYED_ARMS))
+    yield (
+        f"replay of {REPLAYED_ARMS} arms of {RECORDINGS} runs of {SECONDS} s  {rows:,} rows in"
+        f" {time.monotonic() - began:.0f} s  (bound 60)"
+    )
+
+
+def write_detours(folder: Path, runs: int = DETOURED_RUNS, of_each: int = DETOURS) -> None:
+    """Detours of lengths that are drawn from a heavy tail, in the form of the product."""
+    random = np.random.default_rng(1)
+    for block in range(runs):
+        place = folder / f"case=c/arm=a/block={block:04d}"
+        place.mkdir(parents=True)
+        starts = np.cumsum(random.integers(1_000, 2_000_000, of_each))
+        lengths = (300 * (1 + random.pareto(1.5, of_each))).astype(np.int64)
+        table = pa.table([starts, lengths], schema=schema.EVENTS.arrow)
+        pq.write_table(table, place / "events.parquet", row_group_size=1 << 20, **schema.FORM)
+
+
+def _quantiles(folder: Path) -> int:
+    lengths = events.lengths(folder, "c", "a")
+    np.quantile(lengths, SHARES, method="inverted_cdf", overwrite_input=True)
+    return len(lengths)
+
+
+def detours() -> Iterator[str]:
+    """What ten million detours cost: they are read, and their quantiles are found."""
+    with tempfile.TemporaryDirectory() as name:
+        write_detours(Path(name))
+        number, seconds, memory = measured(_quantiles, Path(name))
+    yield (
+        f"quantiles of {number:,} detours  {number / seconds:,.0f} a second  (bound 5,000,000)"
+        f"  {memory:.0f} MB  (bound 500)"
+    )
+
+
+def measured(step: Callable[[Path], Any], folder: Path) -> tuple[Any, float, float]:
+    """What a step answers in a process of its own; its seconds, and its largest memory in MB."""
+    start = get_context("spawn")
+    # Not a daemon, because it may start processes itself.
+    queue = start.Queue()
+    child = start.Process(target=_report, args=(queue, step, folder))
+    child.start()
+    found: tuple[Any, float, float] = queue.get()
+    child.join()
+    return found
+
+
+def _report(queue: Any, step: Callable[[Path], Any], folder: Path) -> None:
+    began = time.monotonic()
+    answer = step(folder)
+    seconds = time.monotonic() - began
+    # getrusage has of a process itself what its parent had when it started it.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    own = int(status.partition("VmHWM:")[2].split()[0])
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    queue.put((answer, seconds, (own + children) / 1000))
+
+
+def multiply(times: int, folder: Path) -> int:
+    """Write a dataset of so many times the archive's blocks, not parsed; how many runs it has."""
+    records, once = folder / "records", read_plan(MULTIPLIED / PLAN)
+    records.mkdir(parents=True)
+    plan = replace(
+        once,
+        blocks=tuple(
+            replace(
+                block,
+                name=f"{once.campaign}-b{number:06d}-{block.name.rpartition('-')[2]}",
+                number=number,
+            )
+            for again in range(times)
+            for number, block in enumerate(once.blocks, start=again * len(once.blocks) + 1)
+        ),
+    )
+    write_plan(folder / PLAN, plan)
+    shutil.copyfile(MULTIPLIED / IMAGES, folder / IMAGES)
+    left = {entry["block"]: (entry, raw) for entry, raw in left_by_blocks(MULTIPLIED / "records")}
+    sources = [left[block.name] for block in once.blocks] * times
+    keys = [
+        {"campaign": plan.campaign, "block": block.name, "block_number": block.number}
+        for block in plan.blocks
+    ]
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        for key, (entry, _) in zip(keys, sources, strict=True):
+            new = {"block": key["block"], "number": key["block_number"]}
+            yield key | {"record": json.dumps(json.loads(entry["record"]) | new)}
+
+    raw = (row | key for key, (_, rows) in zip(keys, sources, strict=True) for row in rows)
+    parts.write(schema.BLOCKS, blocks(), records / "blocks.parquet")
+    parts.write(schema.RAW, raw, records / "raw.parquet")
+    return sum(len(block.runs) for block in plan.blocks)
+
+
+def _parse(folder: Path) -> None:
+    parse_dataset(folder, folder / "records")
+
+
+def _analyse(folder: Path) -> None:
+    analysis.write(analysis.analyse(dataset.load(folder, whole=False)), folder / "analysis")
+
+
+def scale(times: int = TIMES) -> Iterator[str]:
+    """What many times the runs cost: an archive's blocks again and again, parsed and analysed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "live" / "multiplied"
+        runs = multiply(times, folder)
+        for step, function in (("parse", _parse), ("analyse", _analyse)):
+            _, seconds, memory = measured(function, folder)
+            yield (
+                f"{step:<9} {runs:>9,} runs  {seconds:8.1f} s  {runs / seconds:8,.0f} runs/s  "
+                f"{memory:7,.0f} MB"
+            )
+
+
+class Planted(NamedTuple):
+    """What is planted of the cases that have a margin, of arms that cost the same.
+
+    Attributes:
+        layout: all cases at the same margin; their logs are stretched to it.
+        values: in the shape (blocks, cases, arms).
+        seconds: of a run, by case and arm.
+        beside: seconds of a block's runs without a margin, which the first look stops.
+    """
+
+    layout: Layout
+    values: np.ndarray
+    seconds: pd.Series
+    beside: float
+
+
+def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
+    """One campaign of a study with looks, its blocks drawn anew from those of an archive."""
+    known = numbers(dataset_values(archive))
+    taken = pd.read_parquet(TAKEN_FROM, columns=["case", "arm", "wall_seconds"])
+    seconds = taken.groupby(["case", "arm"])["wall_seconds"].median()
+    cases = {case.name: case for case in study.cases if case.margin is not None}
+    others = tuple(arm for arm in study.arms if arm not in study.aa_pair)
+    blocks = study.looks[-1]
+    layout = Layout({name: {} for name in cases}, others, (0,) * blocks, MARGIN, looks=study.looks)
+    values = np.empty((blocks, len(cases), len(layout.all_arms)))
+    for number, (name, case) in enumerate(cases.items()):
+        metric = next(metric for metric in case.primary if metric not in case.differences)
+        noise = noise_of(known[name, metric], study.reference, archive)
+        assert noise is not None
+        drawn = noise.drawn(layout.all_arms, blocks, random)
+        stretched = math.log1p(MARGIN) / math.log1p(case.margin or MARGIN)
+        for place, arm in enumerate(layout.all_arms):
+            values[:, number, place] = np.exp(stretched * (np.log(drawn[arm]) - noise.level))
+    rest = [case.name for case in study.cases if case.margin is None]
+    return Planted(layout, values, seconds[list(cases)], float(seconds[rest].sum()))
+
+
+def dataset_values(archive: str) -> pd.DataFrame:
+    """The values that count of an archived dataset."""
+    return analysis.analysed(ARCHIVES / archive).analysis.values
+
+
+def decided_in(campaign: Planted, minutes: float) -> int:
+    """How many comparisons are equivalent when the time is over, look by look as a campaign."""
+    layout, values = campaign.layout, campaign.values.copy()
+    cases, all_arms = list(layout.parameters), layout.all_arms
+    reasons = np.full(values.shape, "", dtype=object)
+    gone: dict[tuple[str, str], Stop] = {}
+    made, left, beside = 0, 60 * minutes, campaign.beside
+    for look in layout.looks:
+        going = campaign.seconds[[run not in gone for run in campaign.seconds.index]]
+        block = beside + going.sum()
+        more = min(look - made, int(left / block)) if block else 0
+        made, left, beside = made + more, left - more * block, 0.0
+        seen = in_memory.dataset(layout, values[:made], reasons[:made])
+        table = concluded(seen)
+
+        def most(
+            share: float, now: float = going.sum(), made: int = made, left: float = left
+        ) -> int:
+            return min(layout.looks[-1], made + int(left / (now * share))) if now * share else made
+
+        compared, before = comparisons.of_table(table), tuple(gone.values())
+        for stop in stops_in_time(seen.plan, compared, before, campaign.seconds, most):
+            gone[stop.case, stop.arm] = stop
+            place = slice(made, None), cases.index(stop.case), all_arms.index(stop.arm)
+            reasons[place], values[place] = stop.reason, np.nan
+        if made < look:
+            break
+    others = table[~table["arm"].isin(all_arms[:2])]
+    return int((others["outcome"] == EQUIVALENT).sum())
+
+
+def decided() -> Iterator[str]:
+    """How much the default study decides in its minutes, with the scatter of archived machines."""
+    study = load_study(ROOT / "config/studies/torrez2019.yaml", "quick")
+    minutes = study.minutes or 0.0
+    for archive in SCATTER_OF:
+        random = np.random.default_rng(20_261_122)
+        campaigns = [planted(study, archive, random) for _ in range(CAMPAIGNS)]
+        counts = [decided_in(campaign, minutes) for campaign in campaigns]
+        layout = campaigns[0].layout
+        of = len(layout.arms) * len(layout.parameters)
+        yield (
+            f"decided in {minutes:g} min      {np.mean(counts):.1f} of {of}  (equal arms, scatter "
+            f"of {archive}; {min(counts)} to {max(counts)})"
+        )
+
+
+PARTS: dict[str, Callable[[], Iterator[str]]] = {
+    "harness": harness,
+    "events": detours,
+    "replay": replayed,
+    "decided": decided,
+    "scale": scale,
+    "slurm": bench_slurm.lines,
+}
 
 
 def main() -> None:
     """Print one line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; or all")
+    parser.add_argument("--times", type=int, default=TIMES, help="of the archive's blocks in scale")
+    given = parser.parse_args()
+    if unknown := set(given.parts) - PARTS.keys():
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; known: {', '.join(PARTS)}")
     print(f"harness figures of {datetime.now(UTC):%Y-%m-%d}", flush=True)
-    cost, own = harness_seconds_per_run()
-    print(f"a run beyond its program  {cost:.4f} s  (bound 0.04; {RUNS} runs of {own:.4f} s)")
-    print(f"runner while it waits     {100 * runner_cpu_fraction():.3f} %  of a CPU (bound 0.1)")
-    print(
-        f"snakemake figures         {seconds_in_a_clone('snakemake', 'figures'):.1f} s  (bound 40)"
-    )
-    print(
-        f"snakemake -n all          {seconds_in_a_clone('snakemake', '-n', 'all'):.1f} s  (bound 4)"
-    )
-    steps = (
-        bench_events.lines(),
-        bench_replay.lines(),
-        bench_decided.lines(),
-        bench_scale.lines(bench_scale.TIMES),
-    )
-    for line in chain(*steps, bench_slurm.lines(new_clone)):
-        print(line, flush=True)
+    for name in given.parts or PARTS:
+        for line in scale(given.times) if name == "scale" else PARTS[name]():
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

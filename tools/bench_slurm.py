@@ -1,4 +1,4 @@
-"""What the harness costs under Slurm; a part of `make bench`.
+"""What the harness costs under Slurm: a part of `make bench`.
 
 The overhead of a job is all of its time that none of its programs ran: two starts of Snakemake
 (the executor plugin's job step and the one within it), looking at the nodes, and the ends of
@@ -11,17 +11,18 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from parity.core.commands import is_installed
+from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.measure import history
 from parity.plan.looks import batches_of
@@ -109,7 +110,7 @@ def planning_seconds(clone: Path) -> dict[int, float]:
         document["scales"]["cluster"]["blocks"] = blocks
         (clone / STUDY).write_text(yaml.safe_dump(document))
         began = time.monotonic()
-        _run([*_SLURM, "-n", "all", "--config", f"study={STUDY}", "scale=cluster"], clone)
+        run([*_SLURM, "-n", "all", "--config", f"study={STUDY}", "scale=cluster"], clone)
         taken[blocks] = time.monotonic() - began
     return taken
 
@@ -128,7 +129,7 @@ def jobs_of(clone: Path, blocks: int) -> list[Job]:
     batches = batches_of(plan)
     targets = [f"results/live/{plan.campaign}/batches/{name}.json" for name in batches]
     with cluster_up():
-        _run([*_SLURM, *words, "--", *targets], clone)
+        run([*_SLURM, *words, "--", *targets], clone)
     moments = [float(line) for line in times.read_text().split()]
     spans = list(itertools.pairwise(moments))[::2]
     folders = [
@@ -168,6 +169,15 @@ def _records(clone: Path) -> Path:
 
 
 @contextmanager
+def new_clone() -> Iterator[Path]:
+    """A fresh clone of what is committed."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "clone"
+        subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+        yield clone
+
+
+@contextmanager
 def cluster_up() -> Iterator[None]:
     """The virtual cluster; taken down afterwards only if it was not up before."""
     was_up = subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
@@ -180,13 +190,14 @@ def cluster_up() -> Iterator[None]:
             subprocess.run([*_CLUSTER, "down"], check=True, capture_output=True)
 
 
-def _run(words: list[str], folder: Path) -> None:
+def run(words: list[str], folder: Path) -> None:
+    """Run a command that must succeed."""
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        raise UserError(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
 
 
-def lines(new_clone: Any) -> Iterator[str]:
+def lines() -> Iterator[str]:
     """The lines of the report; one that says why where there is no Slurm."""
     if missing := [name for name in ("sbatch", "srun", "squeue") if not is_installed(name)]:
         yield f"snakemake --profile slurm  not measured: no {', '.join(missing)} on PATH"

@@ -1,38 +1,85 @@
-"""Writes the generated documentation; `--check` says what is out of date.
+"""Writes the generated documentation (`make docs`); `--check` says what is out of date.
 
 The data dictionary, the fault table and the validation are generated whole. In README.md and
 config/README.md a generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+
+What takes long to find out is committed, and made anew by a word of the command line: `faults`
+takes over what the tests on the virtual cluster saw; `found` analyses every archive anew; `effort`
+runs a reviewer's commands one after the other in a new clone of HEAD, with nothing else running,
+for a quarter of an hour.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
+from msgspec import to_builtins
 
-from parity.analysis import tables as analysis
+from parity.analysis import analysis, dataset
+from parity.analysis import tables as analysed
 from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
 from parity.benchmarks import benchmarks
 from parity.claims import tables as claims
 from parity.core.errors import shown_to_the_user
-from parity.core.files import read_json
+from parity.core.files import read_json, write_json
 from parity.core.settings import schema
+from parity.core.wording import counted
 from parity.extensions.networks.benchmarks import network
+from parity.measure import node
 from parity.records import schema as records
+from parity.records.dataset import CHECKSUMS, archived
+from parity.report import answer
+from parity.report.text import formatting
+from parity.report.text.artifact import Effort, Step
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))
 
-import faults  # noqa: E402
-import found  # noqa: E402
 import validate  # noqa: E402
 
+ARCHIVE = ROOT / "results/archive"
+FOUND, EFFORT, FAULTS = (ROOT / f"docs/{name}.json" for name in ("found", "effort", "faults"))
+# What the last tests on the virtual cluster left.
+FAULTS_SEEN = ROOT / "results/faults"
+FAULT_TEXT = Path(__file__).with_name("faults.md")
+# Column, key of a row. What is not a number is quoted as it was said.
+FAULT_COLUMNS = {
+    "fault": "fault",
+    "what one sees": "seen",
+    "interrupted": "interrupted",
+    "made anew": "made anew",
+    "runs of the second start": "second start",
+    "lost": "lost",
+    "doubled": "doubled",
+}
+FOUND_HEAD = ("system", "kind", "campaigns", "ratios", "equivalent", "cost more", "cost less",
+              "undecided", "cost below 5 %")  # fmt: skip
+WITHIN = 0.05
+COMMANDS = {
+    "make environment": "the locked Python environment",
+    "make figures": "figures and tables of all archives",
+    "snakemake claims": "the verdicts of the system machine",
+    "snakemake claims_expected": "whether they are the expected ones",
+    "snakemake reparse": "whether the tables follow from the raw outputs",
+    "snakemake dashboard": "all comparisons and claims to look around in",
+    "snakemake paper": "the paper of machine, whose figures are drawn",
+    "make all": "image, measuring, analysis and paper of this machine",
+}
 DICTIONARY_HEAD = """# Data dictionary
 
 Generated from the schemas in `workflow/parity/records` and `workflow/parity/analysis`, version
@@ -131,19 +178,19 @@ def documents() -> dict[Path, str]:
     tables = [
         *records.TABLES.values(),
         records.EVENTS,
-        *analysis.TABLES.values(),
+        *analysed.TABLES.values(),
         *claims.TABLES.values(),
         *NOISE.values(),
         EVENT_VALUES,
         AGREEMENT,
     ]
     readme = ROOT / "README.md"
-    answers = _table(found.HEAD, found.table(read_json(found.COMMITTED)))
+    answers = _table(FOUND_HEAD, found_rows(read_json(FOUND)))
     return {
         readme: with_parts(readme.read_text(encoding="utf-8"), {"found": answers}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
-        ROOT / "docs/faults.md": faults.render(read_json(faults.COMMITTED).values()),
+        ROOT / "docs/faults.md": fault_text(read_json(FAULTS).values()),
         validate.DOCUMENT: validate.validation_text(),
     }
 
@@ -183,13 +230,117 @@ def with_parts(text: str, named: Mapping[str, str]) -> str:
     return text
 
 
+def digest(name: str) -> str:
+    """SHA-256 of the checksums of an archived dataset."""
+    return hashlib.sha256((ARCHIVE / name / CHECKSUMS).read_bytes()).hexdigest()
+
+
+def found() -> list[dict[str, Any]]:
+    """What the archives of each system answer together of costs, by arms as they are."""
+    systems: dict[str, list[str]] = {}
+    for name, (system, _) in archived(ARCHIVE).items():
+        systems.setdefault(system, []).append(name)
+    return [_of_system(system, names) for system, names in sorted(systems.items())]
+
+
+def _of_system(system: str, names: Iterable[str]) -> dict[str, Any]:
+    loaded = [dataset.load(ARCHIVE / name) for name in names]
+    ended = [
+        each
+        for data in loaded
+        for each in answer.of_dataset(data.plan, analysis.analyse(data).comparisons)
+        if each.is_plain and each.is_cost
+    ]
+    return {
+        "system": system,
+        "kind": loaded[0].kind.label,
+        "datasets": {name: digest(name) for name in names},
+        "ratios": len(ended),
+        **answer.counts(ended),
+        "below": sum(each.row.high95 < 1 + WITHIN for each in ended),
+    }
+
+
+def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """The rows of the README's table, in the columns of `FOUND_HEAD`."""
+    for each in systems:
+        numbers = [each[key] for key in ("ratios", *answer.ENDED, "below")]
+        yield (each["system"], each["kind"], str(len(each["datasets"])), *map(str, numbers))
+
+
+def machine() -> str:
+    """The processor, how many of it, and the memory."""
+    model = node.facts()["cpu_model"] or "a processor that tells no model"
+    memory = formatting.size(psutil.virtual_memory().total)
+    return f"{model}, {counted(psutil.cpu_count() or 0, 'CPU')}, {memory}"
+
+
+def held(folder: Path) -> int:
+    """Bytes on disk of all that a folder holds."""
+    inside = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
+    return sum(path.lstat().st_blocks * 512 for path in inside)
+
+
+def took(command: str, clone: Path) -> Step:
+    """Run one command in the clone.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    found = {"PATH": f"{clone}/.venv/bin:{os.environ['PATH']}"}
+    began = time.monotonic()
+    subprocess.run(command.split(), cwd=clone, check=True, env=os.environ | found)
+    seconds = time.monotonic() - began
+    return Step(
+        command=command, does=COMMANDS[command], seconds=round(seconds, 1), bytes=held(clone)
+    )
+
+
+def effort() -> dict[str, Any]:
+    """What all commands take."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "parity"
+        subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+        steps = tuple(took(command, clone) for command in COMMANDS)
+    day = datetime.now(UTC).date().isoformat()
+    made: dict[str, Any] = to_builtins(Effort(machine=machine(), day=day, steps=steps))
+    return made
+
+
+def fault_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The whole docs/faults.md."""
+    lines = (tuple(str(row[key]) for key in FAULT_COLUMNS.values()) for row in rows)
+    table = _table(tuple(FAULT_COLUMNS), lines)
+    return f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{table}\n"
+
+
+def faults() -> dict[str, Any]:
+    """The rows of the committed table, with those of the last tests."""
+    seen = {path.stem: read_json(path) for path in sorted(FAULTS_SEEN.glob("*.json"))}
+    return (read_json(FAULTS) if FAULTS.exists() else {}) | seen
+
+
+MAKERS: dict[str, tuple[Path, Callable[[], Any]]] = {
+    "faults": (FAULTS, faults),
+    "found": (FOUND, found),
+    "effort": (EFFORT, effort),
+}
+
+
 def main() -> None:
-    """Write or check every document."""
+    """Make anew what is named, then write or check every document."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("anew", nargs="*", choices=[[], *MAKERS], help="what to find out anew")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    for name in given.anew:
+        path, make = MAKERS[name]
+        write_json(path, make())
     stale = {
         path: text for path, text in documents().items() if path.read_text(encoding="utf-8") != text
     }
     names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
-    if stale and "--check" in sys.argv:
+    if stale and given.check:
         raise SystemExit(f"out of date: {names}; run: make docs")
     for path, text in stale.items():
         path.write_text(text, encoding="utf-8")

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import bench
-import bench_decided
-import bench_replay
 import bench_slurm
 import numpy as np
 import pandas as pd
@@ -17,22 +15,22 @@ from parity.measure.block_folder import RECORD
 
 
 def test_the_plan_of_the_bench_is_one_block_of_so_many_runs() -> None:
-    (block,) = bench._short_plan().blocks
+    (block,) = bench.short_plan().blocks
     assert len(block.runs) == bench.RUNS
 
 
 def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary() -> None:
     arms = ("podman", "docker")
-    layout = bench_decided.Layout({"memory": {}}, arms, (0,) * 9, 0.01, looks=(8, 9))
+    layout = bench.Layout({"memory": {}}, arms, (0,) * 9, 0.01, looks=(8, 9))
     constant = np.ones((9, 1, 4))
     runs = pd.MultiIndex.from_product([["memory"], layout.all_arms], names=["case", "arm"])
-    campaign = bench_decided.Planted(layout, constant, pd.Series(1.0, runs), 0.0)
+    campaign = bench.Planted(layout, constant, pd.Series(1.0, runs), 0.0)
     # Eight blocks of four runs of a second.
-    assert [bench_decided.decided(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
+    assert [bench.decided_in(campaign, seconds / 60) for seconds in (4, 32)] == [0, 2]
 
 
 def test_the_bench_of_the_replay_simulates_all_that_its_table_has() -> None:
-    assert bench_replay.simulate(bench_replay.recorded(runs=2, seconds=1)) == 21 * 5 * 2
+    assert bench.simulate(bench.recorded(runs=2, seconds=1)) == 21 * 5 * 2
 
 
 def test_a_scenario_that_is_made_anew_stands_in_its_place() -> None:
@@ -74,5 +72,5 @@ def test_linear_growth_is_told_apart_from_the_start_of_snakemake() -> None:
 
 def test_without_slurm_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    (line,) = bench_slurm.lines(None)
+    (line,) = bench_slurm.lines()
     assert "not measured" in line and "sbatch" in line

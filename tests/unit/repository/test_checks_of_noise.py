@@ -1,6 +1,6 @@
 """The tools that look at noise in other ways: what they hand to others, and read from them."""
 
-import check_simgrid
+import check_noise
 import numpy as np
 import pytest
 import trace_switches
@@ -18,11 +18,11 @@ def test_a_profile_of_speed_stands_still_in_each_detour_and_goes_round() -> None
         Window(("a", 0), 1000, np.array([100, 500]), np.array([50, 20])),
         Window(("b", 0), 500, np.array([490]), np.array([10])),
     ]
-    head, *lines = check_simgrid.availability(runs, 300).splitlines()
+    head, *lines = check_noise.availability(runs, 300).splitlines()
     assert head.startswith("LOOPAFTER ")
     changes = [(round(1e9 * float(at)), float(speed)) for at, speed in map(str.split, lines)]
     # 500, 1490 and 100 of a ring of 1500 ns that begins at 300.
-    slow = check_simgrid.STOPPED
+    slow = check_noise.STOPPED
     assert changes == [
         (200, slow), (220, 1.0), (1190, slow), (1200, 1.0), (1300, slow), (1350, 1.0), (1499, 1.0),
     ]  # fmt: skip

@@ -26,17 +26,17 @@ def test_generated_documents_are_current() -> None:
 
 
 def test_what_was_found_is_of_the_archives_that_are_here() -> None:
-    found = _tool("found")
-    systems = json.loads(found.COMMITTED.read_text(encoding="utf-8"))
+    docs = _tool("docs")
+    systems = json.loads(docs.FOUND.read_text(encoding="utf-8"))
     listed = [each for system in systems for each in system["datasets"].items()]
-    assert len(listed) >= 4 and all(found.digest(name) == digest for name, digest in listed)
+    assert len(listed) >= 4 and all(docs.digest(name) == digest for name, digest in listed)
     for system in systems:
-        assert system["ratios"] == sum(system[word] for word in found.answer.ENDED)
+        assert system["ratios"] == sum(system[word] for word in docs.answer.ENDED)
 
 
 def test_what_the_commands_take_was_measured_of_all_of_them() -> None:
-    tool = _tool("effort")
-    steps = read_document(tool.COMMITTED, Effort).steps
+    tool = _tool("docs")
+    steps = read_document(tool.EFFORT, Effort).steps
     assert {step.command: step.does for step in steps} == tool.COMMANDS
     assert all(step.seconds > 0 and step.bytes > 0 for step in steps)
 

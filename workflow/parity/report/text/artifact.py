@@ -2,7 +2,7 @@
 
 What differs between campaigns is taken from the datasets: commits, digests, times, sizes, and the
 verdicts that are expected of them. What no record tells is said to be unknown. What each command
-takes was measured once, in a clone of its own: docs/effort.json, which tools/effort.py writes.
+takes was measured once, in a clone of its own: docs/effort.json, by `tools/docs.py effort`.
 """
 
 from __future__ import annotations

@@ -1,27 +1,38 @@
-"""SimGrid's simulation of MPI programs beside the replay, both with the detours of an archive.
+"""Programs of MPI ranks with recorded detours, beside what the replay makes of them.
 
-`python tools/check_simgrid.py [dataset]` needs Debian's libsimgrid-dev (3.32; SMPI: Degomme et al.,
-IEEE TPDS 2017). Each rank has a host whose speed is zero during the recorded detours, from a random
-moment of the recording on, and works and waits in a barrier; messages cost next to nothing. So only
-the model of noise is compared, which the replay solves without drawing anything.
+`python tools/check_noise.py replay` compiles selfish and steps, runs both natively, one and two
+ranks on as many CPUs, and prints the mean step over its work as simulated and as measured.
+
+`python tools/check_noise.py simgrid [dataset]` needs Debian's libsimgrid-dev (3.32; SMPI: Degomme
+et al., IEEE TPDS 2017). Each rank has a host whose speed is zero during the recorded detours, from
+a random moment of the recording on, and works and waits in a barrier; messages cost next to
+nothing. So only the model of noise is compared, which the replay solves without drawing anything.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-import check_replay
 import numpy as np
 
+from parity.analysis.noise import replay
 from parity.analysis.noise.windows import Window, split
+from parity.benchmarks import compiled, openmpi
+from parity.benchmarks.selfish_trace import read_trace
+from parity.benchmarks.steps_file import read_steps
+from parity.core.errors import shown_to_the_user
 from parity.plan.plan import PLAN, read_plan
 from parity.records import events
 
+# Programs that run here.
+SECONDS, RUN_STEPS = 5, (1e-4, 1e-3, 1e-2)
+# SimGrid.
 DATASET = "results/archive/epyc2-limits-2026-11-22"
 ARMS = ("native-a", "podman-quota-9000-of-10000-us", "podman-quota-50000-of-100000-us")
 RANKS, STEPS = (2, 4, 8, 16), (1e-3, 1e-2)
@@ -31,6 +42,58 @@ STOPPED = 1e-6
 HOSTS = 32  # of all simulations of a number of ranks, each at a moment of its own
 HEAD = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
 SOURCE = Path(__file__).with_name("simgrid_steps.c")
+
+
+def recorded(folder: Path, cpus: Sequence[int]) -> list[Window]:
+    """What selfish tells on some CPUs at once, a window for each."""
+    running = []
+    for cpu in cpus:
+        words = ["detours", SECONDS, 300, 5, 1_000_000, 400_000, f"{cpu}.trace"]
+        command = ["taskset", "-c", str(cpu), f"{folder}/selfish", *map(str, words)]
+        running.append(subprocess.Popen(command, cwd=folder))
+    assert not any([process.wait() for process in running])
+    windows = []
+    for cpu in cpus:
+        trace = read_trace((folder / f"{cpu}.trace").read_bytes())
+        numbers = (trace.detours[name].astype(np.int64) for name in ("start", "length"))
+        windows.append(Window((f"cpu{cpu}", 0), trace.duration_ns, *numbers))
+    return windows
+
+
+def measured(folder: Path, ranks: int, cpus: Sequence[int], step: float) -> float:
+    """The mean step of a real program over its work."""
+    numbers = (ranks, round(SECONDS / step), round(1e6 * step), 0)
+    words = [f"{folder}/steps", *map(str, numbers), "steps.bin"]
+    one = ["taskset", "-c", str(cpus[-1]), *words]
+    several, environment = openmpi.launch_words(words, cpus), os.environ | openmpi.INSIDE
+    subprocess.run(several if ranks > 1 else one, cwd=folder, env=environment, check=True)
+    steps = read_steps((folder / "steps.bin").read_bytes())
+    return float(steps.lengths.mean()) / steps.work_ns
+
+
+def replayed(windows: Sequence[Window], ranks: int, step: float) -> float:
+    """The mean step over its work by the replay."""
+    slowdowns = replay.slowdowns(replay.delays(windows, step), np.ones((1, len(windows))))
+    return float(slowdowns[0, replay.RANKS.index(ranks)])
+
+
+def run_here() -> Iterator[str]:
+    """A line for each number of ranks and length of a step."""
+    available = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = ["sh", compiled.SCRIPT, folder, "selfish.c", "steps.c"]
+        subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+        for ranks in (1, 2):
+            cpus = available[-ranks:]
+            for step in RUN_STEPS:
+                before = recorded(folder, cpus)
+                seen = measured(folder, ranks, cpus, step)
+                around = [replayed(each, ranks, step) for each in (before, recorded(folder, cpus))]
+                yield (
+                    f"{ranks} ranks, steps of {1e3 * step:g} ms: measured {seen:.4f}, simulated "
+                    f"{around[0]:.4f} before and {around[1]:.4f} after"
+                )
 
 
 def windows(folder: Path, case: str, arm: str) -> list[Window]:
@@ -88,7 +151,7 @@ def simulated(
     return float(done.stdout.rpartition("mean step")[2]) / step
 
 
-def lines(dataset: Path) -> Iterator[str]:
+def by_simgrid(dataset: Path) -> Iterator[str]:
     """A line for each arm, number of ranks and length of a step."""
     case = read_plan(dataset / PLAN).cases[0].name
     with tempfile.TemporaryDirectory() as name:
@@ -98,9 +161,9 @@ def lines(dataset: Path) -> Iterator[str]:
         for arm in ARMS:
             runs = windows(folder / "events", case, arm)
             for ranks, step in product(RANKS, STEPS):
-                replayed = check_replay.simulated(runs, ranks, step)
+                by_replay = replayed(runs, ranks, step)
                 # As many as there is time for in the recording, so that all of it is met once.
-                count = round(sum(run.duration for run in runs) / 1e9 / step / replayed)
+                count = round(sum(run.duration for run in runs) / 1e9 / step / by_replay)
                 drawn = [
                     simulated(folder, runs, ranks, step, count, seed)
                     for seed in range(HOSTS // ranks)
@@ -108,10 +171,22 @@ def lines(dataset: Path) -> Iterator[str]:
                 error = np.std(drawn, ddof=1) / np.sqrt(len(drawn))
                 yield (
                     f"{arm}, {ranks} ranks, steps of {1e3 * step:g} ms: SimGrid "
-                    f"{np.mean(drawn):.4f} (standard error {error:.4f}), replay {replayed:.4f}"
+                    f"{np.mean(drawn):.4f} (standard error {error:.4f}), replay {by_replay:.4f}"
                 )
 
 
-if __name__ == "__main__":
-    for line in lines(Path(sys.argv[1] if len(sys.argv) > 1 else DATASET)):
+def main() -> None:
+    """Print what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("replay", help="real loops of one and two ranks beside the replay")
+    simgrid = commands.add_parser("simgrid", help="SimGrid's simulation beside the replay")
+    simgrid.add_argument("dataset", type=Path, nargs="?", default=Path(DATASET))
+    given = parser.parse_args()
+    for line in run_here() if given.command == "replay" else by_simgrid(given.dataset):
         print(line, flush=True)
+
+
+if __name__ == "__main__":
+    with shown_to_the_user():
+        main()
