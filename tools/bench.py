@@ -28,7 +28,7 @@ from bench_slurm import ROOT, new_clone
 from msgspec.structs import replace
 from planted_truth import in_memory
 from planted_truth.in_memory import Layout
-from planted_truth.sequential_scenarios import concluded
+from planted_truth.looks import concluded
 
 from parity.analysis import analysis, comparisons, dataset
 from parity.analysis.look import stops_in_time

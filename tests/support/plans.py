@@ -6,24 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from planted_truth.plans import plan_of
 
 from parity.measure.documents import BlockRecord, RunRecord
-from parity.plan.plan import PLAN_VERSION, Plan
+from parity.plan.plan import Plan
 
-_WHOLE = {
-    "version": PLAN_VERSION, "campaign": "planted-smoke", "study": "planted", "scale": "smoke",
-    "title": "Made up", "reproduces": "none", "seed": 7, "attempts": 2,
-    "reference": "native-a", "aa_pair": ["native-a", "native-b"], "provider": "system",
-    "arms": [], "arm_titles": {}, "arm_runtimes": {}, "benchmark_titles": {},
-    "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [], "not_tested": [],
-    "positive_control": None,
-    "looks": [],
-    "minutes": None,
-    "blocks_per_job": 1,
-}  # fmt: skip
-_CASE = {
-    "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,
-}  # fmt: skip
 _RECORD = {
     "session": 1, "run": "sysbench.native-a", "case": "sysbench", "arm": "native-a",
     "parameters": {}, "reason": "", "detail": "", "exit_code": 0, "started": "",
@@ -44,13 +31,6 @@ _START = {
     "binaries": [], "other_nodes": [],
 }  # fmt: skip
 _END = {"ended": "2026-01-01T10:02:00.000+00:00", "busy_fraction": 0.0, "node": {}}
-
-
-def plan_of(content: Mapping[str, Any]) -> Plan:
-    """A plan with these keys of plan.json; all others are filled in."""
-    cases = [_CASE | dict(case) for case in content.get("cases", ())]
-    blocks = [{"nodes": 1} | dict(block) for block in content.get("blocks", ())]
-    return msgspec.convert(_WHOLE | dict(content) | {"cases": cases, "blocks": blocks}, Plan)
 
 
 def changed(plan: Plan, **content: Any) -> Plan:

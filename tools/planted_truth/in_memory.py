@@ -1,31 +1,31 @@
 """Datasets whose numbers are planted directly, without logs: fast, for what is concluded alone.
 
 The logs' way is walked by other scenarios (`trials.run_pipeline`). Here the tables of runs and
-metrics are made as they would be parsed, and everything after them is the real analysis.
+metrics are made as they would be parsed, and everything after them is the real analysis. Numbers
+deviate from the truth by laws with and without the traits that spoil tests: on the log scale, in
+arrays of the shape (replicates, levels, blocks, arms). The truth is the mean of an arm's log
+cost, spikes included, before any run is lost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from parity.analysis.dataset import Dataset
-from parity.plan.plan import (
-    PLAN_VERSION,
-    Block,
-    Case,
-    Plan,
-    PlannedComparison,
-    PositiveControl,
-    Run,
-)
+from parity.core.documents import Document
+from parity.plan.plan import Plan
 from parity.plan.system_kind import kind_of
+from parity.preview.simulated import numbers_of, planned_runs, table_of
 from parity.records import schema
 from parity.runtimes import arms as known_arms
-from planted_truth.campaign import DOUBLE, PLUS, REFERENCE, SYSTEM, sha256
+from planted_truth.plans import crossed
+from planted_truth.study import DOUBLE, PLUS, REFERENCE, SYSTEM, sha256
 
 BENCHMARK = "planted"
 NODE_MIB = 16 * 1024
@@ -36,7 +36,6 @@ ENDINGS = {
     "refused": ("exit-status", "{}"),
     "failed inside": ("exit-status", '{"marker": ""}'),
 }
-_NUMBERS = ("int64", "double", "bool")
 
 
 @dataclass(frozen=True)
@@ -74,164 +73,75 @@ class Layout:
 
     def plan(self) -> Plan:
         """The plan; the order of runs plays no part in what is planted, and is always the same."""
-        cases = tuple(
-            Case(
-                name=name,
-                benchmark=BENCHMARK,
-                parameters=parameters,
-                margin=self.margin,
-                primary=(self.metric.name,),
-                differences=(),
-                timeout_seconds=60,
-            )
-            for name, parameters in self.parameters.items()
-        )
-        runs = tuple(
-            Run(name=f"{case}.{arm}", case=case, arm=arm)
-            for case in self.parameters
-            for arm in self.all_arms
-        )
-        control = PositiveControl(
-            arm=PLUS, work_percent=4, parameters={case: {} for case in self.parameters}
-        )
-        return Plan(
-            version=PLAN_VERSION,
-            campaign="planted-memory",
-            study="planted",
-            scale="memory",
-            title="Planted truth: these numbers describe no machine",
-            reproduces="nothing",
-            seed=0,
-            reference=REFERENCE,
-            aa_pair=(REFERENCE, DOUBLE),
-            arms=self.all_arms,
-            cases=cases,
+        usual = {"benchmark": BENCHMARK, "margin": self.margin, "primary": [self.metric.name]}
+        more = {
+            "arm": PLUS,
+            "work_percent": 4,
+            "parameters": {name: {} for name in self.parameters},
+        }
+        return crossed(
+            "planted-memory",
+            [{"case": name, "parameters": own, **usual} for name, own in self.parameters.items()],
+            self.all_arms,
+            len(self.nodes),
+            looks=list(self.looks),
             attempts=1,
-            not_tested=(),
-            provider="system",
-            positive_control=control if PLUS in self.arms else None,
-            looks=self.looks,
-            minutes=None,
-            blocks_per_job=1,
+            positive_control=more if PLUS in self.arms else None,
             arm_titles={arm: known_arms()[arm].title for arm in self.all_arms},
             arm_runtimes={arm: known_arms()[arm].runtime for arm in self.all_arms},
             benchmark_titles={BENCHMARK: "Planted"},
             benchmark_notes={BENCHMARK: ""},
-            blocks=tuple(
-                Block(name=f"planted-memory-b{number:04d}", number=number, nodes=1, runs=runs)
-                for number in range(1, len(self.nodes) + 1)
-            ),
-            comparisons=tuple(
-                PlannedComparison(
-                    case=case, metric=self.metric.name, arm=arm, reference=REFERENCE,
-                    margin=self.margin,
-                )
-                for case in self.parameters
-                for arm in self.all_arms[1:]
-            ),
-        )  # fmt: skip
+        )
 
 
 def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = None) -> Dataset:
-    """The dataset of these values.
+    """The dataset of these values: one attempt for each run, one after the other, a block a day.
 
     Args:
         values: shape (blocks, cases, arms), in the order of the layout; NaN for a run that
             was lost, or not made any more. There may be fewer blocks than are planned.
         stopped: why runs were not made any more, in the same shape; empty texts for the others.
     """
-    plan = layout.plan()
-    runs = _runs(layout, plan, values)
+    plan, flat, count = layout.plan(), values.ravel(), len(values)
+    measured = msgspec.structs.replace(plan, blocks=plan.blocks[:count])
+    lost, (reason, evidence) = np.isnan(flat), ENDINGS[layout.ending]
+    position = np.tile(np.arange(1, values[0].size + 1), count)
+    days = np.repeat(np.arange(count), values[0].size).astype("timedelta64[D]")
+    started = np.datetime_as_string(_BEGINNING + days + position.astype("timedelta64[s]"))
+    runs = planned_runs(
+        measured,
+        position=position,
+        stage=np.where(lost, "ran", "valid"),
+        reason=np.where(lost, reason, ""),
+        evidence=np.where(lost, evidence, "{}"),
+        started=np.char.add(started, "+00:00"),
+    )
     if stopped is not None:
-        _stop(runs, stopped.ravel())
+        # As parsing shows runs that were not made any more.
+        gone = stopped.ravel() != ""
+        runs.loc[gone, "reason"] = stopped.ravel()[gone]
+        nothing: dict[str, str | int] = {"attempt": 0, "stage": "planned"}
+        nothing |= dict.fromkeys(("started", "binary_sha256", "closure_sha256"), "")
+        for column, value in nothing.items():
+            runs.loc[gone, column] = value
+    metric = layout.metric
     return Dataset(
         name="live/planted-memory",
         plan=plan,
         plan_sha256=sha256("plan"),
         kind=kind_of(["vm"]),
         runs=runs,
-        metrics=_metrics(layout, runs, values),
-        nodes=_nodes(layout, plan, runs),
-        images=_frame(schema.IMAGES, {}, 0),
+        metrics=numbers_of(runs, flat, metric=metric.name, unit=metric.unit, better=metric.better),
+        nodes=_nodes(layout, measured),
+        images=table_of(schema.IMAGES, 0, {}),
     )
 
 
-def _frame(table: schema.TableSchema, known: dict[str, Any], rows: int) -> pd.DataFrame:
-    """A table with these columns; of all others empty texts, nulls, and zeros."""
-    columns = {}
-    for column in table.columns:
-        is_number = str(column.type) in _NUMBERS
-        nothing = (None if column.nullable else 0) if is_number else ""
-        columns[column.name] = known.get(column.name, np.full(rows, nothing))
-    return pd.DataFrame(columns)
-
-
-def _runs(layout: Layout, plan: Plan, values: np.ndarray) -> pd.DataFrame:
-    """One attempt for each run, one after the other, a block a day."""
-    blocks, cases, arms = values.shape
-    of_block = cases * arms
-    names = np.array([run.name for run in plan.blocks[0].runs], dtype=object)
-    measured = np.array([block.name for block in plan.blocks[:blocks]], dtype=object)
-    lost = np.isnan(values).ravel()
-    position = np.tile(np.arange(1, of_block + 1), blocks)
-    reason, evidence = ENDINGS[layout.ending]
-    days = np.repeat(np.arange(blocks), of_block).astype("timedelta64[D]")
-    started = np.datetime_as_string(_BEGINNING + days + position.astype("timedelta64[s]"))
-    known = {
-        "campaign": np.full(values.size, plan.campaign, dtype=object),
-        "block": np.repeat(measured, of_block),
-        "block_number": np.repeat(np.arange(1, blocks + 1), of_block),
-        "run": np.tile(names, blocks),
-        "attempt": np.ones(values.size, dtype=int),
-        "position": position,
-        "benchmark": np.full(values.size, BENCHMARK, dtype=object),
-        "case": np.tile(np.repeat(np.array(list(layout.parameters), object), arms), blocks),
-        "arm": np.tile(np.array(layout.all_arms, object), blocks * cases),
-        "final": np.ones(values.size, dtype=bool),
-        "session": np.ones(values.size, dtype=int),
-        "stage": np.where(lost, "ran", "valid").astype(object),
-        "reason": np.where(lost, reason, "").astype(object),
-        "evidence": np.where(lost, evidence, "{}").astype(object),
-        "started": np.char.add(started, "+00:00").astype(object),
-        "binary_sha256": np.full(values.size, sha256("binary"), dtype=object),
-        "closure_sha256": np.full(values.size, sha256("closure"), dtype=object),
-    }
-    return _frame(schema.RUNS, known, values.size)
-
-
-def _stop(runs: pd.DataFrame, stopped: np.ndarray) -> None:
-    """Make runs into such as were not made any more, as parsing shows them."""
-    gone = stopped != ""
-    runs.loc[gone, "reason"] = stopped[gone]
-    runs.loc[gone, "attempt"] = 0
-    runs.loc[gone, "stage"] = "planned"
-    for name in ("started", "binary_sha256", "closure_sha256"):
-        runs.loc[gone, name] = ""
-
-
-def _metrics(layout: Layout, runs: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
-    there = runs[np.isfinite(values).ravel()]
-    shared = [column.name for column in schema.METRICS.columns if column.name in runs]
-    known: dict[str, Any] = {name: there[name].to_numpy() for name in shared}
-    constants = {
-        "metric": layout.metric.name,
-        "unit": layout.metric.unit,
-        "better": layout.metric.better,
-        "clock": "internal",
-    }
-    known |= {name: np.full(len(there), text, object) for name, text in constants.items()}
-    known["value"] = values.ravel()[np.isfinite(values).ravel()]
-    known |= {name: np.ones(len(there), bool) for name in ("primary", "valid")}
-    return _frame(schema.METRICS, known, len(there))
-
-
-def _nodes(layout: Layout, plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
-    """The memory of the node of each block that was measured, before and after it."""
-    there, planned = set(runs["block"]), zip(plan.blocks, layout.nodes, strict=True)
+def _nodes(layout: Layout, measured: Plan) -> pd.DataFrame:
+    """The memory of the node of each block, before and after it."""
     rows = [
-        (plan.campaign, block.name, f"{SYSTEM}-{node}", phase, fact, value)
-        for block, node in planned
-        if block.name in there
+        (measured.campaign, block.name, f"{SYSTEM}-{node}", phase, fact, value)
+        for block, node in zip(measured.blocks, layout.nodes, strict=False)
         for phase in ("before", "after")
         for fact, value in (
             ("hostname", f"{SYSTEM}-{node}"),
@@ -239,3 +149,86 @@ def _nodes(layout: Layout, plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
         )
     ]
     return pd.DataFrame(rows, columns=[column.name for column in schema.NODES.columns])
+
+
+NORMAL = "normal"
+# Student's t of so many degrees of freedom, brought to the standard deviation of the others.
+_FREEDOM = {"t3": 3, "t5": 5}
+
+
+class Chance(Document, frozen=True):
+    """What makes runs deviate.
+
+    Attributes:
+        run: standard deviation from run to run.
+        block: standard deviation of what all runs of a block have in common.
+        law: `normal`, `t3` or `t5`.
+        times: by arm, how many times the usual its runs deviate.
+        spikes: by arm, the share of its runs that something disturbs, and by how much.
+        by_node: standard deviation of what an arm costs more on one node than on another; the
+            A/A pair does not.
+        serial: correlation of an arm's deviation with that in the block before.
+        lost: by arm, the share of its slowest runs that are lost.
+    """
+
+    run: float = 0.006
+    block: float = 0.03
+    law: str = NORMAL
+    times: dict[str, float] = msgspec.field(default_factory=dict)
+    spikes: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
+    by_node: float = 0.0
+    serial: float = 0.0
+    lost: dict[str, float] = msgspec.field(default_factory=dict)
+
+    def draw(
+        self,
+        random: np.random.Generator,
+        costs: np.ndarray,
+        blocks: Sequence[int],
+        arms: Sequence[str],
+        replicates: int,
+    ) -> np.ndarray:
+        """Logs of what runs cost; NaN for those that were lost.
+
+        Args:
+            costs: the truth, in the shape (levels, arms).
+            blocks: the node of each.
+            arms: the A/A pair first.
+        """
+        shape = (replicates, costs.shape[0], len(blocks), len(arms))
+        own = self.run * self._serial(self._law(random, shape))
+        own *= np.array([self.times.get(arm, 1.0) for arm in arms])
+        for arm, (share, size) in self.spikes.items():
+            place = arms.index(arm)
+            # The mean is that of all runs, disturbed ones included.
+            own[..., place] += size * ((random.random(shape[:-1]) < share) - share)
+        if self.by_node:
+            nodes = random.normal(0, self.by_node, (*shape[:2], 1 + max(blocks), len(arms) - 2))
+            own[..., 2:] += nodes[:, :, list(blocks)]
+        # Levels of a factor stand in the same blocks.
+        together = random.normal(0, self.block, (replicates, 1, len(blocks)))
+        return self._without_lost(costs[:, None] + own + together[..., None], own, arms)
+
+    def _law(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Deviations of mean 0 and standard deviation 1."""
+        if self.law == NORMAL:
+            return random.standard_normal(shape)
+        freedom = _FREEDOM[self.law]
+        return np.asarray(random.standard_t(freedom, shape) * np.sqrt(1 - 2 / freedom))
+
+    def _serial(self, fresh: np.ndarray) -> np.ndarray:
+        """The same from one block to the next: a stationary process of first order."""
+        if not self.serial:
+            return fresh
+        made = fresh.copy()
+        for block in range(1, fresh.shape[2]):
+            kept = np.sqrt(1 - self.serial**2) * fresh[:, :, block]
+            made[:, :, block] = self.serial * made[:, :, block - 1] + kept
+        return made
+
+    def _without_lost(self, logs: np.ndarray, own: np.ndarray, arms: Sequence[str]) -> np.ndarray:
+        for arm, share in self.lost.items():
+            place, gone = arms.index(arm), round(share * logs.shape[2])
+            slowest = np.argsort(own[..., place], axis=2)[..., logs.shape[2] - gone :]
+            np.put_along_axis(logs[..., place], slowest, np.nan, axis=2)
+        return logs

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import StrictUndefined, Template
 
-from planted_truth.acceptance import CONFIDENCE
+from planted_truth.promises import CONFIDENCE
 from planted_truth.trials import NO, SHOWN, TOO_FEW, Result, Scenario
 
 COLUMNS = (

@@ -21,12 +21,10 @@ from parity.claims.judging_data import JudgingData
 from parity.claims.register import Register
 from parity.claims.verdicts import judge
 from parity.core.documents import Document
-from planted_truth import acceptance, in_memory
-from planted_truth.acceptance import Promise
-from planted_truth.in_memory import BENCHMARK, Layout, Metric
-from planted_truth.measures import LEVEL, Measure, Trials, frequency
-from planted_truth.planted_claims import entry, register_of
-from planted_truth.planted_numbers import Chance
+from planted_truth import in_memory, promises
+from planted_truth.in_memory import BENCHMARK, Chance, Layout, Metric
+from planted_truth.promises import LEVEL, Measure, Promise, Trials, frequency
+from planted_truth.study import entry, register_of
 from planted_truth.trials import Scenario
 
 # Replicates that are analysed together.
@@ -36,12 +34,12 @@ _CENTRE = 100.0
 # What a claim may become, and how often. The slack is what an interval of 400 replicates may
 # reach beyond a rate that may lie at its limit, or at zero.
 PROMISES = {
-    "never": acceptance.never(slack=0.015),
-    "edge": acceptance.at_most(LEVEL, slack=0.03),
+    "never": promises.never(slack=0.015),
+    "edge": promises.at_most(LEVEL, slack=0.03),
     # The power that designs are usually made for (Cohen, Statistical Power Analysis, 1988).
-    "often": acceptance.at_least(0.8),
-    "always": acceptance.at_least(0.95),
-    "not-controlled": acceptance.not_controlled(),
+    "often": promises.at_least(0.8),
+    "always": promises.at_least(0.95),
+    "not-controlled": promises.not_controlled(),
 }
 
 

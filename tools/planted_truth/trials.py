@@ -27,11 +27,9 @@ from parity.plan.plan import PLAN, write_plan
 from parity.records.dataset import parse_dataset
 from parity.records.gather import gather_records
 from parity.software.images import IMAGES, without_location, write_images
-from planted_truth.acceptance import Observed
-from planted_truth.campaign import SYSTEM, Campaign, image_records
-from planted_truth.measures import Measure, Trials
-from planted_truth.planted_claims import Claims, claims_of
-from planted_truth.raw_logs import Planted, plant
+from planted_truth.logs import Planted, image_records, plant
+from planted_truth.promises import Measure, Observed, Trials
+from planted_truth.study import SYSTEM, Campaign, Claims, claims_of
 
 YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
 

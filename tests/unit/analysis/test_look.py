@@ -6,10 +6,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from msgspec.structs import replace
-from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE, Campaign
-from planted_truth.outputs import PROCESSOR
-from planted_truth.planted_effects import Effects, Misfortune, Noise
-from planted_truth.raw_logs import Planted, plant
+from planted_truth.logs import Planted, plant
+from planted_truth.study import (
+    CONTAINERS,
+    DOUBLE,
+    PROCESSOR,
+    REFERENCE,
+    Campaign,
+    Effects,
+    Misfortune,
+    Noise,
+)
 from planted_truth.trials import collect
 
 from parity.analysis import comparisons, pairing

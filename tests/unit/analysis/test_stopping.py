@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
 from planted_truth.in_memory import Layout
+from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 from scipy import stats
 
 from parity.analysis.comparisons import Comparison

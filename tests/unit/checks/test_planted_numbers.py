@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 from planted_truth import in_memory
-from planted_truth.campaign import DOUBLE, PLUS, REFERENCE
-from planted_truth.in_memory import Layout, dataset
-from planted_truth.order_scenario import DRIFT, drifts
-from planted_truth.planted_numbers import Chance
+from planted_truth.in_memory import Chance, Layout, dataset
+from planted_truth.scenarios import DRIFT, drifts
 from planted_truth.sketches import judging
+from planted_truth.study import DOUBLE, PLUS, REFERENCE
 from scipy import stats
 
 from parity.analysis.pairing import numbers

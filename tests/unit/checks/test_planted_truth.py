@@ -11,19 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from planted_truth import (
-    acceptance,
     in_memory,
+    looks,
+    promises,
     report,
-    sequential_scenarios,
     trials,
 )
-from planted_truth.outputs import PRINTERS
-from planted_truth.planted_claims import claims_of
-from planted_truth.planted_effects import Misfortune
-from planted_truth.raw_logs import plant
-from planted_truth.runner_simulation import FAILING
+from planted_truth.logs import plant
+from planted_truth.runner import FAILING
 from planted_truth.scenarios import log_scenarios, scenarios
 from planted_truth.sketches import sketches
+from planted_truth.study import PRINTERS, Misfortune, claims_of
 
 from parity.analysis import decision, estimate, outcomes
 from parity.analysis.dataset import Dataset
@@ -189,13 +187,13 @@ def test_looks_at_the_level_of_one_are_found_out(monkeypatch) -> None:
 
 
 def test_looks_that_stop_too_late_are_found_out(monkeypatch) -> None:
-    real = sequential_scenarios.stops
+    real = looks.stops
 
     def late(plan, compared, before, most):
         seen = max(each.decision.blocks for each in compared)
         return real(plan, compared, before, most) if seen >= 25 else ()
 
-    monkeypatch.setattr(sequential_scenarios, "stops", late)
+    monkeypatch.setattr(looks, "stops", late)
     found = _refuted(_looks(), 40)
     assert found == {
         measure.measured for measure in _looks().measures if "blocks until" in measure.measured
@@ -204,7 +202,7 @@ def test_looks_that_stop_too_late_are_found_out(monkeypatch) -> None:
 
 def _looks():
     """The first scenario with looks."""
-    return sequential_scenarios.sequential()[0]
+    return looks.sequential()[0]
 
 
 def _refuted_truths(sketch) -> set[str]:
@@ -221,7 +219,7 @@ def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> Non
     said = [(name, one.planted, one.measured, one.promise.text) for name, one in promised]
     assert [tuple(row[key] for key in keys) for row in found["results"]] == said
     for (name, measure), row in zip(promised, found["results"], strict=True):
-        observed = acceptance.Observed(row["replicates"], row["value"], row["low"], row["high"])
+        observed = promises.Observed(row["replicates"], row["value"], row["low"], row["high"])
         assert row["holds"] == trials.Result(name, measure, observed).holds
     # What does not hold, or is not shown to, is named here with the reason.
     others = [row for row in found["results"] if row["holds"] not in (trials.YES, trials.SHOWN)]
@@ -279,17 +277,17 @@ def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
 
 
 def test_a_promise_needs_enough_replicates_to_hold() -> None:
-    promise = acceptance.at_most(0.05)
-    assert promise.holds_for(acceptance.share(200, 4000))
-    assert not promise.holds_for(acceptance.share(2, 40))
-    assert not promise.refuted_by(acceptance.share(2, 40))
-    assert promise.refuted_by(acceptance.share(10, 40))
-    assert promise.refuted_by(acceptance.share(280, 4000))
+    promise = promises.at_most(0.05)
+    assert promise.holds_for(promises.share(200, 4000))
+    assert not promise.holds_for(promises.share(2, 40))
+    assert not promise.refuted_by(promises.share(2, 40))
+    assert promise.refuted_by(promises.share(10, 40))
+    assert promise.refuted_by(promises.share(280, 4000))
 
 
 def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
     # None of n: the upper bound is 1 - (alpha / 2) ** (1 / n).
-    none = acceptance.share(0, 100)
+    none = promises.share(0, 100)
     assert (none.low, none.high) == (0, pytest.approx(1 - 0.005 ** (1 / 100)))
     with pytest.raises(ValueError, match="nothing"):
-        acceptance.share(0, 0)
+        promises.share(0, 0)

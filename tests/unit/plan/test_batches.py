@@ -4,8 +4,8 @@ import re
 
 import pytest
 from msgspec.structs import replace
-from planted_truth.campaign import CONTAINERS
 from planted_truth.in_memory import Layout
+from planted_truth.study import CONTAINERS
 
 from parity.plan.looks import BESIDE_PROGRAMS_MINUTES, batches_of, job_of
 from parity.plan.plan import Plan

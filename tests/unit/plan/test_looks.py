@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 from plans import changed
-from planted_truth.campaign import CONTAINERS, DOUBLE, REFERENCE
 from planted_truth.in_memory import Layout
+from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 
 from parity.core.errors import UserError
 from parity.plan.looks import (

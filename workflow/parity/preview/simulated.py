@@ -30,7 +30,7 @@ from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.pairing import Asked, Numbers, pairs
 from parity.claims.judging_data import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
-from parity.plan.plan import Block, Plan, Run, cases_of
+from parity.plan.plan import Plan, cases_of
 from parity.plan.system_kind import SystemKind
 from parity.preview.noise import Key, Noises
 from parity.records import schema
@@ -38,37 +38,23 @@ from parity.records import schema
 SEED = 20191118
 
 
-def planned_dataset(plan: Plan, kind: SystemKind, nodes: pd.DataFrame) -> Dataset:
-    """A dataset in which every run of the plan is there and ran the same binary, without numbers.
+def planned_runs(plan: Plan, **known: Any) -> pd.DataFrame:
+    """Every run of a plan as if it had been made once and was valid: `schema.RUNS`.
 
     Args:
-        nodes: facts of the nodes, of a pilot.
+        known: columns that differ from that: a value for all, or an array in the plan's order.
     """
-    runs = [_run(plan, block, run) for block in plan.blocks for run in block.runs]
-    metrics, images = (
-        schema.to_table(table, []).to_pandas() for table in (schema.METRICS, schema.IMAGES)
-    )
-    frame = schema.to_table(schema.RUNS, runs).to_pandas()
-    digest = digest_of_json(canonical(plan))
-    return Dataset(plan.campaign, plan, digest, kind, frame, metrics, nodes, images)
-
-
-_BLANK: dict[str, Any] = {
-    column.name: None if column.nullable else {"string": "", "bool": False}.get(str(column.type), 0)
-    for column in schema.RUNS.columns
-}
-
-
-def _run(plan: Plan, block: Block, run: Run) -> dict[str, Any]:
-    return _BLANK | {
+    made = [(block, run) for block in plan.blocks for run in block.runs]
+    benchmarks = {case.name: case.benchmark for case in plan.cases}
+    columns = {
         "campaign": plan.campaign,
-        "block": block.name,
-        "block_number": block.number,
-        "run": run.name,
+        "block": [block.name for block, _ in made],
+        "block_number": [block.number for block, _ in made],
+        "run": [run.name for _, run in made],
         "attempt": 1,
-        "benchmark": plan.case(run.case).benchmark,
-        "case": run.case,
-        "arm": run.arm,
+        "benchmark": [benchmarks[run.case] for _, run in made],
+        "case": [run.case for _, run in made],
+        "arm": [run.arm for _, run in made],
         "parameters": "{}",
         "final": True,
         "session": 1,
@@ -76,6 +62,33 @@ def _run(plan: Plan, block: Block, run: Run) -> dict[str, Any]:
         "binary_sha256": "drawn",
         "closure_sha256": "drawn",
     }
+    return table_of(schema.RUNS, len(made), columns | known)
+
+
+def numbers_of(runs: pd.DataFrame, values: np.ndarray, **known: Any) -> pd.DataFrame:
+    """What runs gave: `schema.METRICS`, with a row for each value that is a number.
+
+    Args:
+        known: the metric, its unit, which is better, and other columns that are not as usual.
+    """
+    there = np.isfinite(values)
+    shared = [column.name for column in schema.METRICS.columns if column.name in runs]
+    columns = {name: runs.loc[there, name].to_numpy() for name in shared}
+    columns |= {"value": values[there], "clock": "internal", "primary": True, "valid": True}
+    return table_of(schema.METRICS, int(there.sum()), columns | known)
+
+
+def table_of(table: schema.TableSchema, rows: int, known: Mapping[str, Any]) -> pd.DataFrame:
+    """A table with these columns, or one value in all rows; all others are empty, null or zero."""
+    columns = {}
+    for column in table.columns:
+        is_text = str(column.type) == "string"
+        nothing = "" if is_text else None if column.nullable else 0
+        value = known.get(column.name, nothing)
+        alone = value is None or isinstance(value, str | int | float)
+        kind = object if is_text or value is None else None
+        columns[column.name] = np.full(rows, value, kind) if alone else np.asarray(value, kind)
+    return pd.DataFrame(columns)
 
 
 _NO_ANALYSIS = Analysis(**{name: tables.frame(table, []) for name, table in tables.TABLES.items()})
@@ -136,8 +149,17 @@ class Simulator:
         """From earlier datasets; `kind` is that of the system that is to measure."""
         self.plan, self._pilots, self._kind = plan, pilots, kind
         self.noises = Noises(pilots, kind)
-        nodes = pilots[0].dataset.nodes if pilots else schema.to_table(schema.NODES, []).to_pandas()
-        self._dataset = planned_dataset(plan, kind, nodes)
+        nodes = pilots[0].dataset.nodes if pilots else table_of(schema.NODES, 0, {})
+        self._dataset = Dataset(
+            name=plan.campaign,
+            plan=plan,
+            plan_sha256=digest_of_json(canonical(plan)),
+            kind=kind,
+            runs=planned_runs(plan),
+            metrics=table_of(schema.METRICS, 0, {}),
+            nodes=nodes,
+            images=table_of(schema.IMAGES, 0, {}),
+        )
         self._known: dict[tuple[str, ...], Cell] = {}
         self._blocks = {
             case.name: [b.name for b in plan.blocks if case.name in cases_of(b.runs)]

@@ -34,24 +34,25 @@ from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Case, Plan
 from parity.plan.system import System
 from parity.runtimes import arms
-from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Launch
+from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image, Launch
 from parity.software.binaries import Library
-from planted_truth.campaign import RECIPE, SYSTEM, Campaign, image_of, sha256
-from planted_truth.outputs import NODE, Printer
-from planted_truth.planted_effects import shared_costs
-from planted_truth.runner_simulation import (
+from parity.software.images import ImageRecord
+from planted_truth.runner import (
     INTERRUPTED,
     NOT_STARTED,
     OTHER_WORK,
     TRUNCATED,
     Attempt,
     SimulatedBlock,
+    shared_costs,
     simulate,
 )
+from planted_truth.study import FORMATS, NODE, SYSTEM, Campaign, Printer, sha256
 
 MINUTES_PER_BLOCK = 24 * 60
 # Endings that leave only a part of the output.
 _CUT_OFF = (TRUNCATED, INTERRUPTED, "exit-status", "signal", "timeout")
+RECIPE = sha256("recipe")
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 MAX_STEAL = 0.1
 HOST = "planted"
@@ -273,3 +274,30 @@ def at(minutes: float) -> str:
 def write(path: Path, document: Document) -> None:
     """JSON with the runner's content, without its line breaks and without waiting for the disk."""
     path.write_text(canonical(document), encoding="utf-8")
+
+
+def image_records() -> dict[str, ImageRecord]:
+    """The records of the image formats, as images.json holds them."""
+    return {
+        name: ImageRecord(
+            name,
+            digest=f"sha256:{sha256(name)}",
+            parent=parent,
+            parent_digest=f"sha256:{sha256(parent)}" if parent else "",
+            bytes=100_000_000,
+            seconds=1.0,
+            tool="planted 1.0",
+            location=f"/images/{name}",
+            recipe=RECIPE,
+        )
+        for name, parent in zip(FORMATS, ("", "oci", "directory", "oci"), strict=True)
+    }
+
+
+def image_of(arm: str) -> Image | None:
+    """The image that an arm runs from; None outside of any container."""
+    image_format = arms()[arm].image_format
+    if image_format is None:
+        return None
+    record = image_records()[image_format]
+    return Image(image_format, record.location, record.digest)

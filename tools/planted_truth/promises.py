@@ -1,4 +1,4 @@
-"""What is counted over the replicates of a planted study, and what is promised of it."""
+"""What is counted over the replicates of a planted study, what is promised, and what holds."""
 
 from __future__ import annotations
 
@@ -7,16 +7,106 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.analysis.statistics.power import gated_power, tost_power
 from parity.claims.terms import CONTRADICTED, SUPPORTED
-from planted_truth import acceptance
-from planted_truth.acceptance import Observed, Promise
-from planted_truth.campaign import MORE, SAME, Campaign
+from planted_truth.study import MORE, SAME, Campaign
 
 LEVEL = 0.05
 _CLAIM = {SAME: "claim of equivalence", MORE: "claim of a higher cost"}
+# Some 150 promises are checked at once; with 95 % several would look broken every time.
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Observed:
+    """An estimate from so many replicates, with its 99 % Monte-Carlo interval."""
+
+    replicates: int
+    value: float
+    low: float
+    high: float
+
+
+def share(successes: int, replicates: int) -> Observed:
+    """A share with the exact interval of Clopper & Pearson, Biometrika 1934.
+
+    Raises:
+        ValueError: there are no replicates, so nothing was observed.
+    """
+    if replicates < 1:
+        raise ValueError("a share of nothing")
+    low, high = proportion_confint(successes, replicates, 1 - CONFIDENCE, method="beta")
+    return Observed(replicates, successes / replicates, float(low), float(high))
+
+
+def mean(values: ArrayLike) -> Observed:
+    """A mean with its t interval, of at least two values."""
+    numbers = np.asarray(values, dtype=float)
+    centre = float(numbers.mean())
+    low, high = stats.t.interval(CONFIDENCE, len(numbers) - 1, centre, stats.sem(numbers))
+    return Observed(len(numbers), centre, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A range that the truth is promised to lie in.
+
+    A promise is refuted if the whole Monte-Carlo interval lies outside of its range. It
+    holds if, more than that, the whole interval lies inside the range widened by `slack`:
+    that not enough replicates were made to refute it is no reason to believe it. A rate
+    that may be exactly at its limit needs a slack; others need none.
+
+    Attributes:
+        text: the promise in words.
+        low, high: the range.
+        slack: what an interval may reach beyond it for want of replicates.
+        is_kept: whether it is promised at all; what is not controlled is only shown.
+    """
+
+    text: str
+    low: float
+    high: float
+    slack: float = 0.0
+    is_kept: bool = True
+
+    def refuted_by(self, observed: Observed) -> bool:
+        """Whether the promise is certainly broken."""
+        return observed.high < self.low or observed.low > self.high
+
+    def holds_for(self, observed: Observed) -> bool:
+        """Whether the promise is kept, and was seen to be by enough replicates."""
+        inside = self.low - self.slack <= observed.low and observed.high <= self.high + self.slack
+        return inside and not self.refuted_by(observed)
+
+
+def at_most(limit: float, slack: float = 0.02) -> Promise:
+    """A rate that must not exceed a limit, at which it may lie exactly."""
+    return Promise(f"≤ {100 * limit:.3g} %", 0.0, limit, slack)
+
+
+def never(slack: float = 0.01) -> Promise:
+    """Something that must not happen even once."""
+    return Promise("none", 0.0, 0.0, slack)
+
+
+def not_controlled() -> Promise:
+    """Something that is known to happen, and how often."""
+    return Promise("not controlled", 0.0, 1.0, is_kept=False)
+
+
+def at_least(limit: float, slack: float = 0.005) -> Promise:
+    """A rate that must not fall below a limit."""
+    return Promise(f"≥ {100 * limit:.3g} %", limit, 1.0, slack)
+
+
+def around_zero(within: float, slack: float = 0.0) -> Promise:
+    """A mean error of at most so much to either side."""
+    return Promise(f"0 ± {100 * within:.3g} %", -within, within, slack)
 
 
 @dataclass(frozen=True)
@@ -74,7 +164,7 @@ def frequency(
 
     def observe(trials: Trials) -> Observed:
         cases = happened(trials)
-        return acceptance.share(int(cases.sum()), len(cases))
+        return share(int(cases.sum()), len(cases))
 
     return Measure(planted, measured, promise, observe)
 
@@ -97,7 +187,7 @@ def _passed(planted: str, arm: str, beside: str, promise: Promise) -> Measure:
 
 def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
     """At the margin: test and verdict may call it equivalent in 5 % of the cases."""
-    limit = acceptance.at_most(LEVEL)
+    limit = at_most(LEVEL)
     return [
         _passed(cost(ratio), arm, "", limit),
         judged(cost(ratio), SAME, (arm,), SUPPORTED, limit),
@@ -111,7 +201,7 @@ def power(campaign: Campaign, arm: str) -> list[Measure]:
     """
     design = (campaign.effects.noise.of_a_pair, campaign.blocks, campaign.margin)
     alone, gated = (f" (plain t: {100 * f(*design):.3g} %)" for f in (tost_power, gated_power))
-    shown = acceptance.not_controlled()
+    shown = not_controlled()
     claim = judged("the same", SAME, (arm,), SUPPORTED, shown)
     return [
         _passed("the same", arm, alone, shown),
@@ -126,7 +216,7 @@ def covered(arm: str, ratio: float) -> Measure:
         rows = trials.compared(arm).dropna(subset=["low95"])
         return rows["planted"].between(rows["low95"], rows["high95"])
 
-    promise = acceptance.at_least(0.95, slack=0.03)
+    promise = at_least(0.95, slack=0.03)
     return frequency(cost(ratio), "95 % interval holds the truth", promise, is_inside)
 
 
@@ -135,9 +225,9 @@ def unbiased(arm: str, ratio: float, slack: float = 0.0) -> Measure:
 
     def observe(trials: Trials) -> Observed:
         rows = trials.compared(arm).dropna(subset=["estimate"])
-        return acceptance.mean(np.log(rows["estimate"] / rows["planted"]))
+        return mean(np.log(rows["estimate"] / rows["planted"]))
 
-    promise = acceptance.unbiased(0.0005, slack)
+    promise = around_zero(0.0005, slack)
     return Measure(cost(ratio), "mean error of the estimate", promise, observe)
 
 
@@ -151,13 +241,13 @@ def consistent(arm: str, ratio: float) -> Measure:
         return apart | ((verdicts == CONTRADICTED) != (outcomes == DIFFERENT))
 
     measured = "verdict other than the analysis's outcome"
-    return frequency(cost(ratio), measured, acceptance.never(), is_apart)
+    return frequency(cost(ratio), measured, never(), is_apart)
 
 
 def miscounted() -> Measure:
     """The runs that the ledger does not show once, at the stage and with the reason planted."""
 
     def observe(trials: Trials) -> Observed:
-        return acceptance.share(trials.miscounted, trials.runs)
+        return share(trials.miscounted, trials.runs)
 
-    return Measure("each run's fate", "runs not counted once as such", acceptance.never(), observe)
+    return Measure("each run's fate", "runs not counted once as such", never(), observe)

@@ -14,9 +14,8 @@ from itertools import groupby
 import numpy as np
 
 from parity.measure.documents import NotStarted
-from parity.plan.plan import Run
-from planted_truth.campaign import ATTEMPTS, image_of
-from planted_truth.planted_effects import Effects, chance
+from parity.plan.plan import Block, Run
+from planted_truth.study import ATTEMPTS, Effects, Noise, is_contained
 
 # How an attempt can end; of the failing ones the reason code of the real runner.
 GOOD, INTERRUPTED = "good", "interrupted"
@@ -121,7 +120,7 @@ def _falsify(block: SimulatedBlock) -> None:
     for run in block.runs:
         made = block.attempts.get(run.name, [])
         counted = made[-1:] if endings[run.name][0] == "valid" else []
-        wrong = -WRONG if image_of(run.arm) is None else WRONG
+        wrong = -WRONG if not is_contained(run.arm) else WRONG
         block.attempts[run.name] = [
             attempt if attempt in counted else replace(attempt, log_cost=attempt.log_cost + wrong)
             for attempt in made
@@ -184,3 +183,35 @@ class _Runner:
 
 def _failures(made: Sequence[Attempt]) -> int:
     return sum(attempt.ending in FAILING for attempt in made)
+
+
+def shared_costs(
+    effects: Effects, blocks: Sequence[Block], random: np.random.Generator
+) -> tuple[list[dict[str, float]], list[int]]:
+    """The log cost of each planned run before chance, and the node of each block.
+
+    Returns:
+        Run to log cost for each block, and the number of its node from 0.
+    """
+    noise = effects.noise
+    of_node = random.normal(0, noise.node, noise.nodes)
+    nodes = [int(node) for node in random.integers(0, noise.nodes, len(blocks))]
+    costs = []
+    for number, block in enumerate(blocks):
+        level = of_node[nodes[number]] + random.normal(0, noise.block)
+        level += noise.campaign * number / len(blocks)
+        of_run, before = {}, None
+        for position, run in enumerate(block.runs):
+            order = noise.block_drift * position + noise.first * (run.case != before)
+            of_run[run.name] = float(level + order + np.log(effects.ratio(run.arm)))
+            before = run.case
+        costs.append(of_run)
+    return costs, nodes
+
+
+def chance(noise: Noise, random: np.random.Generator) -> float:
+    """What one attempt's log cost deviates by chance."""
+    deviation = random.normal(0, noise.run)
+    if noise.outlier_share and random.random() < noise.outlier_share:
+        deviation += random.exponential(noise.outlier_size)
+    return float(deviation)

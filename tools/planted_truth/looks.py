@@ -21,12 +21,19 @@ from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.analysis.statistics.power import blocks_needed, gated_power
 from parity.analysis.stopping import stops
 from parity.plan.looks import HOPELESS, Stop
-from planted_truth import acceptance, in_memory
-from planted_truth.acceptance import Observed, Promise
-from planted_truth.campaign import CONTAINERS, DOUBLE
-from planted_truth.in_memory import Layout
-from planted_truth.measures import LEVEL, Measure, Trials, cost, covered, frequency
-from planted_truth.planted_numbers import Chance
+from planted_truth import in_memory, promises
+from planted_truth.in_memory import Chance, Layout
+from planted_truth.promises import (
+    LEVEL,
+    Measure,
+    Observed,
+    Promise,
+    Trials,
+    cost,
+    covered,
+    frequency,
+)  # fmt: skip
+from planted_truth.study import CONTAINERS, DOUBLE
 from planted_truth.trials import Scenario
 
 # Each look has nearly half as many blocks again as the one before it.
@@ -37,11 +44,11 @@ AT_MARGIN = {EQUAL: 1.0, UPPER: 1 + MARGIN, LOWER: 1 / (1 + MARGIN)}
 # By the scatter in margins: power, and the mean number of blocks as a share of all and of as many
 # as one look of the same power by plain t needs, which knew the scatter beforehand.
 PROMISED = {
-    1.0: (acceptance.at_least(0.8), acceptance.at_most(0.6, 0), acceptance.at_most(1.1, 0)),
-    1.5: (acceptance.not_controlled(), acceptance.at_most(0.9, 0), acceptance.at_most(1.3, 0)),
+    1.0: (promises.at_least(0.8), promises.at_most(0.6, 0), promises.at_most(1.1, 0)),
+    1.5: (promises.not_controlled(), promises.at_most(0.9, 0), promises.at_most(1.3, 0)),
 }
-EDGE, HALF = acceptance.at_most(LEVEL), acceptance.at_most(LEVEL / 2)
-SHOWN = acceptance.not_controlled()
+EDGE, HALF = promises.at_most(LEVEL), promises.at_most(LEVEL / 2)
+SHOWN = promises.not_controlled()
 # Replicates that are analysed together.
 CASES = 20
 REPLICATES = 600
@@ -156,7 +163,7 @@ def _blocks(of: int, whose: str, promise: Promise) -> Measure:
     """The mean number of blocks in which the arm that costs nothing was run."""
 
     def observe(trials: Trials) -> Observed:
-        return acceptance.mean(trials.compared(EQUAL)["made"] / of)
+        return promises.mean(trials.compared(EQUAL)["made"] / of)
 
     return Measure(cost(1.0), f"blocks until stopped, of {of} {whose}", promise, observe)
 
@@ -217,8 +224,8 @@ def _hopeless() -> Scenario:
         "the same, but by 10 margins, of which so many blocks decide nothing",
         Looked(10 * MARGIN, {EQUAL: 1.0}),
         [
-            _share("given up", acceptance.at_least(0.95)),
-            _blocks(LOOKS[-1], "in all", acceptance.at_most(0.65, 0)),
+            _share("given up", promises.at_least(0.95)),
+            _blocks(LOOKS[-1], "in all", promises.at_most(0.65, 0)),
             _share("ever called the same", HALF),
             _share("ever called different", HALF),
         ],

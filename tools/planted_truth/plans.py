@@ -1,0 +1,91 @@
+"""Plans of studies that never were: from as little as somebody has to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from parity.plan.plan import PLAN_VERSION, Plan
+
+_WHOLE = {
+    "version": PLAN_VERSION, "campaign": "planted-smoke", "study": "planted", "scale": "smoke",
+    "title": "Made up: these numbers describe no machine", "reproduces": "none", "seed": 7,
+    "attempts": 2, "reference": "native-a", "aa_pair": ["native-a", "native-b"],
+    "provider": "system", "arms": [], "arm_titles": {}, "arm_runtimes": {},
+    "benchmark_titles": {}, "benchmark_notes": {}, "cases": [], "blocks": [], "comparisons": [],
+    "not_tested": [], "positive_control": None, "looks": [], "minutes": None, "blocks_per_job": 1,
+}  # fmt: skip
+_CASE: dict[str, Any] = {
+    "parameters": {}, "margin": None, "primary": [], "differences": [], "timeout": 60,
+}  # fmt: skip
+
+
+def plan_of(content: Mapping[str, Any]) -> Plan:
+    """A plan with these keys of plan.json; all others are filled in."""
+    cases = [_CASE | dict(case) for case in content.get("cases", ())]
+    blocks = [{"nodes": 1} | dict(block) for block in content.get("blocks", ())]
+    return msgspec.convert(_WHOLE | dict(content) | {"cases": cases, "blocks": blocks}, Plan)
+
+
+def crossed(
+    campaign: str,
+    cases: Sequence[Mapping[str, Any]],
+    arms: Iterable[str],
+    blocks: int,
+    *,
+    reported: Iterable[str] = (),
+    node_counts: Sequence[int] = (),
+    **content: Any,
+) -> Plan:
+    """A plan whose blocks hold all cases in all arms, in this order.
+
+    Every arm is compared with the first by every primary metric of a case, at its margin.
+
+    Args:
+        blocks: how many; with `node_counts`, for each number of nodes, of its cases alone.
+        reported: metrics that are compared without a margin, by the beginning of their names.
+        content: further keys of plan.json.
+    """
+    reference, *others = arms
+    withheld = tuple(reported)
+
+    def block(number: int, nodes: int | None) -> dict[str, Any]:
+        held = [
+            case["case"]
+            for case in cases
+            if nodes is None or case.get("parameters", {}).get("nodes") == nodes
+        ]
+        part = "" if nodes is None else f"n{nodes}-"
+        return {
+            "block": f"{campaign}-{part}b{number:04d}-00000000",
+            "number": number,
+            "nodes": nodes or 1,
+            "runs": [
+                {"run": f"{case}.{arm}", "case": case, "arm": arm}
+                for case in held
+                for arm in (reference, *others)
+            ],
+        }
+
+    compared = [
+        {
+            "case": case["case"],
+            "metric": metric,
+            "arm": arm,
+            "reference": reference,
+            "margin": None if metric.startswith(withheld or ("\0",)) else case.get("margin"),
+        }
+        for case in cases
+        for metric in case.get("primary", ())
+        for arm in others
+    ]
+    numbered = [
+        block(number, nodes) for number in range(1, blocks + 1) for nodes in node_counts or (None,)
+    ]
+    made = {
+        "campaign": campaign, "study": campaign.partition("-")[0], "arms": [reference, *others],
+        "cases": cases, "blocks": numbered, "comparisons": compared,
+    }  # fmt: skip
+    return plan_of(made | content)
