@@ -12,7 +12,6 @@ import synthetic
 
 from parity.analysis.analysis import analysed
 from parity.analysis.pairing import Numbers
-from parity.analysis.statistics import power
 from parity.claims import terms
 from parity.claims.judging import judged
 from parity.plan.making import make_plan
@@ -150,18 +149,16 @@ def test_a_whole_claim_is_far_less_likely_than_one_of_its_comparisons(tmp_path) 
     assert of_whole.share < of_one.share**2 + 0.1
 
 
-@pytest.mark.parametrize(
-    ("margin", "blocks", "share"), [(0.02, 7, 0.53), (0.01, 23, 0.68), (0.006, 60, 0.8)]
-)
-def test_the_guards_of_a_decision_take_power_from_the_closed_form(
-    tmp_path, monkeypatch, margin, blocks, share
+@pytest.mark.parametrize("margin", [0.02, 0.01, 0.006])
+def test_a_claim_of_one_comparison_has_the_power_that_its_blocks_were_chosen_for(
+    tmp_path, monkeypatch, margin
 ) -> None:
     monkeypatch.setattr(chances, "ENOUGH_PASSES", 201)
     monkeypatch.setattr(chances, "MOST_DRAWS", 200)
-    assert power.blocks_needed(0.01 * math.sqrt(2), margin, 0.8, power.gated_power) == blocks
     claim = _claim(tmp_path, _test(arms=["docker"], margin_percent=100 * margin))
-    [found] = chances.chances([claim], _simulator(blocks, 0.01))
-    assert found.share == pytest.approx(share, abs=4 * math.sqrt(0.25 / 200))
+    reach = chances.chances([claim], _simulator(5, 0.01))[0].reach
+    [found] = chances.chances([claim], _simulator(reach.blocks, 0.01))
+    assert found.share == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / 200))
 
 
 @pytest.mark.parametrize("rule", ["equivalence", "group-equivalence"])
@@ -211,11 +208,11 @@ def test_a_margin_beyond_every_feasible_plan_is_said_before_measuring(tmp_path) 
     claim = _claim(tmp_path, _test(arms=["docker"]))
     [found] = chances.chances([claim], simulator)
     assert found.reach.blocks is None and found.share == 0 and found.verdict == ""
-    # Two one-sided tests of 80 % power: 2.93 standard errors, of 1000 blocks.
+    # Two one-sided tests of 80 % power by plain t: 2.93 standard errors, of 1000 blocks.
     bound = 2.93 * 0.2 * math.sqrt(2 / 1000)
-    assert math.log1p(found.reach.provable) == pytest.approx(bound, rel=0.01)
+    assert 1 < math.log1p(found.reach.provable) / bound < 1.15
     lines = chance_lines([found], simulator.noises.known, lambda case, blocks: "?")
-    beyond = "one: ±1 % of sysbench time is beyond 1,000 blocks, which prove ±2.7 % at best"
+    beyond = "one: ±1 % of sysbench time is beyond 1,000 blocks, which prove ±2.9 % at best"
     assert beyond in " ".join(" ".join(lines).split())
     assert any("never measured, 1 % a run assumed" in line for line in lines)
     quiet = chances.chances([claim], _simulator(6, 0.001))

@@ -10,7 +10,7 @@ from parity.plan.plan import Plan
 from parity.plan.study import load_study
 from parity.preview.noise import Noise
 from parity.preview.promise import SECONDS_BESIDE, blocks_in_time, promise_lines
-from parity.preview.proof import Need, need
+from parity.preview.proof import Need, Proof
 from parity.preview.terminal import LETTERS
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"
@@ -22,17 +22,17 @@ def plan() -> Plan:
 
 
 def _need(case: str, deviation: float | None) -> Need:
-    known = None
-    if deviation is not None:
-        known = Noise("s", "lower", own=deviation / math.sqrt(2), dataset="archive/quiet")
-    return need(case, "time", 0.01, 36, known)
+    if deviation is None:
+        return Need(case, "time", 0.01, 36, None, None)
+    known = Noise("s", "lower", own=deviation / math.sqrt(2), dataset="archive/quiet")
+    return Need(case, "time", 0.01, 36, known, Proof(known, ("native-a", "native-b", "podman")))
 
 
 def test_what_a_look_stops_leaves_its_time_to_the_others(plan) -> None:
     """After 7 blocks of 50 s nothing is left of one case, and the other has the time of 62."""
     seconds = {"memory": 44.0, "sysbench": 50 - 44.0 - SECONDS_BESIDE}
     asked = [_need("sysbench", 0.014), _need("memory", 0.0)]
-    wanted = asked[0].gated.blocks[0]
+    wanted = asked[0].blocks[0]
     assert 7 < wanted < 48
     assert blocks_in_time(plan, asked, seconds) == {"sysbench": wanted, "memory": 7}
     said = promise_lines(plan, asked, seconds)

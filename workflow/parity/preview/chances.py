@@ -15,7 +15,6 @@ from itertools import combinations
 from scipy import stats
 
 from parity.analysis.estimate import Interval
-from parity.analysis.statistics import power
 from parity.claims import terms
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
@@ -26,7 +25,7 @@ from parity.claims.rules.model import CellRule
 from parity.claims.rules.rank import Rank
 from parity.claims.selection import Scope, resolve
 from parity.preview.noise import Key, Noise
-from parity.preview.proof import NO_SPREAD, enough
+from parity.preview.proof import Proof, arms_of
 from parity.preview.simulated import Simulated, Simulator
 
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
@@ -227,9 +226,7 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     if not found:
         return None
     _, key, margin, noise = max(found, key=lambda each: each[:2])
-    if noise.deviation < NO_SPREAD:
-        return Reach(key, margin, noise, enough(0), 0.0)
-    provable = power.provable_margin(noise.deviation, FEASIBLE_BLOCKS, POWER)
-    is_feasible = provable <= margin
-    blocks = enough(power.blocks_needed(noise.deviation, margin, POWER)) if is_feasible else None
+    proof = Proof(noise, arms_of(simulator.plan))
+    provable = proof.margin(FEASIBLE_BLOCKS, POWER)
+    blocks = proof.blocks(margin, POWER) if provable <= margin else None
     return Reach(key, margin, noise, blocks, provable)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from parity.core.wording import listed
 from parity.plan.plan import Plan
-from parity.preview.proof import NO_SPREAD, Need, need
+from parity.preview.proof import NO_SPREAD, POWERS, Need
 from parity.preview.terminal import duration, folded, percent
 
 # Beside its programs: the nodes are checked, and it is waited until they are idle.
@@ -27,29 +27,25 @@ def promise_lines(
     if seconds is None:
         return [f"{limit}: nobody has measured yet how long a block of this takes"]
     reached = blocks_in_time(plan, needs, seconds)
-    can, cannot, sources = [], [], []
-    for asked in needs:
-        if asked.noise is None:
-            cannot.append(f"{asked.case}, of which no scatter is known")
+    can, cannot, sources = [], [], set()
+    for need in needs:
+        if need.noise is None or need.proof is None:
+            cannot.append(f"{need.case}, of which no scatter is known")
             continue
-        blocks = reached[asked.case]
-        found = need(asked.case, asked.metric, asked.margin, blocks, asked.noise).gated
-        assert found is not None
-        sources.append(asked.noise.dataset)
-        wanted = f"±{percent(asked.margin)} % for {asked.case}"
-        if found.margins and found.margins[0] <= NO_SPREAD:
-            can.append(f"any margin for {asked.case}, which does not scatter")
-        elif found.margins:
-            can.append(f"±{percent(found.margins[0])} % for {asked.case} in {blocks} blocks")
-        if not found.margins or found.margins[0] > asked.margin:
-            takes = _block(seconds) * _first(plan) + seconds[asked.case] * (
-                found.blocks[0] - _first(plan)
-            )
-            cannot.append(f"{wanted} needs {duration(takes)}")
+        sources.add(need.noise.dataset)
+        blocks = reached[need.case]
+        margin = need.proof.margin(blocks, POWERS[0])
+        if margin <= NO_SPREAD:
+            can.append(f"any margin for {need.case}, which does not scatter")
+        elif margin < 1:
+            can.append(f"±{percent(margin)} % for {need.case} in {blocks} blocks")
+        if margin > need.margin:
+            more = need.blocks[0] - _first(plan)
+            takes = _block(seconds) * _first(plan) + seconds[need.case] * more
+            cannot.append(f"±{percent(need.margin)} % for {need.case} needs {duration(takes)}")
     lines = folded(f"{limit} can prove {listed(can) if can else 'nothing'}", "")
     lines += folded(listed(cannot)) if cannot else []
-    known = sorted(set(sources))
-    return lines + (folded(f"by the scatter in {listed(known)}") if known else [])
+    return lines + (folded(f"by the scatter in {listed(sorted(sources))}") if sources else [])
 
 
 def blocks_in_time(
@@ -63,13 +59,12 @@ def blocks_in_time(
     longest = max((block.number for block in plan.blocks), default=0)
     left, first = 60 * (plan.minutes or 0.0), _first(plan)
     made = min(longest, int(left / _block(seconds)))
-    reached = {asked.case: made for asked in needs}
     if made < first:
-        return reached
+        return {need.case: made for need in needs}
     left -= first * _block(seconds)
-    reached = dict.fromkeys(reached, first)
     # Which block decides what nobody knows the scatter of is not known either.
-    wanted = {asked.case: asked.gated.blocks[0] if asked.gated else longest for asked in needs}
+    wanted = {need.case: need.blocks[0] if need.blocks else longest for need in needs}
+    reached = dict.fromkeys(wanted, first)
     for case in sorted(wanted, key=lambda case: (wanted[case] - first) * seconds[case]):
         more = max(0, min(wanted[case], longest) - first)
         taken = more * (seconds[case] + SECONDS_BESIDE)

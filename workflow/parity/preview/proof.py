@@ -1,19 +1,27 @@
-"""What each margin of a plan needs to be proven, and what the planned blocks can prove.
+"""What margins equal arms can prove, by drawing blocks and deciding on them as the analysis does.
 
-The spread between blocks is taken from earlier measurements, the pilots.
+The scatter between blocks is taken from earlier measurements, the pilots. What a draw could just
+have proven is the larger of two margins, that of an arm against both natives and that of the A/A
+pair, which has to pass as well; of many draws its quantile is what so many blocks prove with that
+power. All that guards a decision is in it: the rank test beside t, skewness and serial correlation.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from parity.analysis.analysis import Analysed, analysed
-from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE
-from parity.analysis.statistics import power
+from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE, decide
 from parity.core.errors import UserError
 from parity.measure.block_folder import LIVE
 from parity.plan.plan import Plan, cases_of
@@ -21,16 +29,21 @@ from parity.preview.noise import Noise, Noises
 from parity.preview.terminal import aligned, folded, percent
 
 POWERS = (0.8, 0.9)
+# The error of a power of 80 % is 3 % then.
+DRAWS, SEED = 200, 20191119
+# So many blocks are drawn; between them a margin follows a power law, beyond them it shrinks with
+# their root.
+DRAWN_BLOCKS = (FEWEST_FOR_EQUIVALENCE, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 # Below this, blocks do not differ but for rounding.
 NO_SPREAD = 1e-9
-HEAD = ("case", "margin", "SD (widest)", "alone", "with A/A", "time")
-PLANNED_HEAD = ("case", "blocks", "alone", "with A/A")
+HEAD = ("case", "margin", "SD (widest)", "blocks", "time")
+PLANNED_HEAD = ("case", "blocks", "provable")
 NOTES = (
     "SD: of one block's log ratio, variances pooled over arms; widest: of the arm that varies most",
-    "with A/A: an arm and the A/A pair both pass, as a claim needs; time: of the most blocks",
-    # Drawn and decided (tests/unit/preview/test_chances.py).
-    "t alone: with all that guards a decision 80 % become 53 % of 7 blocks, 68 % of 23",
+    "blocks: in which an arm and the A/A pair both pass, as a claim needs; time: of the most",
 )
+# How long so many blocks take that hold a case, in words.
+Takes = Callable[[str, int], str]
 
 
 def datasets_beside(archive: Path) -> list[Path]:
@@ -57,17 +70,65 @@ def pilots(
     return readable, unread
 
 
-@dataclass(frozen=True)
 class Proof:
-    """What it takes to prove equal arms equivalent, at each of POWERS.
+    """What blocks that scatter in a way can prove of equal arms; a true difference needs more.
 
-    Attributes:
-        blocks: fewest blocks for the case's margin, and enough for the rank test.
-        margins: smallest that the planned blocks can prove; empty if these are too few for it.
+    Args:
+        arms: the A/A pair, and the arms that are compared with it.
     """
 
-    blocks: tuple[int, ...]
-    margins: tuple[float, ...]
+    def __init__(self, noise: Noise, arms: Sequence[str]) -> None:
+        self._noise, self._arms = noise, arms
+        self._drawn: dict[int, np.ndarray] = {}
+
+    def margin(self, blocks: int, power: float) -> float:
+        """The smallest that so many blocks prove with this power, a fraction; infinite of few."""
+        if blocks < DRAWN_BLOCKS[0]:
+            return math.inf
+        if self._noise.deviation < NO_SPREAD:
+            return 0.0
+        place = bisect_right(DRAWN_BLOCKS, blocks)
+        low = DRAWN_BLOCKS[place - 1]
+        slope = -0.5
+        if place < len(DRAWN_BLOCKS) and low < blocks:
+            high = DRAWN_BLOCKS[place]
+            shrunk = self._bound(high, power) / self._bound(low, power)
+            slope = math.log(shrunk) / math.log(high / low)
+        return math.expm1(self._bound(low, power) * (blocks / low) ** slope)
+
+    def blocks(self, margin: float, power: float) -> int:
+        """The fewest that prove a margin with this power."""
+        place = bisect_left(DRAWN_BLOCKS, True, key=lambda n: self.margin(n, power) <= margin)
+        if place == 0:
+            return DRAWN_BLOCKS[0]
+        low = DRAWN_BLOCKS[place - 1]
+        if place == len(DRAWN_BLOCKS):
+            return math.ceil(low * (self._bound(low, power) / math.log1p(margin)) ** 2)
+        between = range(low, DRAWN_BLOCKS[place] + 1)
+        return between[bisect_left(between, True, key=lambda n: self.margin(n, power) <= margin)]
+
+    def _bound(self, blocks: int, power: float) -> float:
+        """The quantile of what draws of so many blocks could just have proven, a log."""
+        return float(np.quantile(self._bounds(blocks), power))
+
+    def _bounds(self, blocks: int) -> np.ndarray:
+        """What each draw could just have proven, as a log."""
+        if blocks not in self._drawn:
+            random = np.random.default_rng([SEED, blocks])
+            first, second, *others = self._arms
+            of_draws = islice(cycle(others or [second]), DRAWS)
+            self._drawn[blocks] = np.array(
+                [self._proven((first, second, arm), blocks, random) for arm in of_draws]
+            )
+        return self._drawn[blocks]
+
+    def _proven(self, arms: Sequence[str], blocks: int, random: np.random.Generator) -> float:
+        drawn = self._noise.drawn(arms, blocks, random)
+        first, second, arm = (
+            np.log(drawn[name]) if self._noise.is_log else drawn[name] for name in arms
+        )
+        pair, cost = decide(second - first, 1.0), decide(arm - (first + second) / 2, 1.0)
+        return math.log1p(max(pair.smallest_margin, cost.smallest_margin))
 
 
 @dataclass(frozen=True)
@@ -76,9 +137,7 @@ class Need:
 
     Attributes:
         planned: blocks that the plan holds of it.
-        noise: None if nothing is known of it.
-        alone: for one comparison; None without that.
-        gated: for one comparison and the A/A pair, which must pass as well.
+        noise, proof: None if nothing is known of it.
     """
 
     case: str
@@ -86,15 +145,21 @@ class Need:
     margin: float
     planned: int
     noise: Noise | None
-    alone: Proof | None
-    gated: Proof | None
+    proof: Proof | None
+
+    @cached_property
+    def blocks(self) -> tuple[int, ...]:
+        """The fewest for the margin, at each of POWERS; none without noise."""
+        return tuple(self.proof.blocks(self.margin, each) for each in POWERS) if self.proof else ()
+
+    @property
+    def spreads(self) -> bool:
+        """Whether its blocks are known to differ."""
+        return self.noise is not None and self.noise.deviation >= NO_SPREAD
 
 
 def needs(plan: Plan, noises: Noises) -> list[Need]:
-    """Each case and metric of the plan with a margin, in its order.
-
-    Powers are those of arms that truly cost the same; a true difference needs more.
-    """
+    """Each case and metric of the plan with a margin, in its order."""
     wanted = {
         (comparison.case, comparison.metric): comparison.margin
         for comparison in plan.comparisons
@@ -105,36 +170,15 @@ def needs(plan: Plan, noises: Noises) -> list[Need]:
     for (case, metric), margin in wanted.items():
         noise = noises.of(plan.case(case), metric)
         known = noise if noise.dataset else None
-        found.append(need(case, metric, margin, planned[case], known))
+        proof = Proof(known, arms_of(plan)) if known else None
+        found.append(Need(case, metric, margin, planned[case], known, proof))
     return found
 
 
-def enough(blocks: int) -> int:
-    """So many blocks, or as many as the rank test needs to say that anything is the same."""
-    return max(blocks, FEWEST_FOR_EQUIVALENCE)
-
-
-def need(case: str, metric: str, margin: float, planned: int, noise: Noise | None) -> Need:
-    """What one case and metric needs."""
-    if noise is None:
-        return Need(case, metric, margin, planned, None, None, None)
-    deviation = noise.deviation
-    provable = POWERS if planned >= FEWEST_FOR_EQUIVALENCE else ()
-    if deviation < NO_SPREAD:
-        alone = gated = Proof((FEWEST_FOR_EQUIVALENCE,) * len(POWERS), (0.0,) * len(provable))
-    else:
-        alone, gated = (
-            Proof(
-                tuple(enough(power.blocks_needed(deviation, margin, p, of)) for p in POWERS),
-                tuple(power.provable_margin(deviation, planned, p, of) for p in provable),
-            )
-            for of in (power.tost_power, power.gated_power)
-        )
-    return Need(case, metric, margin, planned, noise, alone, gated)
-
-
-# How long so many blocks take that hold a case, in words.
-Takes = Callable[[str, int], str]
+def arms_of(plan: Plan) -> tuple[str, ...]:
+    """The A/A pair, and the arms that are compared with it; not the positive control."""
+    left_out = {*plan.aa_pair, plan.positive_arm}
+    return (*plan.aa_pair, *(arm for arm in plan.arms if arm not in left_out))
 
 
 def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
@@ -142,17 +186,22 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     if not needs:
         return ["Blocks needed: no comparison of this study has a margin"]
     powers = " / ".join(f"{100 * wanted:g}" for wanted in POWERS)
-    head = (
-        f"Blocks to prove each margin by t alone, at {powers} % power, if arms truly cost the same"
-    )
+    head = f"Blocks to prove each margin, at {powers} % power, if arms truly cost the same"
     metrics = Counter(need.case for need in needs)
     named = {
         f"{need.case} {need.metric}" if metrics[need.case] > 1 else need.case: need
         for need in needs
     }
-    rows = [(name, *_cells(need, takes)) for name, need in named.items()]
+    rows = [
+        (name, f"±{percent(need.margin)} %", *_cells(need, takes)) for name, need in named.items()
+    ]
     lines = [*folded(head, ""), *(f"  {line}" for line in aligned([HEAD, *rows]))]
-    if planned := [(name, *_planned(need)) for name, need in named.items() if _spreads(need)]:
+    planned = [
+        (name, str(need.planned), _provable(need.proof, need.planned))
+        for name, need in named.items()
+        if need.proof and need.spreads
+    ]
+    if planned:
         lines += ["  What the planned blocks prove"]
         lines += [f"  {line}" for line in aligned([PLANNED_HEAD, *planned])]
     known = [need.noise for need in needs if need.noise]
@@ -160,33 +209,23 @@ def need_lines(needs: Sequence[Need], takes: Takes) -> list[str]:
     return lines + [line for note in notes for line in folded(note)]
 
 
-def _spreads(need: Need) -> bool:
-    return need.gated is not None and need.noise is not None and need.noise.deviation >= NO_SPREAD
-
-
-def _planned(need: Need) -> tuple[str, ...]:
-    return str(need.planned), *(_margins(each) for each in (need.alone, need.gated) if each)
-
-
 def _cells(need: Need, takes: Takes) -> tuple[str, ...]:
-    margin = f"±{percent(need.margin)} %"
-    if need.noise is None or need.alone is None or need.gated is None:
-        return margin, "no variance known: measure a pilot"
-    if not _spreads(need):
-        return margin, f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice"
+    if need.noise is None:
+        return ("no variance known: measure a pilot",)
+    if not need.spreads:
+        return (f"no spread between blocks: {FEWEST_FOR_EQUIVALENCE} suffice",)
     other = "" if need.noise.same else "~"
     return (
-        margin,
         f"{other}{percent(need.noise.deviation)} ({percent(need.noise.widest)}) %",
-        *(" / ".join(map(str, each.blocks)) for each in (need.alone, need.gated)),
-        takes(need.case, need.gated.blocks[-1]),
+        " / ".join(map(str, need.blocks)),
+        takes(need.case, need.blocks[-1]),
     )
 
 
-def _margins(proof: Proof) -> str:
-    if not proof.margins:
+def _provable(proof: Proof, blocks: int) -> str:
+    if blocks < FEWEST_FOR_EQUIVALENCE:
         return f"needs {FEWEST_FOR_EQUIVALENCE}"
-    return f"±{' / '.join(percent(margin) for margin in proof.margins)} %"
+    return f"±{' / '.join(percent(proof.margin(blocks, power)) for power in POWERS)} %"
 
 
 def _sources(known: Iterable[Noise]) -> list[str]:
