@@ -30,7 +30,7 @@ from planted_truth import in_memory
 from planted_truth.in_memory import Layout
 from planted_truth.looks import concluded
 
-from parity.analysis import analysis, comparisons, dataset
+from parity.analysis import analysis, conclusions, dataset
 from parity.analysis.look import stops_in_time
 from parity.analysis.noise import replay
 from parity.analysis.noise.windows import Window
@@ -327,7 +327,7 @@ def decided_in(campaign: Planted, minutes: float) -> int:
         ) -> int:
             return min(layout.looks[-1], made + int(left / (now * share))) if now * share else made
 
-        compared, before = comparisons.of_table(table), tuple(gone.values())
+        compared, before = conclusions.of_table(table), tuple(gone.values())
         for stop in stops_in_time(seen.plan, compared, before, campaign.seconds, most):
             gone[stop.case, stop.arm] = stop
             place = slice(made, None), cases.index(stop.case), all_arms.index(stop.arm)

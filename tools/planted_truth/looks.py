@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from parity.analysis import comparisons, pairing, tables
+from parity.analysis import conclusions, pairing, tables
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.analysis.statistics.power import blocks_needed, gated_power
@@ -92,7 +93,7 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
         values: as of `Looked.values`.
 
     Returns:
-        `tables.COMPARISONS`, and of each of them: whether it was `ever_equivalent` or
+        `tables.CONCLUSIONS`, and of each of them: whether it was `ever_equivalent` or
         `ever_different` at a look, how many blocks were `made`, and why it was `stopped`.
     """
     cases, arms = list(layout.parameters), layout.all_arms
@@ -103,7 +104,7 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
         dataset = in_memory.dataset(layout, measured[:look], reasons[:look])
         table = concluded(dataset)
         said.append(table.set_index(["case", "arm"])["outcome"])
-        compared = comparisons.of_table(table)
+        compared = conclusions.of_table(table)
         for stop in stops(dataset.plan, compared, stopped.values(), layout.looks[-1]):
             stopped[stop.case, stop.arm] = stop
             place = slice(look, None), cases.index(stop.case), arms.index(stop.arm)
@@ -121,10 +122,11 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
 
 
 def concluded(dataset: Dataset) -> pd.DataFrame:
-    """`tables.COMPARISONS` of a dataset, as a look makes them."""
+    """`tables.CONCLUSIONS` of a dataset, as a look makes them."""
     excluded = tables.frame(tables.TABLES["exclusions"], [])
     counted = pairing.counted_values(dataset.metrics, excluded)
-    return comparisons.conclude(dataset, pairing.numbers(counted))[0]
+    concluded = conclusions.conclude(Engine(dataset, pairing.numbers(counted)))[0]
+    return concluded[concluded["form"] == conclusions.ARM].reset_index(drop=True)
 
 
 def _one(looked: Looked, number: int, seed: int) -> Trials:

@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import comparisons, pairing, tables
+from parity.analysis import conclusions, pairing, tables
 from parity.analysis.analysis import Analysis
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.claims.judging_data import JudgingData
 from parity.claims.register import Register
@@ -210,8 +211,8 @@ def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
     dataset = in_memory.dataset(layout, values)
     nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
     counted = pairing.counted_values(dataset.metrics, nothing["exclusions"])
-    concluded, pairs = comparisons.conclude(dataset, pairing.numbers(counted))
-    known = nothing | {"values": counted, "comparisons": concluded, "pairs": pairs}
+    concluded, pairs = conclusions.conclude(Engine(dataset, pairing.numbers(counted)))
+    known = nothing | {"values": counted, "conclusions": concluded, "pairs": pairs}
     return dataset, Analysis(**known)
 
 

@@ -164,7 +164,7 @@ class Outcome:
     """What the pipeline made of one planted study.
 
     Attributes:
-        comparisons: `tables.COMPARISONS` of the metric that arms are compared by.
+        comparisons: `tables.CONCLUSIONS` of the metric that arms are compared by.
         verdicts: one row per claim: claim, verdict, case, says, arms.
         stages: one row per planned run: block, run, stage, reason.
     """

@@ -9,9 +9,7 @@ from parity.report.figures.specs import FIGURES, TABLE_NAMES
 ANALYSED = [
     "values",
     "pairs",
-    "comparisons",
-    "factorial",
-    "rungs",
+    "conclusions",
     "timeouts",
     "dispersion",
     "ledger",

@@ -50,11 +50,11 @@ rule build_paper:
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
-        compared="results/{source}/{dataset}/analysis/comparisons.parquet",
+        compared="results/{source}/{dataset}/analysis/conclusions.parquet",
         expected=configured(EXPECTED),
         effort=own("docs/effort.json"),
         sections=in_its_paper("section.tex"),
-        beside=in_its_paper("figures", "analysis/comparisons.parquet"),
+        beside=in_its_paper("figures", "analysis/conclusions.parquet"),
     output:
         pdf="results/{source}/{dataset}/paper/paper.pdf",
     log:

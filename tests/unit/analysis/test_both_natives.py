@@ -11,7 +11,7 @@ from claims_data import noise
 from scipy import stats
 
 from parity.analysis import analysis, dataset
-from parity.analysis.comparisons import references
+from parity.analysis.contrast import references, weighted_sum
 from parity.analysis.decision import decide
 from parity.analysis.estimate import rank_interval
 from parity.analysis.pairing import Numbers
@@ -35,9 +35,11 @@ def _row(data: JudgingData, case: str, arm: str):
 def test_one_stands_for_the_mean_of_both() -> None:
     by_arm = {"a": {"b1": 2.0, "b2": 3.0, "b3": 1.0}, "b": {"b1": 8.0, "b3": -1}}
     made = Numbers("s", "lower", by_arm)
-    both = made.with_reference(["a", "b"]).of("a")
+    both = made.mean_of("a", "b")
     assert both == pytest.approx({"b1": 4.0, "b2": 3.0, "b3": 1.0})
-    assert made.with_reference(["a"]) is made
+    assert made.mean_of("a") is made.of("a")
+    logs = weighted_sum([(1, made.column(True, "a", "b"))])
+    assert {block: math.exp(log) for block, log in logs.items()} == pytest.approx(both)
 
 
 def test_an_arm_is_compared_with_both_natives_once_they_pass(tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_a_pair_that_fails_leaves_the_reference_alone(tmp_path: Path) -> None:
 def test_a_pair_that_differs_by_less_than_the_margin_is_not_pooled(shift, pooled) -> None:
     """Half of 0.7 % made 1.25 % over the reference pass at 1 %."""
     control = decide(shift + noise(1), 0.01)
-    made = SimpleNamespace(plan=SimpleNamespace(reference="native-a", double="native-b"))
+    made = SimpleNamespace(reference="native-a", double="native-b")
     assert control.outcome == "equivalent"
     assert references(made, control) == (("native-a", "native-b") if pooled else ("native-a",))
 
@@ -75,7 +77,7 @@ def test_claims_see_the_effects_of_the_analysis(tmp_path: Path, pair: float) -> 
     seen = set()
     for key, effects in data.effects.items():
         comparison = data.compared.get(key)
-        if comparison and comparison.asked.margin and not comparison.control:
+        if comparison and comparison.decision.margin and not comparison.control:
             cell = data.cell(*key, "native-a")
             assert sorted(cell.effects()) == pytest.approx(sorted(effects))
             assert list(cell.logs_by_number().values()) == pytest.approx(list(effects))
@@ -88,9 +90,10 @@ def test_both_scatter_less_than_one() -> None:
     runs = np.random.default_rng(1).normal(0, 0.01, (3, 4000))
     values = [dict(enumerate(np.exp(logs))) for logs in runs]
     made = Numbers("s", "lower", dict(zip(("a", "b", "box"), values, strict=True)))
+    box = made.costs("box")
     one, both = (
-        np.subtract(*(list(each.costs(arm).values()) for arm in ("box", "a"))).var()
-        for each in (made, made.with_reference(["a", "b"]))
+        np.var(list(weighted_sum([(1, box), (-1, made.column(True, *natives))]).values()))
+        for natives in (("a",), ("a", "b"))
     )
     assert both / one == pytest.approx(0.75, abs=0.03)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis import comparisons, crossed, decision, estimate, pairing
+from parity.analysis import conclusions, contrast, decision, estimate, pairing
 from parity.analysis import dataset as datasets
 from parity.analysis.analysis import analyse, write
 from parity.analysis.dataset import Dataset
@@ -58,7 +58,7 @@ def test_binaries_of_a_case_are_compared_once_for_all_of_its_metrics(dataset, as
     metrics = Counter(zip(done.comparisons["case"], done.comparisons["arm"], strict=True))
     assert max(metrics.values()) > 1
     # The crossed cases ask for both of them together.
-    crossings = len(list(crossed.crossings(dataset.plan))) * len(dataset.plan.arms)
+    crossings = len(list(conclusions.crossings(dataset.plan))) * len(dataset.plan.arms)
     assert len(metrics) <= len(compared) <= len(metrics) + crossings
 
 
@@ -72,7 +72,7 @@ def test_planned_blocks_are_counted_once_for_a_case_and_its_arms(dataset, monkey
 
     monkeypatch.setitem(vars(dataset), "planned_in", Counted(dataset.planned_in))
     # What is judged of losses looks there as well, for each comparison.
-    monkeypatch.setattr(comparisons, "objection_to_losses", lambda *_: "")
+    monkeypatch.setattr(contrast, "objection_to_losses", lambda *_: "")
     table = analyse(dataset).comparisons
     sides = len(table.groupby(["case", "arm"]))
     assert sides < len(table)
@@ -87,9 +87,9 @@ def test_a_comparison_sorts_its_means_of_two_once() -> None:
 
 def test_losses_are_judged_once_for_all_effects_of_a_factor(asked) -> None:
     dataset = datasets.load(ARCHIVED)
-    judged = asked(crossed, "objection_to_losses")
+    judged = asked(contrast, "objection_to_losses")
     analyse(dataset)
-    crossings = list(crossed.crossings(dataset.plan))
+    crossings = list(conclusions.crossings(dataset.plan))
     # Of each arm both cases, once between the levels and once for all that is crossed with them.
     assert 0 < len(judged) <= len(crossings) * len(dataset.plan.arms) * 2 * 2
 

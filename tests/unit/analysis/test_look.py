@@ -19,7 +19,8 @@ from planted_truth.study import (
 )
 from planted_truth.trials import collect
 
-from parity.analysis import comparisons, pairing
+from parity.analysis import conclusions, pairing
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import load
 from parity.analysis.look import look_at, share_left, stops_in_time
 from parity.core.errors import UserError
@@ -102,8 +103,8 @@ def test_of_what_has_no_chance_the_longest_case_leaves_its_time_first(tmp_path: 
     """All cases are alike and open; there is time for many blocks of two of them."""
     planted = _planted(tmp_path, noise=0.02)
     seen = load(_collected(tmp_path, planted))
-    table = comparisons.conclude(seen, pairing.numbers(seen.metrics))[0]
-    compared = comparisons.of_table(table)
+    engine = Engine(seen, pairing.numbers(seen.metrics))
+    compared = [each for each, _ in conclusions.comparisons(engine)]
     cases = [case.name for case in planted.plan.cases]
     seconds = pd.Series(
         {(case, arm): 9.0 if case == cases[1] else 1.0 for case in cases for arm in seen.plan.arms}

@@ -10,9 +10,8 @@ from planted_truth.in_memory import Layout
 from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 from scipy import stats
 
-from parity.analysis.comparisons import Comparison
+from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import Decision, decide, outcome_of
-from parity.analysis.pairing import Asked
 from parity.analysis.statistics.sequential import levels_at
 from parity.analysis.stopping import HIDDEN, LEAST_CHANCE, chance_of, stops
 from parity.plan.looks import DECIDED, HOPELESS, REPORTED, Stop
@@ -39,16 +38,26 @@ def _decision(mean: float, deviation: float, blocks: int = LOOKS[0], margin=MARG
     return decide(_effects(mean, deviation, blocks), margin, levels=levels_at(LOOKS, blocks))
 
 
-def _compared(decisions: Mapping[str, Decision], margin=MARGIN, metric="time") -> list[Comparison]:
+def _compared(decisions: Mapping[str, Decision], metric="time") -> list[Conclusion]:
     return [
-        Comparison(
-            asked=Asked("c", metric, arm, REFERENCE, margin),
+        Conclusion(
+            form="arm",
+            benchmark="c",
+            case="c",
+            metric=metric,
+            factor="",
+            low="",
+            high="",
+            arm=arm,
+            reference=REFERENCE,
+            references=REFERENCE,
+            kind="ratio",
             unit="s",
             better="lower",
             planned_blocks=MOST,
             identity="",
             control=arm == DOUBLE,
-            natives=(REFERENCE,),
+            planned=True,
             decision=decision,
         )
         for arm, decision in decisions.items()
@@ -112,7 +121,7 @@ def test_natives_stop_with_the_last_arm_and_with_the_weaker_reason() -> None:
 
 def test_a_case_without_a_margin_is_only_reported_and_stops_at_the_first_look() -> None:
     plain = {arm: decide(_effects(0, 0.01), None) for arm in (DOUBLE, ARM)}
-    compared = _compared(plain, margin=None)
+    compared = _compared(plain)
     found = stops(_plan(margin=None), compared, (), MOST)
     assert {(stop.arm, stop.reason, stop.detail) for stop in found if stop.arm == ARM} == {
         (ARM, REPORTED, "nothing of it is to be decided")
@@ -170,8 +179,8 @@ def test_all_metrics_of_an_arm_have_to_be_decided() -> None:
 def test_numbers_that_are_only_reported_beside_hold_nothing_up() -> None:
     """They have no margin and are not planned; nor do planned ones without a margin."""
     plan, decided = _plan(), _compared({DOUBLE: SAME, ARM: SAME})
-    beside = _compared({ARM: decide(_effects(0, 1), None)}, margin=None, metric="memory")
-    unplanned = [replace(each, asked=each.asked._replace(planned=False)) for each in beside]
+    beside = _compared({ARM: decide(_effects(0, 1), None)}, metric="memory")
+    unplanned = [replace(each, planned=False) for each in beside]
     for more in (beside, unplanned):
         assert {stop.reason for stop in stops(plan, decided + more, (), MOST)} == {DECIDED}
 
@@ -179,7 +188,7 @@ def test_numbers_that_are_only_reported_beside_hold_nothing_up() -> None:
 def test_cases_are_stopped_each_for_itself() -> None:
     plan = Layout({"c": {}, "d": {}}, (ARM,), (0,) * MOST, MARGIN, looks=LOOKS).plan()
     of_c, of_d = _compared({DOUBLE: SAME, ARM: SAME}), _compared({DOUBLE: SAME, ARM: OPEN})
-    moved = [replace(each, asked=each.asked._replace(case="d")) for each in of_d]
+    moved = [replace(each, case="d") for each in of_d]
     assert {stop.case for stop in stops(plan, of_c + moved, (), MOST)} == {"c"}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from parity.analysis import decision, outcomes
-from parity.analysis.comparisons import rested
+from parity.analysis.contrast import Evidence
 from parity.analysis.dataset import Place
 from parity.analysis.estimate import mean_of, student
 from parity.analysis.ledger import LOSSES, objection_to_losses
@@ -33,7 +33,7 @@ Draw = Callable[[np.random.Generator], np.ndarray]
 def concluded(effects: np.ndarray, places: dict[str, Place]) -> str:
     """The outcome of the analysis at a margin of 2 %."""
     by_block = dict(zip(places, effects, strict=True))
-    return rested(SimpleNamespace(places=places), by_block, 0.02, "", ONE_LOOK).outcome
+    return Evidence(by_block, sample(by_block, places), "", ONE_LOOK).decided(0.02).outcome
 
 
 def by_student(effects: np.ndarray) -> str:

@@ -14,7 +14,8 @@ from plans import block_record_of
 from trials import ANYWHERE, PAIR, case_of, trial
 
 from parity.analysis import exclusions, pairing
-from parity.analysis.comparisons import conclude
+from parity.analysis.conclusions import conclude
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import load
 from parity.analysis.ledger import ledger, losses, run_stages
 from parity.core.documents import write_document
@@ -228,7 +229,7 @@ def _collected(plan: Plan, blocks: Path, folder: Path):
 def _ledger(dataset):
     left_out = exclusions.of_dataset([], dataset)
     numbers = pairing.numbers(pairing.counted_values(dataset.metrics, left_out))
-    stages = run_stages(dataset, conclude(dataset, numbers)[1], left_out)
+    stages = run_stages(dataset, conclude(Engine(dataset, numbers))[1], left_out)
     return ledger(dataset, stages), losses(dataset, stages)
 
 

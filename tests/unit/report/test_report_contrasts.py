@@ -10,7 +10,7 @@ import synthetic
 from figure_help import drawn, texts, words_apart
 from plans import plan_of
 
-from parity.analysis import crossed, ladder, outcomes
+from parity.analysis import conclusions, outcomes
 from parity.benchmarks.figure_spec import Form
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
@@ -64,16 +64,16 @@ def test_a_library_is_told_from_a_container(tmp_path: Path) -> None:
               "confounded": ((LINKED, "docker"),)}  # fmt: skip
     view = view_of(tmp_path, "libaio", **plants)
     for arm in ("native-a", "native-b", "docker"):
-        library = effect(view, crossed.LEVEL, arm)
+        library = effect(view, conclusions.LEVEL, arm)
         assert library.low95 < 1.038 / 1.02 < library.high95 or arm == "native-b"
         assert (library.low, library.high, library.outcome) == ("absent", "linked", "different")
-    assert effect(view, crossed.INTERACTION, "docker").outcome == outcomes.EQUIVALENT
-    assert effect(view, crossed.INTERACTION, "docker").identity == "libraries differ"
-    podman = effect(view, crossed.INTERACTION, "podman")
+    assert effect(view, conclusions.INTERACTION, "docker").outcome == outcomes.EQUIVALENT
+    assert effect(view, conclusions.INTERACTION, "docker").identity == "libraries differ"
+    podman = effect(view, conclusions.INTERACTION, "podman")
     assert podman.outcome == outcomes.DIFFERENT and podman.estimate == pytest.approx(
         1.03, abs=0.005
     )
-    assert effect(view, crossed.ARM_OVERALL, "podman").estimate == pytest.approx(
+    assert effect(view, conclusions.ARM_OVERALL, "podman").estimate == pytest.approx(
         1.03**0.5, abs=0.004
     )
     said = numbers.values(view)["text-libaio"]
@@ -87,22 +87,22 @@ def test_a_library_is_told_from_a_container(tmp_path: Path) -> None:
 def test_a_library_that_differs_in_the_pair_is_no_finding(tmp_path: Path) -> None:
     view = view_of(tmp_path, "libaio", effects={(LINKED, "native-b"): 1.1})
     for arm in ("native-a", "docker"):
-        row = effect(view, crossed.LEVEL, arm)
+        row = effect(view, conclusions.LEVEL, arm)
         assert (row.outcome, row.reason) == (outcomes.INCONCLUSIVE, "A/A pair differs")
-    assert effect(view, crossed.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
+    assert effect(view, conclusions.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
     assert "the ratio of Torrez et al." not in numbers.values(view)["text-libaio"]
 
 
 def test_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
     view = view_of(tmp_path, "libaio", 3, absent={"lxc": "needs root"})
-    row = effect(view, crossed.INTERACTION, "lxc")
+    row = effect(view, conclusions.INTERACTION, "lxc")
     assert (row.blocks, row.outcome) == (0, outcomes.TOO_FEW_BLOCKS)
 
 
 def test_only_words_are_levels_and_only_two_of_them() -> None:
-    assert crossed.crossings(synthetic.plan(1)) == []
-    assert crossed.crossings(synthetic.hpcg_plan(1)) == []
-    (found,) = crossed.crossings(synthetic.libaio_plan(1))
+    assert conclusions.crossings(synthetic.plan(1)) == []
+    assert conclusions.crossings(synthetic.hpcg_plan(1)) == []
+    (found,) = conclusions.crossings(synthetic.libaio_plan(1))
     assert found.cases == (ABSENT, LINKED)
 
 
@@ -132,8 +132,8 @@ def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:
 def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(tmp_path) -> None:
     view = view_of(tmp_path, "ladder")
     assert "No arm reaches the 8\u2009% to 10\u2009%" in numbers.values(view)["text-ladder"]
-    rungs = ladder.rungs(view.plan, view.arms)
-    order = ladder.order(view.plan, view.arms)
+    rungs = conclusions.rungs(view.plan, view.arms)
+    order = conclusions.ladder_order(view.plan, view.arms)
     assert order[:2] == ["native-a", "native-b"] and order[2 : 2 + len(rungs)] == rungs
     figure = figures.draw(view, SPECS["ladder"])
     assert "tinted: 8\u2009% to 10\u2009%, Medeiros et al. 2024" in texts(figure)

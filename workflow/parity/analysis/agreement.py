@@ -113,8 +113,8 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     """One comparison in both datasets, or why it cannot be made."""
     here, there = fresh.compared.get(key), archive.compared.get(key)
     known = [comparison for comparison in (here, there) if comparison is not None]
-    references = {comparison.asked.reference for comparison in known}
-    margins = [each.asked.margin for each in known if each.asked.margin is not None]
+    references = {comparison.reference for comparison in known}
+    margins = [each.decision.margin for each in known if each.decision.margin is not None]
     row = dict.fromkeys(column.name for column in AGREEMENT.columns) | {
         **dict(zip(("case", "metric", "arm"), key, strict=True)),
         "reference": references.pop() if len(references) == 1 else "",

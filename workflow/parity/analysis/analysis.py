@@ -12,16 +12,15 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis import (
-    comparisons,
-    crossed,
+    conclusions,
     exclusions,
-    ladder,
     ledger,
     pairing,
     tables,
     timeouts,
 )
-from parity.analysis.comparisons import Comparison
+from parity.analysis.conclusions import Conclusion
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.dispersion import dispersion
 from parity.analysis.sample import sample
@@ -42,15 +41,36 @@ class Analysis:
 
     values: pd.DataFrame
     pairs: pd.DataFrame
-    comparisons: pd.DataFrame
-    factorial: pd.DataFrame
-    rungs: pd.DataFrame
+    conclusions: pd.DataFrame
     timeouts: pd.DataFrame
     dispersion: pd.DataFrame
     ledger: pd.DataFrame
     losses: pd.DataFrame
     exclusions: pd.DataFrame
     sensitivity: pd.DataFrame = field(default_factory=partial(tables.frame, tables.SENSITIVITY, []))
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Every arm over the reference."""
+        return self._of_forms(conclusions.ARM)
+
+    @cached_property
+    def factorial(self) -> pd.DataFrame:
+        """The effects of factors of two levels that are crossed with the arms."""
+        found = self._of_forms(*conclusions.CROSSED).rename(
+            columns={"form": "effect", "case": "cases"}
+        )
+        order = ["benchmark", "metric", "factor", "cases", "arm", "effect"]
+        return found.sort_values(order, ignore_index=True)
+
+    @cached_property
+    def rungs(self) -> pd.DataFrame:
+        """The steps of ladders, each over the one `before`."""
+        return self._of_forms(conclusions.STEP).rename(columns={"reference": "before"})
+
+    def _of_forms(self, *forms: str) -> pd.DataFrame:
+        found: pd.DataFrame = self.conclusions[self.conclusions["form"].isin(forms)]
+        return found.reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -61,11 +81,16 @@ class Analysed:
     analysis: Analysis
 
     @cached_property
-    def compared(self) -> dict[Key, Comparison]:
+    def compared(self) -> dict[Key, Conclusion]:
         """The planned comparisons by case, metric and arm."""
         table = self.analysis.comparisons
-        rows = comparisons.of_table(table[table["planned"]])
-        return {row.asked[:3]: row for row in rows}
+        rows = conclusions.of_table(table[table["planned"]])
+        return {(row.case, row.metric, row.arm): row for row in rows}
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What concludes further contrasts of its numbers."""
+        return Engine(self.dataset, pairing.numbers(self.analysis.values))
 
     @cached_property
     def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -96,14 +121,12 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
     left_out = exclusions.of_dataset(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
     by_case = pairing.numbers(values)
-    concluded, pairs = comparisons.conclude(dataset, by_case)
+    concluded, pairs = conclusions.conclude(Engine(dataset, by_case))
     stages = ledger.run_stages(dataset, pairs, left_out)
     return Analysis(
         values=values,
         pairs=pairs,
-        comparisons=concluded,
-        factorial=crossed.effects(dataset, by_case),
-        rungs=ladder.steps(dataset, by_case),
+        conclusions=concluded,
         timeouts=timeouts.timeouts(dataset.plan, by_case),
         dispersion=dispersion(values),
         ledger=ledger.ledger(dataset, stages),

@@ -6,21 +6,19 @@ from collections.abc import Collection
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
-from parity.analysis.comparisons import Comparison
+from parity.analysis.conclusions import Conclusion
 from parity.analysis.pairing import DIFFERENCE
 from parity.records.sizes import choosing_size
 
 ABSOLUTE = "an absolute difference, which is not compared between machines"
 
 
-def obstacle(here: Comparison, there: Comparison) -> str:
+def obstacle(here: Conclusion, there: Conclusion) -> str:
     """Why two comparisons cannot be compared; empty if they can."""
-    if DIFFERENCE in (here.asked.kind, there.asked.kind):
+    if DIFFERENCE in (here.kind, there.kind):
         return ABSOLUTE
-    if here.asked.reference != there.asked.reference:
-        return (
-            f"against {here.asked.reference} here, against {there.asked.reference} in the archive"
-        )
+    if here.reference != there.reference:
+        return f"against {here.reference} here, against {there.reference} in the archive"
     for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
         if decision.outcome == outcomes.NOT_TESTED:
             return f"not tested {where}: {decision.reason}"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import comparisons, exclusions, pairing
-from parity.analysis.comparisons import Comparison
+from parity.analysis import conclusions, exclusions, pairing
+from parity.analysis.conclusions import Conclusion
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import load
 from parity.analysis.stopping import stops
 from parity.plan.looks import HOPELESS, Look, Stop
@@ -42,7 +43,7 @@ def look_at(
     seen = load(folder, whole=False)
     left_out = exclusions.of_dataset(excluded, seen)
     numbers = pairing.numbers(pairing.counted_values(seen.metrics, left_out))
-    compared = comparisons.of_table(comparisons.conclude(seen, numbers)[0])
+    compared = [each for each, _ in conclusions.comparisons(Engine(seen, numbers))]
     seconds = seen.runs.groupby(["case", "arm"])["wall_seconds"].mean()
     return Look(
         campaign=seen.plan.campaign,
@@ -55,7 +56,7 @@ def look_at(
 
 def stops_in_time(
     plan: Plan,
-    compared: Sequence[Comparison],
+    compared: Sequence[Conclusion],
     before: Sequence[Stop],
     seconds: pd.Series,
     most: Callable[[float], int],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
@@ -39,25 +40,48 @@ class Numbers:
         """The numbers of an arm by block."""
         return self.by_arm.get(arm, {})
 
-    def with_reference(self, natives: Sequence[str]) -> Numbers:
-        """The numbers in which the first of these arms stands for all of them.
+    def mean_of(self, arm: str, *doubles: str) -> Mapping[str, float]:
+        """The numbers of an arm, or the geometric mean with those that are the same thing."""
+        if not doubles:
+            return self.of(arm)
+        logs = self.column(True, arm, *doubles)
+        return {block: math.exp(self.sign * log) for block, log in logs.items()}
 
-        Its number in a block is their geometric mean, of those that count there.
-        """
+    def with_reference(self, natives: Sequence[str]) -> Numbers:
+        """The numbers in which the first of these arms stands for all of them."""
         if len(natives) < 2:
             return self
-        logs = [self.costs(arm) for arm in natives]
-        means = {
-            block: math.exp(self.sign * fmean(each[block] for each in logs if block in each))
-            for block in logs[0]
-        }
-        return replace(self, by_arm={**self.by_arm, natives[0]: means})
+        return replace(self, by_arm={**self.by_arm, natives[0]: dict(self.mean_of(*natives))})
 
-    def costs(self, arm: str) -> dict[str, float]:
+    def costs(self, arm: str) -> Mapping[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""
+        if arm not in self._logs:
+            self._logs[arm] = {
+                block: self.sign * math.log(value)
+                for block, value in self.of(arm).items()
+                if value > 0
+            }
+        return self._logs[arm]
+
+    def column(self, ratio: bool, arm: str, *doubles: str) -> Mapping[str, float]:
+        """What a contrast sums, by block: the logs of the costs of an arm, or its numbers.
+
+        Args:
+            doubles: arms that are the same thing measured again: the mean of all that count in
+                a block of the arm stands for it.
+        """
+        values = self.costs if ratio else self.of
+        first, others = values(arm), [values(double) for double in doubles]
+        if not others:
+            return first
         return {
-            block: self.sign * math.log(value) for block, value in self.of(arm).items() if value > 0
+            block: fmean([value, *(each[block] for each in others if block in each)])
+            for block, value in first.items()
         }
+
+    @cached_property
+    def _logs(self) -> dict[str, dict[str, float]]:
+        return {}
 
 
 # By case and metric.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from scipy import stats
 
 from parity.analysis import outcomes
-from parity.analysis.comparisons import Comparison
+from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import Decision
 from parity.analysis.estimate import Mean
 from parity.analysis.statistics.sequential import Levels, levels_at
@@ -27,7 +27,7 @@ HIDDEN = 0.9
 
 
 def stops(
-    plan: Plan, compared: Iterable[Comparison], before: Iterable[Stop], most: int
+    plan: Plan, compared: Iterable[Conclusion], before: Iterable[Stop], most: int
 ) -> tuple[Stop, ...]:
     """Which arms are not run any more, by case: those stopped before, and those of now.
 
@@ -39,14 +39,14 @@ def stops(
         most: how many blocks there can be in the end.
     """
     found = {(stop.case, stop.arm): stop for stop in before}
-    by_run: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    by_run: dict[tuple[str, str], list[Conclusion]] = defaultdict(list)
     for each in compared:
-        if each.asked.planned:
-            by_run[each.asked.case, each.asked.arm].append(each)
+        if each.planned:
+            by_run[each.case, each.arm].append(each)
     for case in plan.cases:
         arms = plan.arms_of(case.name)
         others = [arm for arm in arms if arm not in plan.aa_pair] or [plan.double]
-        control = {each.asked.metric: each.decision for each in by_run[case.name, plan.double]}
+        control = {each.metric: each.decision for each in by_run[case.name, plan.double]}
         for arm in others:
             if (case.name, arm) in found:
                 continue
@@ -62,7 +62,7 @@ def stops(
 
 
 def _why(
-    compared: Sequence[Comparison],
+    compared: Sequence[Conclusion],
     control: Mapping[str, Decision],
     looks: tuple[int, ...],
     most: int,
@@ -70,16 +70,16 @@ def _why(
     """Why an arm is not run any more, with a detail; None if it goes on."""
     said = []
     for each in compared:
-        if each.asked.margin is None:
+        if each.decision.margin is None:
             continue
         found = each.decision
         if found.outcome in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
-            said.append((DECIDED, f"{each.asked.metric} {found.outcome} after {found.blocks}"))
+            said.append((DECIDED, f"{each.metric} {found.outcome} after {found.blocks}"))
             continue
-        chance = chance_of(found, control.get(each.asked.metric), looks, most)
+        chance = chance_of(found, control.get(each.metric), looks, most)
         if chance >= LEAST_CHANCE:
             return None
-        word = f"{each.asked.metric} has a chance of {chance:.2f} to be decided by {most} blocks"
+        word = f"{each.metric} has a chance of {chance:.2f} to be decided by {most} blocks"
         said.append((HOPELESS, word))
     if not said:
         return REPORTED, "nothing of it is to be decided"

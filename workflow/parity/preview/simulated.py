@@ -23,7 +23,7 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
-from parity.analysis.comparisons import references
+from parity.analysis.contrast import references
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import UNDECIDED, Decision, decide
 from parity.analysis.outcomes import DIFFERENT
@@ -133,7 +133,7 @@ class Simulated(JudgingData):
         named, key = (case, metric, arm, against), (case, metric)
         if named not in self.known:
             self.known[named] = super().cell(*named)
-        natives = references(self.dataset, self._controls.get(key, UNDECIDED))
+        natives = references(self.dataset.plan, self._controls.get(key, UNDECIDED))
         drawn = self.numbers.get(key, Numbers())
         return replace(self.known[named], numbers=drawn, natives=natives)
 

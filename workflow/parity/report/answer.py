@@ -14,13 +14,14 @@ from typing import Any
 import pandas as pd
 
 from parity.analysis import outcomes
+from parity.analysis.conclusions import ARM
 from parity.core.wording import capital, counted, listed
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.report.text import formatting
 from parity.runtimes import every_arm
 
-COMPARISONS = "analysis/comparisons.parquet"
+CONCLUSIONS = "analysis/conclusions.parquet"
 BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
 # What became of a ratio; `costs-more` and `costs-less` are both different beyond the margin.
 ENDED = ("equivalent", "costs-more", "costs-less", "open")
@@ -51,11 +52,12 @@ def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
     Raises:
         UserError: its plan is broken.
     """
-    return read_plan(folder / PLAN), pd.read_parquet(folder / COMPARISONS)
+    concluded = pd.read_parquet(folder / CONCLUSIONS)
+    return read_plan(folder / PLAN), concluded[concluded["form"] == ARM]
 
 
 def of_dataset(plan: Plan, compared: pd.DataFrame) -> list[Ended]:
-    """The measured ratios in `comparisons` of `parity.analysis.tables`, but for controls."""
+    """The measured ratios in the comparisons of an analysis, but for controls."""
     return [Ended(plan, row, _word(row)) for row in _asked(plan, compared, "ratio")]
 
 

@@ -17,8 +17,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parity.analysis import ladder
-from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
+from parity.analysis import conclusions
+from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures import (
     along,
@@ -256,7 +256,7 @@ def _effects(view: View, spec: FigureSpec) -> dict[str, dict[str, Any]]:
 def _ladder(view: View, spec: FigureSpec) -> Figure:
     """A row of two panels for each case: left over the reference, right over the step before."""
     cases, shown = view.shown(spec), spec.quantities[0]
-    ordered = ladder.order(view.plan, view.arms_of(cases))
+    ordered = conclusions.ladder_order(view.plan, view.arms_of(cases))
     arms = [arm for arm in ordered if arm != view.plan.reference]
     body = style.ROW * len(arms)
     tall = HEAD_OF_LADDER + body + FOOT_OF_LADDER
@@ -285,6 +285,6 @@ def _ladder(view: View, spec: FigureSpec) -> Figure:
 
 def _groups(axes: Axes, view: View, arms: list[str]) -> None:
     """Lines between the A/A pair, the ladder and the full runtimes."""
-    of_ladder = [arms.index(arm) for arm in ladder.rungs(view.plan, arms)]
+    of_ladder = [arms.index(arm) for arm in conclusions.rungs(view.plan, arms)]
     for row in {min(of_ladder), max(of_ladder) + 1}:
         axes.axhline(row - 0.5, color=style.EDGE, linewidth=0.6, zorder=0)

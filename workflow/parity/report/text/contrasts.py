@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import ladder, outcomes
-from parity.analysis.crossed import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
+from parity.analysis import conclusions, outcomes
+from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.analysis.decision import CONTROL_DIFFERS, FEW, FEWEST_FOR_A_DIFFERENCE
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report.figures.specs import spelt
@@ -63,7 +63,7 @@ def of_ladder(view: View, spec: FigureSpec) -> str:
     metric, said = spec.quantities[0].metric, []
     for case in view.shown(spec):
         steps = view.steps(case, metric)
-        rungs = ladder.rungs(view.plan, view.arms_of([case]))
+        rungs = conclusions.rungs(view.plan, view.arms_of([case]))
         rows = [steps[arm] for arm in rungs if arm in steps and steps[arm].blocks > 1]
         full = [row for arm, row in steps.items() if arm not in (*rungs, view.plan.double)]
         compared = view.comparisons(case, metric).values()
@@ -221,7 +221,8 @@ def _what(view: View, row: Any) -> str:
 
 def steps(view: View) -> Table:
     """What each step of a ladder costs over the one before."""
-    arms = {arm: number for number, arm in enumerate(ladder.order(view.plan, view.arms))}
+    ordered = conclusions.ladder_order(view.plan, view.arms)
+    arms = {arm: number for number, arm in enumerate(ordered)}
     added = rows_of(view.analysis.rungs.assign(kind="ratio"))
     rows = [
         (

@@ -1,0 +1,314 @@
+"""What is concluded of a plan: its comparisons, the factors crossed with them, its ladders' steps.
+
+Torrez, Randles and Priedhorsky (CANOPIE-HPC 2019, section IV-A) saw a difference of 1.8 % between
+the bare machine and every container, and it was that of a library which only one side had linked.
+Where both levels of such a factor are run in every arm, the effect of the factor and that of the
+container are told apart, and so is whether one depends on the other.
+
+The rungs of a ladder are the arms of one runtime, in the order of the plan; each adds one thing to
+the one before, and the first stands on the reference. Full runtimes do not build on each other, so
+each is held against the top of the ladder, which has, one by one, what they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parity.analysis import tables
+from parity.analysis.contrast import Contrast, Engine, Term, over
+from parity.analysis.decision import Decision
+from parity.plan.plan import Case, Plan
+
+ARM, STEP = "arm", "step"
+LEVEL, LEVEL_OVERALL = "level", "level-overall"
+ARM_OVERALL, INTERACTION = "arm-overall", "interaction"
+# Weights of a factor's low and high level, of the reference and of the arm in each.
+CROSSED = {
+    LEVEL: ((0, -1), (0, 1)),
+    LEVEL_OVERALL: ((-0.5, -0.5), (0.5, 0.5)),
+    ARM_OVERALL: ((-0.5, 0.5), (-0.5, 0.5)),
+    INTERACTION: ((1, -1), (-1, 1)),
+}
+LADDER = "ladder"  # the runtime of the rungs
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A row of `tables.CONCLUSIONS`: what was asked, and what is decided.
+
+    Attributes:
+        form: arm, a form of `CROSSED`, or step.
+        case: its case, or the two of a crossing, joined by a blank.
+        factor, low, high: of a crossing; else empty.
+        references: the arms whose mean is compared with, joined by "+"; the reference is first.
+        planned_blocks: blocks in which the plan holds all runs.
+        identity: a word of `parity.analysis.identity`; empty for a level, which differs by design.
+        control: whether this is the A/A pair.
+        planned: whether the study compares by it.
+    """
+
+    form: str
+    benchmark: str
+    case: str
+    metric: str
+    factor: str
+    low: str
+    high: str
+    arm: str
+    reference: str
+    references: str
+    kind: str
+    unit: str
+    better: str
+    planned_blocks: int
+    identity: str
+    control: bool
+    planned: bool
+    decision: Decision
+
+    def columns(self) -> dict[str, Any]:
+        """The row."""
+        return {name: getattr(self, name) for name in _NAMED} | self.decision.columns()
+
+
+_NAMED = tuple(each.name for each in fields(Conclusion) if each.name != "decision")
+
+
+def of_table(table: pd.DataFrame) -> list[Conclusion]:
+    """The rows of `tables.CONCLUSIONS`, as they were made."""
+    return [
+        Conclusion(**{name: row[name] for name in _NAMED}, decision=Decision.of(row))
+        for row in tables.rows(table)
+    ]
+
+
+class Crossing(NamedTuple):
+    """Two cases of a benchmark that differ in one factor alone.
+
+    Attributes:
+        low, high: levels of the factor, in alphabetical order.
+        cases: the case of each.
+        margin: the margin that both cases share.
+    """
+
+    benchmark: str
+    metric: str
+    factor: str
+    low: str
+    high: str
+    cases: tuple[str, str]
+    margin: float
+
+    def contrast(self, form: str, arm: str, natives: tuple[str, ...]) -> Contrast:
+        """The contrast of an arm; nothing of the reference is in one of its levels alone."""
+        terms = [
+            Term(weight, case, arms)
+            for case, weights in zip(self.cases, CROSSED[form], strict=True)
+            for weight, arms in zip(weights, (natives, (arm,)), strict=True)
+            if weight
+        ]
+        return Contrast(self.metric, arm, natives[0], tuple(terms), self.margin)
+
+
+def conclude(engine: Engine) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All conclusions on a dataset, and the pairs of its comparisons (two of `tables`)."""
+    compared = list(comparisons(engine))
+    made = [each for each, _ in compared]
+    made += steps(engine)
+    for crossing in crossings(engine.dataset.plan):
+        made += crossed(engine, crossing)
+    rows = [each.columns() for each in made]
+    return tables.frame(tables.CONCLUSIONS, rows), _pair_table(engine, compared)
+
+
+def comparisons(engine: Engine) -> Iterator[tuple[Conclusion, Contrast]]:
+    """Every arm over the reference: what the plan compares, the A/A pair, and declared gaps.
+
+    Every other number that the runs gave is compared as a plain difference.
+    """
+    dataset, plan = engine.dataset, engine.dataset.plan
+    arms_of: dict[tuple[str, str], set[str]] = {}
+    for planned in plan.comparisons:
+        arms_of.setdefault((planned.case, planned.metric), set()).add(planned.arm)
+    for case, metric in dataset.margins:
+        arms_of[case, metric] |= {*filter(None, [plan.double]), *dataset.not_tested(case)}
+    for case, metric in engine.by_case.keys() - dataset.margins.keys():
+        arms_of[case, metric] = set(dataset.arms_of(case))
+    for (case, metric), arms in sorted(arms_of.items()):
+        margin = dataset.margins.get((case, metric))
+        pair, natives = _pair(engine, case, metric, margin)
+        for arm in sorted(arms - {plan.reference}):
+            own = natives if arm != plan.double else (plan.reference,)
+            contrast = over(case, metric, arm, own, margin)
+            made = _concluded(engine, ARM, contrast, (pair,), pair, natives)
+            yield made, contrast
+
+
+def steps(engine: Engine) -> Iterator[Conclusion]:
+    """Each rung over the one before, and each other arm over the top of the ladder.
+
+    A rung without pairs is stepped over, to the nearest below that has some.
+    """
+    dataset, plan = engine.dataset, engine.dataset.plan
+    for (case, metric), margin in dataset.margins.items():
+        arms = [arm for arm in dataset.arms_of(case) if arm != plan.positive_arm]
+        ladder = rungs(plan, arms)
+        if margin is None or not ladder:
+            continue
+        pair, natives = _pair(engine, case, metric, margin)
+        for arm in (arm for arm in arms if arm not in plan.aa_pair):
+            below = ladder[: ladder.index(arm)] if arm in ladder else ladder
+            nearest = (over(case, metric, arm, (rung,), margin) for rung in reversed(below))
+            on_reference = over(case, metric, arm, natives, margin)
+            contrast = next(
+                (each for each in nearest if engine.evidence(each).by_block), on_reference
+            )
+            yield _concluded(engine, STEP, contrast, (pair,), pair, natives)
+        if plan.double in arms:
+            yield _concluded(engine, STEP, pair, (pair,), pair, natives)
+
+
+def crossed(engine: Engine, crossing: Crossing) -> Iterator[Conclusion]:
+    """The effects of a factor, of each arm over both of its levels, and whether they interact.
+
+    What the A/A pair must show is that the factor has the same effect in both of its arms, and
+    for a container's own effect, that the pair has none itself.
+    """
+    plan, alone = engine.dataset.plan, (engine.dataset.plan.reference,)
+    gates = {
+        form: crossing.contrast(form, plan.double, alone) for form in (ARM_OVERALL, INTERACTION)
+    }
+    pairs, natives = tuple(gates.values()), engine.natives(*gates.values())
+    arms_of = [engine.dataset.arms_of(case) for case in crossing.cases]
+    for arm in (arm for arm in arms_of[0] if arm in arms_of[1] and arm != plan.positive_arm):
+        own = natives if arm != plan.double else alone
+        for form in CROSSED if arm != plan.reference else (LEVEL,):
+            contrast = crossing.contrast(form, arm, own)
+            gate = gates[ARM_OVERALL if form == ARM_OVERALL else INTERACTION]
+            yield _concluded(engine, form, contrast, pairs, gate, natives, crossing)
+
+
+def _pair(
+    engine: Engine, case: str, metric: str, margin: float | None
+) -> tuple[Contrast, tuple[str, ...]]:
+    """The A/A pair of a case, and the arms that are the reference by it."""
+    plan = engine.dataset.plan
+    pair = over(case, metric, plan.double, (plan.reference,), margin)
+    return pair, engine.natives(pair)
+
+
+def _concluded(
+    engine: Engine,
+    form: str,
+    contrast: Contrast,
+    pairs: tuple[Contrast, ...],
+    gate: Contrast,
+    natives: tuple[str, ...],
+    crossing: Crossing | None = None,
+) -> Conclusion:
+    """A row: the decision, and what it is of."""
+    dataset, sides = engine.dataset, (contrast.arm, contrast.reference)
+    of_case = engine.numbers(contrast.cases[0], contrast.metric)
+    blocks = engine.evidence(contrast).by_block
+    natives_of = [arms for _, _, arms in contrast.terms if arms[0] == contrast.reference]
+    return Conclusion(
+        form=form,
+        benchmark=dataset.plan.case(contrast.cases[0]).benchmark,
+        case=" ".join(contrast.cases),
+        metric=contrast.metric,
+        factor=crossing.factor if crossing else "",
+        low=crossing.low if crossing else "",
+        high=crossing.high if crossing else "",
+        arm=contrast.arm,
+        reference=contrast.reference,
+        references="" if form == LEVEL else "+".join(natives_of[0]),
+        kind=contrast.kind,
+        unit=of_case.unit,
+        better=of_case.better,
+        planned_blocks=engine.planned_blocks(contrast),
+        identity="" if form == LEVEL else dataset.identity(contrast.cases, sides, blocks),
+        control=contrast.arm == dataset.plan.double,
+        planned=all((case, contrast.metric) in dataset.margins for case in contrast.cases),
+        decision=engine.concluded(contrast, pairs, gate, natives),
+    )
+
+
+def _pair_table(engine: Engine, compared: Iterable[tuple[Conclusion, Contrast]]) -> pd.DataFrame:
+    """`tables.PAIRS`: both sides of each comparison in each block.
+
+    There may be millions: they are put in order as a whole, and share their texts.
+    """
+    parts: dict[str, list[np.ndarray]] = {column.name: [] for column in tables.PAIRS.columns}
+    for _, contrast in compared:
+        effects = engine.evidence(contrast).by_block
+        of_case = engine.numbers(contrast.cases[0], contrast.metric)
+        (_, case, (arm,)), (_, _, natives) = contrast.terms
+        values, base = of_case.of(arm), of_case.mean_of(*natives)
+        texts = case, contrast.metric, arm, contrast.reference
+        for name, text in zip(("case", "metric", "arm", "reference"), texts, strict=True):
+            parts[name].append(np.full(len(effects), text, object))
+        parts["block"].append(np.array(list(effects), object))
+        parts["value"].append(np.array([values[block] for block in effects], float))
+        parts["reference_value"].append(np.array([base[block] for block in effects], float))
+        parts["effect"].append(np.array(list(effects.values()), float))
+    if not parts["case"]:
+        return tables.frame(tables.PAIRS, [])
+    return pd.DataFrame({name: np.concatenate(columns) for name, columns in parts.items()})
+
+
+def crossings(plan: Plan) -> list[Crossing]:
+    """The factors of two levels whose cases are compared by ratios, in the order of the plan."""
+    margins = {(c.case, c.metric): c.margin for c in plan.comparisons}
+    found = []
+    for benchmark in dict.fromkeys(case.benchmark for case in plan.cases):
+        cases = [case for case in plan.cases if case.benchmark == benchmark]
+        for factor in _factors(cases):
+            for low, high in _matched(cases, factor):
+                levels = low.parameters[factor], high.parameters[factor]
+                found += [
+                    Crossing(benchmark, metric, factor, *levels, (low.name, high.name), margin)
+                    for metric in low.primary
+                    if (margin := margins.get((low.name, metric))) is not None
+                    and margin == margins.get((high.name, metric))
+                ]
+    return found
+
+
+def _factors(cases: Sequence[Case]) -> list[str]:
+    """Parameters of these cases that take two values, both of them words."""
+    words = [key for key, value in cases[0].parameters.items() if isinstance(value, str)]
+    levels = {key: {case.parameters.get(key) for case in cases} for key in words}
+    return [
+        key
+        for key, values in levels.items()
+        if len(values) == 2 and all(isinstance(value, str) for value in values)
+    ]
+
+
+def _matched(cases: Sequence[Case], factor: str) -> Iterator[tuple[Case, Case]]:
+    """Pairs of cases that are alike in all but the factor, the low level first."""
+    groups: dict[tuple[tuple[str, str], ...], list[Case]] = {}
+    for case in cases:
+        rest = sorted((k, str(v)) for k, v in case.parameters.items() if k != factor)
+        groups.setdefault(tuple(rest), []).append(case)
+    for group in groups.values():
+        if len(group) == 2:
+            low, high = sorted(group, key=lambda case: str(case.parameters[factor]))
+            yield low, high
+
+
+def rungs(plan: Plan, arms: Sequence[str]) -> list[str]:
+    """The rungs among these arms, from the lowest; none where the plan has no ladder."""
+    return [arm for arm in arms if plan.arm_runtimes[arm] == LADDER]
+
+
+def ladder_order(plan: Plan, arms: Sequence[str]) -> list[str]:
+    """The arms from bare to full runtimes: the A/A pair, the rungs, all others."""
+    pair = [arm for arm in (plan.reference, plan.double) if arm in arms]
+    first = [*pair, *rungs(plan, arms)]
+    return [*first, *(arm for arm in arms if arm not in first)]

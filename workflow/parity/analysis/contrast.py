@@ -1,0 +1,301 @@
+"""One conclusion: a weighted sum of log costs within blocks, held against a region.
+
+An arm over the reference is +1 and -1, an interaction +1 -1 -1 +1, a step of a ladder +1 -1 of a
+rung and the one before, a slope centred levels. They differ in weights, scale and region alone, and
+all of them are concluded in this order, here and nowhere else:
+
+1. references: both natives stand for the reference, -1/2 each, if the A/A pair is one thing
+   measured twice (`Engine.natives`);
+2. pairs: one effect of each block that holds every cell (`weighted_sum`);
+3. losses: what the runs that do not count have against it (`ledger.objection_to_losses`);
+4. units: blocks, or the nodes or sessions that share something (`sample`);
+5. levels: those of the last look at these blocks (`statistics.sequential`);
+6. decide: by Student's t and by ranks, against the region (`decision.decide`);
+7. A/A pair: the same contrast of the double gates it (`decision.objection_of`);
+8. assay: the positive control has to show a difference before "the same" is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from parity.analysis import outcomes
+from parity.analysis.dataset import Dataset
+from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
+from parity.analysis.ledger import objection_to_losses
+from parity.analysis.pairing import DIFFERENCE, RATIO, ByCase, Numbers
+from parity.analysis.sample import Sample, sample
+from parity.analysis.statistics.sequential import Levels, strictest
+from parity.plan.plan import Plan
+
+NEEDS_TWO = "needs two blocks"
+Block = TypeVar("Block", str, int)
+
+
+class Term(NamedTuple):
+    """A cell of a contrast, or several cells that are one thing measured more than once.
+
+    Attributes:
+        weight: of the log of its cost; of its number where differences are concluded.
+        arms: whose mean it is, of those that count in a block; the block has to hold the first.
+    """
+
+    weight: float
+    case: str
+    arms: tuple[str, ...]
+
+
+class Contrast(NamedTuple):
+    """What is concluded.
+
+    Attributes:
+        arm, reference: which arm it tells of, and what that is held against. The lost runs of
+            either, in every case of the contrast, count against it.
+        terms: the weighted cells; all in one block.
+        margin: the region: of a ratio 0.01 means within (1/1.01, 1.01), of a difference it is
+            a bound in the unit; None where the contrast is only reported.
+        ratio: the scale: whether effects are logs of cost ratios, or differences in the unit.
+    """
+
+    metric: str
+    arm: str
+    reference: str
+    terms: tuple[Term, ...]
+    margin: float | None = None
+    ratio: bool = True
+
+    @property
+    def kind(self) -> str:
+        """The scale as a word."""
+        return RATIO if self.ratio else DIFFERENCE
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases of its cells, each once."""
+        return tuple(dict.fromkeys(term.case for term in self.terms))
+
+
+def over(
+    case: str,
+    metric: str,
+    arm: str,
+    natives: tuple[str, ...],
+    margin: float | None,
+    ratio: bool | None = None,
+) -> Contrast:
+    """An arm over another, or over several that are one thing; the first names the reference.
+
+    Args:
+        ratio: whether by the ratio of costs; by default where there is a margin.
+    """
+    terms = Term(1, case, (arm,)), Term(-1, case, natives)
+    is_ratio = margin is not None if ratio is None else ratio
+    return Contrast(metric, arm, natives[0], terms, margin, is_ratio)
+
+
+def weighted_sum(
+    columns: Iterable[tuple[float, Mapping[Block, float]]],
+) -> dict[Block, float]:
+    """The effect of each block that all columns hold, sorted by block.
+
+    Args:
+        columns: weights, and by block (its name, or its number) the logs of costs.
+    """
+    weighted = list(columns)
+    common = set.intersection(*(set(of_block) for _, of_block in weighted))
+    return {
+        block: sum(weight * of_block[block] for weight, of_block in weighted)
+        for block in sorted(common)
+    }
+
+
+class Evidence(NamedTuple):
+    """What a contrast is decided by.
+
+    Attributes:
+        by_block: the effect of each block that holds every cell.
+        units: those of them that are independent, and what nodes or sessions that differ have
+            against any conclusion.
+        losses: what lost runs have against it; empty for nothing.
+        levels: of the last look at the blocks.
+    """
+
+    by_block: Mapping[str, float]
+    units: Sample
+    losses: str
+    levels: Levels
+
+    @property
+    def objection(self) -> str:
+        """Why nothing can be concluded, whatever the numbers say; empty if something can."""
+        return self.units.objection or self.losses
+
+    def decided(self, margin: float | None, ratio: bool = True) -> Decision:
+        """The decision at a margin, as far as it is independent of why blocks are few.
+
+        An objection stands beside what is inconclusive anyway, too: others build on it.
+        """
+        decision = decide(self.units.effects, margin, ratio, self.levels)
+        decision = replace(decision, blocks=len(self.by_block))
+        if not self.objection or decision.outcome in _NOTHING_CLAIMED:
+            return decision
+        return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=self.objection)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Concludes contrasts of one dataset; what several of them need is found once.
+
+    Attributes:
+        by_case: the numbers that count, by case and metric.
+    """
+
+    dataset: Dataset
+    by_case: ByCase
+
+    def numbers(self, case: str, metric: str) -> Numbers:
+        """The numbers of a case; none where nothing of it counts."""
+        return self.by_case.get((case, metric), _NO_NUMBERS)
+
+    def effects(self, contrast: Contrast) -> dict[str, float]:
+        """The effect of each block that holds every cell, sorted by block."""
+        return weighted_sum(
+            (weight, self.numbers(case, contrast.metric).column(contrast.ratio, *arms))
+            for weight, case, arms in contrast.terms
+        )
+
+    def evidence(self, contrast: Contrast) -> Evidence:
+        """What a contrast is decided by, whatever its margin."""
+        contrast = contrast._replace(margin=None)
+        if contrast not in self._evidence:
+            by_block = self.effects(contrast)
+            units = sample(by_block, self.dataset.places)
+            losses = (self._losses(contrast, case) for case in contrast.cases)
+            levels = (self.dataset.levels(case, contrast.arm) for case in contrast.cases)
+            first_loss = next(filter(None, losses), "")
+            found = Evidence(by_block, units, first_loss, strictest(levels))
+            self._evidence[contrast] = found
+        return self._evidence[contrast]
+
+    def decided(self, contrast: Contrast) -> Decision:
+        """The decision before the A/A pair and the assay are asked.
+
+        Where there are fewer than two blocks the reason says why.
+        """
+        if contrast not in self._decided:
+            decision = self.evidence(contrast).decided(contrast.margin, contrast.ratio)
+            is_few = decision.blocks < 2
+            self._decided[contrast] = self._lacking(contrast, decision) if is_few else decision
+        return self._decided[contrast]
+
+    def control(self, pair: Contrast) -> Decision:
+        """The decision on the A/A pair; `WITHOUT_CONTROL` where no block holds it."""
+        found = self.decided(pair)
+        return found if found.blocks else WITHOUT_CONTROL
+
+    def natives(self, *pairs: Contrast) -> tuple[str, ...]:
+        """The arms whose mean is the reference, by contrasts of the A/A pair (`references`)."""
+        return references(self.dataset.plan, *map(self.control, pairs))
+
+    def positives(self, contrast: Contrast, natives: tuple[str, ...]) -> list[Contrast]:
+        """The positive control over the reference, in each case of a contrast that runs it."""
+        plan = self.dataset.plan
+        return [
+            over(case, contrast.metric, plan.positive_arm, natives, contrast.margin)
+            for case in contrast.cases
+            if plan.positive_arm in plan.arms_of(case)
+        ]
+
+    def concluded(
+        self,
+        contrast: Contrast,
+        pairs: tuple[Contrast, ...],
+        gate: Contrast,
+        natives: tuple[str, ...],
+    ) -> Decision:
+        """The decision as far as the A/A pair and the positive control allow.
+
+        Args:
+            pairs: contrasts of the A/A pair that are controls: no other gates them.
+            gate: that of them that gates this one.
+            natives: the arms that are the reference of the positive control.
+        """
+        decision = self.decided(contrast)
+        if contrast in pairs:
+            return decision
+        shown = [assay_of(self.decided(each)) for each in self.positives(contrast, natives)]
+        lacking = (outcome for outcome in shown if outcome != outcomes.DIFFERENT)
+        assay = next(lacking, outcomes.DIFFERENT if shown else NONE)
+        return decision.gated(self.control(gate).as_control, assay)
+
+    def planned_blocks(self, contrast: Contrast) -> int:
+        """In how many blocks the plan holds every cell."""
+        cells = tuple((case, arms[0]) for _, case, arms in contrast.terms)
+        if cells not in self._planned:
+            blocks = (self.dataset.planned_in.get(cell, set()) for cell in cells)
+            self._planned[cells] = len(set.intersection(*blocks))
+        return self._planned[cells]
+
+    def _lacking(self, contrast: Contrast, decision: Decision) -> Decision:
+        """Too few blocks: not tested, the commonest failure, or the plan itself is why.
+
+        Of a contrast of several cases it is the last: each of them says it of its own.
+        """
+        if len(contrast.cases) > 1:
+            return replace(decision, reason=NEEDS_TWO)
+        (case,), (arm, reference) = contrast.cases, (contrast.arm, contrast.reference)
+        declared = self.dataset.not_tested(case).get(arm)
+        reason = f"{outcomes.NOT_TESTED}: {declared}" if declared else ""
+        reason = reason or self.dataset.shortage(case, (arm,))
+        if not decision.blocks and reason.startswith(outcomes.NOT_TESTED):
+            detail = reason.split(": ", 1)[-1]
+            return replace(decision, outcome=outcomes.NOT_TESTED, reason=detail)
+        if not reason and (of_reference := self.dataset.shortage(case, (reference,))):
+            reason = f"{reference}: {of_reference}"
+        return replace(decision, reason=reason or NEEDS_TWO)
+
+    def _losses(self, contrast: Contrast, case: str) -> str:
+        asked = (case, contrast.metric, contrast.arm, contrast.reference, contrast.ratio)
+        if asked not in self._lost:
+            sides, of_case = asked[2:4], self.numbers(case, contrast.metric)
+            found = objection_to_losses(self.dataset, of_case, case, sides, contrast.ratio)
+            self._lost[asked] = found
+        return self._lost[asked]
+
+    @cached_property
+    def _evidence(self) -> dict[Contrast, Evidence]:
+        return {}
+
+    @cached_property
+    def _decided(self) -> dict[Contrast, Decision]:
+        return {}
+
+    @cached_property
+    def _lost(self) -> dict[tuple[str, str, str, str, bool], str]:
+        return {}
+
+    @cached_property
+    def _planned(self) -> dict[tuple[tuple[str, str], ...], int]:
+        return {}
+
+
+_NO_NUMBERS = Numbers()
+_NOTHING_CLAIMED = (outcomes.REPORTED, outcomes.TOO_FEW_BLOCKS)
+
+
+def references(plan: Plan, *controls: Decision) -> tuple[str, ...]:
+    """The arms whose mean an arm is compared with: both of the A/A pair if all of this passed.
+
+    Where it did, reference and double are one thing measured twice; both together scatter
+    less than one. Where it did not, or the pair is shown to differ by less than the margin, the
+    reference stands alone: half of that difference would move what every arm is held against.
+    """
+    passed = all(
+        control.outcome == outcomes.EQUIVALENT
+        and control.interval95[0] <= 1 <= control.interval95[1]
+        for control in controls
+    )
+    return (plan.reference, plan.double) if passed else (plan.reference,)
