@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from parity.diagnose import surroundings
-from parity.diagnose.campaign import Run, costs
 from parity.diagnose.steps import Setting, ladder_of
 from parity.diagnose.surroundings import Surroundings, document, read
 from parity.runtimes.ladder import CONTROL_GROUP
@@ -71,6 +70,7 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     said = by_title["environment"]
     assert (said.native, said.container) == ("TOKEN", "OMP")
     assert "secret" not in str(document(NATIVE))
+    assert ladder.secrets == {"PARITY_VARIABLE_0": "1"}
     assert by_title["size of /dev/shm"].container == "64 KiB"
     last = ladder.steps[-1].setting.words("group", ["/bin/solver", "in.dat"], NATIVE.command)
     quota = (
@@ -83,7 +83,8 @@ def test_each_difference_is_a_step_in_a_fixed_order(tmp_path, monkeypatch):
     assert last == [
         *("/bin/sh", "-euc", CONTROL_GROUP, "control-group", "group", *quota),
         *("taskset", "-c", "0", "nice", "-n", "5", sys.executable, "-c", pages, "1"),
-        *("prlimit", "--nofile=10:10", "env", "-u", "TOKEN", "OMP=1"),
+        *("prlimit", "--nofile=10:10", "env", "-u", "TOKEN"),
+        *("-u", "PARITY_VARIABLE_0", "-S", '"OMP=${PARITY_VARIABLE_0}"'),
         *("/bin/sh", "-euc", opened, "filtered", str(tmp_path)),
         *("bwrap", "--dev-bind", "/", "/"),
         *("--perms", "1777", "--size", "65536", "--tmpfs", "/dev/shm"),
@@ -117,16 +118,6 @@ def test_our_own_surroundings_are_read():
     assert own.command[0].startswith("/") and own.cpus and own.root
     assert any(name.rpartition("/")[2].startswith("libc") for name in own.files)
     assert set(own.namespaces) == set(surroundings.NAMESPACES)
-
-
-def run(arm: str, block: int, value: float | None, of_start: float = 0.5) -> Run:
-    return Run(block, arm, value or 0.0, of_start, 0 if value else 1, value, "")
-
-
-def test_an_arm_s_start_is_no_cost_of_the_clock_and_a_failed_run_has_none():
-    runs = [run("a", 1, 1.5), run("a", 2, 2.5), run("a", 3, None), run("b", 1, None)]
-    assert costs(runs, is_clock=True) == {"a": {1: 1.0, 2: 2.0}, "b": {}}
-    assert costs(runs[:1], is_clock=False, better="higher") == {"a": {1: 1 / 1.5}}
 
 
 def test_a_step_has_the_priority_and_the_pages_that_it_says(tmp_path):

@@ -67,6 +67,8 @@ class Program:
         containers: over how many containers the ranks of each node are spread in blocks, as if
             each were a node (extensions/networks); 0 for a container of its own for each.
         is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
+        as_given: whether its words are started alone, in the folder and with the variables of who
+            measures: bound by nobody, and without the witness of where they run.
         services: servers that run beside it, in the arm or natively (`service.INSIDE`).
         mount: words of the client's mount command, run in the client's network.
         mounted: words of a command that is run there once it is mounted.
@@ -91,6 +93,7 @@ class Program:
     nodes: int = 1
     containers: int = 0
     is_bound: bool = True
+    as_given: bool = False
     services: tuple[Service, ...] = ()
     mount: tuple[str, ...] = ()
     mounted: tuple[str, ...] = ()

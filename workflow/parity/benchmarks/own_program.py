@@ -36,7 +36,7 @@ _WALL_CLOCK = (
     " container is a part of it."
 )
 # What a run does; the rest of a command is how it is read and called.
-_DONE = ("program", "needs", "files", "environment", "cpus")
+_DONE = ("program", "needs", "files", "environment", "cpus", "as_given")
 
 
 class OwnMetric(Document, frozen=True, omit_defaults=True):
@@ -49,12 +49,20 @@ class OwnMetric(Document, frozen=True, omit_defaults=True):
     title: str = ""
 
 
+class GivenLine(Document, frozen=True):
+    """All words of a command line, and how figures call the arm that they are run in."""
+
+    title: str
+    words: tuple[str, ...]
+
+
 class Command(Document, frozen=True, omit_defaults=True):
     """A program as a study describes it (`plan/study.schema.yaml` says what each key is).
 
     Attributes:
         needs: by path of the host, the digest of its content.
         cpus: how many it is bound to, 0 for all of the node.
+        as_given: by arm, the line that is run in place of `program`, as it is.
     """
 
     title: str
@@ -65,6 +73,7 @@ class Command(Document, frozen=True, omit_defaults=True):
     files: dict[str, str] = msgspec.field(default_factory=dict)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     cpus: int = 0
+    as_given: dict[str, GivenLine] = msgspec.field(default_factory=dict)
     metrics: tuple[OwnMetric, ...] = ()
     valid: str = ""
     work: str = ""
@@ -98,6 +107,9 @@ class OwnProgram(Benchmark):
         """
         command = self.command
         cpus = first_cpus(node, command.cpus or len(node.cpus), f"{self.name}: cpus")
+        if command.as_given:
+            (line,) = command.as_given.values()
+            return Program(line.words, cpus, as_given=True)
         known = {"cpus": len(cpus), **parameters}
         argv = tuple(filled_in(word, known) for word in command.program)
         variables = {name: filled_in(text, known) for name, text in command.environment.items()}
@@ -196,6 +208,14 @@ def _made(name: str, text: str, factors: str, parameters: str) -> Benchmark:
     }
     made: Benchmark = type("OwnProgram", (OwnProgram,), attributes)()
     return made
+
+
+def in_arm(parameters: Mapping[str, Any], arm: str) -> dict[str, Any]:
+    """The parameters of a case as an arm runs it: of the lines that are given, its own alone."""
+    lines = parameters.get(COMMAND, {}).get("as_given")
+    if not lines:
+        return dict(parameters)
+    return {**parameters, COMMAND: {**parameters[COMMAND], "as_given": {arm: lines[arm]}}}
 
 
 def said(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,80 +4,167 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from parity.analysis import outcomes
+import pandas as pd
+from scipy import stats
+
+from parity.analysis import outcomes, tables
+from parity.analysis.analysis import analyse
+from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
+from parity.analysis.statistics.multiplicity import holm
 from parity.diagnose.steps import CONTAINER, Ladder
-from parity.diagnose.verdict import Rung, Verdict, explained
+from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
 
 ANSWER = "answer.txt"
 WIDTH = 80
+ALPHA = 0.05
 
 
-def answer_of(verdict: Verdict, ladder: Ladder, said: Mapping[str, str], margin: float) -> str:
-    """The text of `answer.txt`.
+@dataclass(frozen=True)
+class Rung:
+    """One step of the measured ladder.
+
+    Attributes:
+        ratio, increment: its cost over native's, and over that of the step before.
+        p: that it costs neither more nor less than the step before, after Holm.
+        fails: the last words of its runs where none ended well; empty otherwise.
+    """
+
+    title: str
+    ratio: Decision
+    increment: Decision
+    p: float = 1.0
+    fails: str = ""
+
+    def costs(self, same_way_as: Rung) -> bool:
+        """Whether it costs more than the step before and native, as the other one does."""
+        upwards = same_way_as.ratio.estimate > 1
+        return (
+            not self.fails
+            and self.p <= ALPHA
+            and all(
+                decision.outcome == outcomes.DIFFERENT and (decision.estimate > 1) == upwards
+                for decision in (self.ratio, self.increment)
+            )
+        )
+
+
+def concluded(dataset: Dataset, ladder: Ladder, margin: float, folder: Path) -> str:
+    """The text of `answer.txt` by what was measured.
 
     Args:
-        said: the last line of a failed run of each step that has one.
         margin: 0.03 for ±3 %.
+        folder: of the dataset.
+
+    Raises:
+        UserError: starting takes as long as the program.
     """
-    lines = textwrap.wrap(_first(verdict, margin, said), WIDTH)
-    lines += ["", *_table(verdict, ladder, said)]
-    lines += ["", *_wrapped(f"A/A pair: native-b over native-a {_interval(verdict.control)}")]
+    plan, analysis = dataset.plan, analyse(without_starts(dataset))
+    over_native, over_before = _decisions(analysis.comparisons), _decisions(analysis.rungs)
+    arms = plan.arms[len(NATIVE) :]
+    adjusted = holm([_p_none(over_before[arm]) for arm in arms])
+    fails = {arm: last_words(dataset, folder, arm) for arm in never_well(dataset)}
+    rungs = [
+        Rung(plan.arm_titles[arm], over_native[arm], over_before[arm], p, fails.get(arm, ""))
+        for arm, p in zip(arms, adjusted, strict=True)
+    ]
+    return answer_of(rungs, over_native[NATIVE[1]], ladder, margin)
+
+
+def _decisions(table: pd.DataFrame) -> dict[str, Decision]:
+    """What is decided of the program in each arm."""
+    decided = table[(table["case"] == PROGRAM) & table["margin"].notna()]
+    return {row["arm"]: Decision.of(row) for row in tables.rows(decided)}
+
+
+def _p_none(decision: Decision) -> float:
+    """Two-sided p of Student's t that nothing is added, from its interval; 1 if too few tell."""
+    low, high = map(math.log, decision.interval95)
+    if not high > low:
+        return 1.0
+    degrees = decision.units - 1
+    error = (high - low) / 2 / stats.t.ppf(0.975, degrees)
+    return float(2 * stats.t.sf(abs(math.log(decision.estimate)) / error, degrees))
+
+
+def causes_of(rungs: Sequence[Rung]) -> list[str]:
+    """The steps that bring the program to where the container has it, the first one first.
+
+    Of a container in which it fails, the first in which it fails; a step of ours that fails
+    although the container does not says nothing of it. What changes a cost the other way is no
+    cause of it, nor the first while the cost over native is still none.
+    """
+    last = rungs[-1]
+    if last.fails:
+        return [next(rung.title for rung in rungs if rung.fails)]
+    if last.ratio.outcome != outcomes.DIFFERENT:
+        return []
+    return [rung.title for rung in rungs if rung.costs(last)]
+
+
+def answer_of(rungs: Sequence[Rung], control: Decision, ladder: Ladder, margin: float) -> str:
+    """The answer, the table, and what is not in it."""
+    causes = [] if control.as_control == outcomes.DIFFERENT else causes_of(rungs)
+    lines = textwrap.wrap(_first(rungs, causes, control, f"±{100 * margin:g} %"), WIDTH)
+    lines += ["", *_table(rungs, causes, ladder)]
+    lines += ["", *_wrapped(f"A/A pair: native-b over native-a {_interval(control)}")]
     if ladder.left_out:
         lines += ["", "Differs as well, and was not made here, so it belongs to the last row:"]
-        lines += [line for each in ladder.left_out for line in _wrapped(f"- {each}")]
+        lines += [line for difference in ladder.left_out for line in _wrapped(f"- {difference}")]
     return "\n".join(lines) + "\n"
 
 
-def _first(verdict: Verdict, margin: float, said: Mapping[str, str]) -> str:
-    *_, last = verdict.rungs
-    percent, ratio = f"±{100 * margin:g} %", _interval(last.ratio)
-    if verdict.outcome == "control-failed":
-        return f"No answer: the native program differs from itself, {_interval(verdict.control)}."
-    if verdict.outcome == outcomes.EQUIVALENT:
+def _first(rungs: Sequence[Rung], causes: list[str], control: Decision, percent: str) -> str:
+    *steps, last = rungs
+    ratio = _interval(last.ratio)
+    if control.as_control == outcomes.DIFFERENT:
+        return f"No answer: the native program differs from itself, {_interval(control)}."
+    if not last.fails and last.ratio.outcome == outcomes.EQUIVALENT:
         return f"No difference within {percent}, so there is no cause: {ratio}."
-    if verdict.outcome != outcomes.DIFFERENT:
-        return f"Undecided at {percent}, so no cause is named: {ratio}. Give it more --minutes."
+    if not last.fails and last.ratio.outcome != outcomes.DIFFERENT:
+        why = f", {last.ratio.reason}" if last.ratio.reason else ""
+        return (
+            f"Undecided at {percent}, so no cause is named: {ratio}{why}. Give it more --minutes."
+        )
     cost = "It fails in the container" if last.fails else f"The container costs {ratio}"
-    if not verdict.causes:
+    if not causes:
         return f"{cost}, and no single step changes it beyond {percent}."
-    first, *others = verdict.causes
+    first, *others = causes
     text = f"Cause: {first}. {cost}"
     if last.fails:
-        text += f"; from this step on: {said.get(first) or 'it says nothing'}"
+        words = next(rung.fails for rung in rungs if rung.title == first)
+        text += f"; from this step on: {words}"
     if others:
         text += f". Beside it: {', '.join(others)}"
-    share = explained(verdict)
-    if first != CONTAINER and math.isfinite(share):
+    reached = [rung.ratio.estimate for rung in steps if not rung.fails]
+    if first != CONTAINER and reached and not last.fails:
+        share = math.log(reached[-1]) / math.log(last.ratio.estimate)
         text += f". The steps reach {100 * share:.0f} % of its logarithm"
     return f"{text}."
 
 
-def _table(verdict: Verdict, ladder: Ladder, said: Mapping[str, str]) -> list[str]:
+def _table(rungs: Sequence[Rung], causes: Sequence[str], ladder: Ladder) -> Iterator[str]:
     """A row for each step: its ratio to native, and to the step before, with 95 % intervals."""
-    head = f"{'step':<24} {'over native':<20} {'over the step before':<21} {'n':>3}"
-    lines, about = [head], {step.title: step for step in ladder.steps}
-    for rung in verdict.rungs:
-        ratio, increment = _cells(rung)
-        mark = "  ←" if rung.name in verdict.causes else ""
-        lines.append(f"{rung.name:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}")
-        if rung.fails and rung.name in said:
-            lines += _wrapped(said[rung.name], "    ")
-        if step := about.get(rung.name):
-            lines += _wrapped(f"{_short(step.native)} → {_short(step.container)}", "    ")
-    return lines
+    sides = {step.title: (step.native, step.container) for step in ladder.steps}
+    yield f"{'step':<24} {'over native':<20} {'over the step before':<21} {'n':>3}"
+    for rung in rungs:
+        ratio, increment = _interval(rung.ratio), _interval(rung.increment)
+        if rung.fails:
+            ratio, increment = "fails", ""
+        mark = "  ←" if rung.title in causes else ""
+        yield f"{rung.title:<24} {ratio:<20} {increment:<21} {rung.ratio.blocks:>3}{mark}"
+        if rung.fails:
+            yield from _wrapped(rung.fails, "    ")
+        if rung.title in sides:
+            yield from _wrapped(" → ".join(map(_short, sides[rung.title])), "    ")
 
 
-def _cells(rung: Rung) -> tuple[str, str]:
-    if rung.fails:
-        return "fails", ""
-    return _interval(rung.ratio), _interval(rung.increment)
-
-
-def _interval(found: Decision) -> str:
-    value, low, high = (_number(each) for each in (found.estimate, *found.interval95))
+def _interval(decision: Decision) -> str:
+    value, low, high = (_number(value) for value in (decision.estimate, *decision.interval95))
     return f"{value} [{low}, {high}]"
 
 

@@ -8,9 +8,10 @@ what a step costs is what the difference costs, and no engine is needed to make 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from parity.runtimes.limits import CpuLimit, control_group_version, control_grou
 
 CONTAINER = "the container itself"
 TRUE = "/bin/true"
+# Our own variables, whose values are those of the container.
+_SECRET = "PARITY_VARIABLE_{}"
 # <linux/prctl.h>: what a process says of huge pages its children and their programs keep.
 _PR_SET_THP_DISABLE = 41
 _HUGE_PAGES = """import ctypes, os, sys
@@ -45,6 +48,7 @@ class Setting:
     Attributes:
         nice: added to this machine's own.
         huge_pages: `1` with transparent ones, `0` without; empty for as it is.
+        variables: words of `env`.
         filters: numbers of the container's filters that are loaded, from `folder`.
         libraries: folder whose files come before this machine's libraries; empty for none.
         program: file that is run in the place of the program's; empty for its own.
@@ -138,10 +142,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The steps, and what differs but could not be made here, with the reason."""
+    """The steps, and what differs but could not be made here, with the reason.
+
+    Attributes:
+        secrets: values of the container's variables, by those from which a step takes them.
+    """
 
     steps: tuple[Step, ...]
     left_out: tuple[str, ...]
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 def ladder_of(native: Surroundings, container: Surroundings, folder: Path) -> Ladder:
@@ -159,7 +168,9 @@ def ladder_of(native: Surroundings, container: Surroundings, folder: Path) -> La
             continue
         setting = replace(setting, **change)
         steps.append(Step(title, before, after, setting))
-    return Ladder(tuple(steps), tuple(left_out))
+    added = _added(native.variables, container.variables)
+    secrets = {_SECRET.format(at): value for at, value in enumerate(added.values())}
+    return Ladder(tuple(steps), tuple(left_out), secrets)
 
 
 # Title, both sides, and what the setting has then or why it cannot have it.
@@ -210,13 +221,16 @@ def _differences(
 
 
 def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> Iterator[Difference]:
-    """Told by their names alone: a value may be a secret."""
-    added = {name: value for name, value in container.items() if native.get(name) != value}
+    """Told by their names alone: a value may be a secret, and is taken from another variable."""
+    added = _added(native, container)
     gone = sorted(native.keys() - container.keys())
     if not (added or gone):
         return
-    words = [word for name in gone for word in ("-u", name)]
-    words += [f"{name}={value}" for name, value in sorted(added.items())]
+    ours = [_SECRET.format(at) for at in range(len(added))]
+    words = [word for name in (*gone, *ours) for word in ("-u", name)]
+    if added:
+        pairs = zip(added, ours, strict=True)
+        words += ["-S", " ".join(f'"{_escaped(name)}=${{{own}}}"' for name, own in pairs)]
     before = " ".join(sorted({*added, *gone} & native.keys()))
     yield (
         "environment",
@@ -224,6 +238,18 @@ def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> It
         " ".join(sorted(added)) or "none",
         {"variables": tuple(words)},
     )
+
+
+def _added(native: Mapping[str, str], container: Mapping[str, str]) -> dict[str, str]:
+    """The variables that only the container has, or has otherwise, sorted by name."""
+    return {
+        name: container[name] for name in sorted(container) if native.get(name) != container[name]
+    }
+
+
+def _escaped(name: str) -> str:
+    """A name as `env -S` has it within double quotes."""
+    return re.sub(r'(["$\\])', r"\\\1", name)
 
 
 def _of_namespaces(

@@ -178,7 +178,8 @@ def _run(
     several times has a witnessed start first, which is not timed, and then its timed
     starts consist of nothing but the runtime and the program's own words. The time
     limit is that of all starts together. A program of several command lines has a
-    witness in each, and what checks it comes when nothing is measured any more.
+    witness in each, and what checks it comes when nothing is measured any more. A line that
+    is given stays as it is.
 
     Args:
         line: the command line that starts some words where the order says.
@@ -191,7 +192,9 @@ def _run(
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
     starts += [list(program.argv)] * program.repetitions if several else []
-    environment = launch_environment(os.environ)
+    environment, place = launch_environment(os.environ), inner_command.WORK
+    if program.as_given:
+        starts, environment, place = [list(program.argv)], dict(os.environ), Path.cwd()
     deadline = time.monotonic() + order.case.timeout_seconds
     sampler = (
         Sampler(program.sample_seconds, program.sample_processes)
@@ -212,7 +215,7 @@ def _run(
                 stdout=folder / "stdout",
                 stderr=folder / "stderr",
                 environment=environment,
-                folder=inner_command.WORK,
+                folder=place,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pid: sampler.start()) if sampler else None,
                 on_stop=let_go,

@@ -68,8 +68,11 @@ def tell_what_lacks(session: Session, plan: Plan) -> None:
 def _searches_elsewhere(session: Session, plan: Plan, case: Case) -> bool:
     """Whether the program is told of folders with libraries of its own."""
     try:
+        case = plan.case_in(case, plan.reference)
         provided = case.definition.provided_by(plan.provider)
-        return _SEARCHED in provided.program(case.parameters, session.node).environment
+        program = provided.program(case.parameters, session.node)
+        # What is run as it is given finds its libraries as whoever measures does.
+        return program.as_given or _SEARCHED in program.environment
     except UserError:
         # It is too large for this node, and not started anyway.
         return True

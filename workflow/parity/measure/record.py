@@ -82,6 +82,8 @@ class Seen:
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
     """The gates of a program that was started once, here."""
+    if order.program.as_given:
+        return []
     where = order.where(order.hosts[0], evidence)
     # Timed starts of several are the program's bare words, bound by nobody.
     bound = order.program.repetitions == 1
@@ -123,7 +125,7 @@ def record(
     """
     # Timed starts of several are the program's bare words: neither bound nor with an
     # environment of ours, and the record does not say that they were.
-    several = order.program.repetitions > 1
+    several = order.program.repetitions > 1 or order.program.as_given
     ranks = inner_command.rank_evidence(stderr) if order.program.ranks else {}
     evidence = ranks.get(0, {}) if order.program.ranks else inner_command.evidence(stderr)
     inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
@@ -142,7 +144,11 @@ def record(
         reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
     environment = {} if several else inner_command.program_environment(order.program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
-    timed = seen.finished[1:] if several else seen.finished[: 1 + len(order.program.then)]
+    timed = (
+        seen.finished[1:]
+        if order.program.repetitions > 1
+        else seen.finished[: 1 + len(order.program.then)]
+    )
     walls = tuple(start.wall_seconds for start in timed)
     if timed and order.program.ranks:
         own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])

@@ -191,6 +191,9 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
     if work := command.get("work"):
         whole = [key for key, rule in parameters.items() if rule["type"] == "integer"]
         refuse_unknown([work], whole, f"{where}.work", "parameter in whole units")
+    if lines := command.get("as_given"):
+        refuse_unknown(lines, document["arms"], f"{where}.as_given", "arm of this study")
+        refuse_unknown(document["arms"], lines, f"{where}.as_given", "arm with a given line")
     if "needs" in command:
         command["needs"] = {path: _digest(path, where) for path in command["needs"]}
     return own_program(name, command, factors, parameters)

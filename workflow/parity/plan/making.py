@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from parity.benchmarks.own_program import what_runs
+from parity.benchmarks.own_program import COMMAND, what_runs
 from parity.core.documents import canonical
 from parity.core.spack_paths import DISTRIBUTION, SPACK
 from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
@@ -47,7 +47,10 @@ def make_plan(study: Study) -> Plan:
 
 
 def _title(study: Study, name: str) -> str:
-    """How figures call an arm; the positive control with what it does."""
+    """How figures call an arm: as the study does, the positive control with what it does."""
+    for case in study.cases:
+        if line := case.parameters.get(COMMAND, {}).get("as_given", {}).get(name):
+            return str(line["title"])
     title, control = every_arm()[name].title, study.positive_control
     if control and name == control.arm:
         return f"{title}, {control.work_percent:g} % more work"

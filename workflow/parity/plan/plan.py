@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from parity.benchmarks import benchmark_of
 from parity.benchmarks.model import Benchmark
+from parity.benchmarks.own_program import in_arm
 from parity.core.documents import (
     RESTORE,
     Content,
@@ -193,7 +194,9 @@ class Design(Document, frozen=True):
         return tuple(arm for arm in self.arms if arm != control.arm)
 
     def case_in(self, case: Case, arm: str) -> Case:
-        """A case as an arm runs it: on one node where it packs ranks, or with more work."""
+        """A case as an arm runs it: its own line, on one node if it packs ranks, or more work."""
+        if (given := in_arm(case.parameters, arm)) != case.parameters:
+            case = replace(case, parameters=given)
         if case.nodes > 1 and (known := every_arm().get(arm)) and known.placement == PACKED:
             case = replace(case, parameters=case.parameters | {"nodes": 1})
         control = self.positive_control

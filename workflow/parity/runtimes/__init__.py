@@ -21,11 +21,13 @@ def every_arm() -> Mapping[str, Arm]:
     """Every arm, and those that run from an image with each link set, by name.
 
     Each is also found under any CPU limit that it can set (`limited.py`) and with any network of
-    its own (`networked.py`); those are not listed.
+    its own (`networked.py`), and so is a step that a study gives (`given.py`); they are not listed.
     """
     # They are of the modules that arms() reads.
     from parity.extensions.networks.runtimes.networked import WithNetworked
     from parity.extensions.noise.runtimes.limited import WithLimited
+    from parity.runtimes.given import WithGiven
     from parity.runtimes.linked import linked
 
-    return WithNetworked(WithLimited(arms() | {arm.name: arm for arm in linked(arms().values())}))
+    listed = arms() | {arm.name: arm for arm in linked(arms().values())}
+    return WithGiven(WithNetworked(WithLimited(listed)))

@@ -1,0 +1,267 @@
+"""A diagnosis as a study of one node: every step is an arm that is a command line.
+
+It is measured by the runner of all studies, in the order of all studies, and its folder holds what
+any dataset does: plan.json, blocks and records.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+
+from parity.analysis import tables
+from parity.analysis.dataset import Dataset, load
+from parity.benchmarks.own_program import WALL
+from parity.core.errors import UserError
+from parity.diagnose.steps import TRUE
+from parity.measure.batch import is_time_over
+from parity.measure.block import run_block
+from parity.plan.making import make_plan
+from parity.plan.plan import PLAN, Plan, write_plan
+from parity.plan.study import load_study
+from parity.plan.system import System
+from parity.records.dataset import parse_dataset
+from parity.records.gather import gather_records
+from parity.software.images import IMAGES, write_images
+
+# The cases: the program, and one that ends at once, started by the same words.
+PROGRAM, START = "program", "start"
+NATIVE = ("native-a", "native-b")
+VALUE = "value"
+FEWEST_BLOCKS, MOST_BLOCKS = 6, 200
+_SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
+# Neither a busy machine nor a hypervisor that takes time is refused: here nobody else can be sent
+# away, and the A/A pair and the intervals tell whether it is too busy to answer.
+_HERE = System(
+    name=_SCALE,
+    scale_label="workstation",
+    base_image="bootstrap",
+    max_busy_fraction=1.0,
+    settle_seconds=0.0,
+    max_steal_fraction=1.0,
+)
+
+
+class Line(NamedTuple):
+    """A command line to measure.
+
+    Attributes:
+        start: starts as it does, and ends at once.
+    """
+
+    title: str
+    words: Sequence[str]
+    start: Sequence[str]
+
+
+def study_of(
+    program: str,
+    lines: Sequence[Line],
+    margin: float,
+    minutes: float,
+    pattern: str = "",
+    better: str = "lower",
+) -> dict[str, Any]:
+    """The content of the study's file.
+
+    Args:
+        program: absolute path of the program on this machine.
+        lines: of the program itself, then of each step, the container last.
+        margin: in percent.
+        pattern: reads the value from the output; without one the wall clock counts.
+    """
+    arms = dict(zip((*NATIVE, *names_of(lines)), (lines[0], *lines), strict=True))
+    metric = {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
+    benchmarks: dict[str, dict[str, Any]] = {
+        PROGRAM: {
+            "margin_percent": margin,
+            "command": _command(
+                program,
+                {arm: (line.title, line.words) for arm, line in arms.items()},
+                **({"metrics": [metric]} if pattern else {}),
+            ),
+        },
+        START: {
+            "margin_percent": None,
+            "command": _command(
+                TRUE, {arm: (line.title, line.start) for arm, line in arms.items()}
+            ),
+        },
+    }
+    if pattern:
+        del benchmarks[START]
+    for entry in benchmarks.values():
+        entry["timeout_seconds"] = _LONGEST_SECONDS
+    return {
+        "study": "diagnosis",
+        "title": "At which difference of its surroundings a cost appears",
+        "reproduces": "none",
+        "seed": zlib.crc32("\0".join(lines[0].words).encode()),
+        "reference": NATIVE[0],
+        "aa_pair": list(NATIVE),
+        "arms": list(arms),
+        "benchmarks": benchmarks,
+        "scales": {_SCALE: {"blocks": MOST_BLOCKS, "attempts": 1, "minutes": minutes}},
+    }
+
+
+def names_of(lines: Sequence[Line]) -> list[str]:
+    """The arms of all lines but the first, which is the program's own."""
+    return [f"step-{number}" for number in range(1, len(lines))]
+
+
+def _command(
+    program: str, lines: Mapping[str, tuple[str, Sequence[str]]], **read: Any
+) -> dict[str, Any]:
+    return {
+        "title": Path(program).name[:60],
+        # Braces would be places that parameters fill.
+        "program": [program.replace("{", "{{").replace("}", "}}")],
+        "binaries": [program],
+        "as_given": {arm: {"title": t[:60], "words": list(w)} for arm, (t, w) in lines.items()},
+        **read,
+    }
+
+
+def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
+    """Measure the study in a folder for as long as it says, and in six blocks at least.
+
+    Raises:
+        UserError: the program itself fails, or another measurement goes on here.
+    """
+    (folder / "records").mkdir(parents=True)
+    # The container's own words may hold a secret.
+    folder.chmod(0o700)
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(dict(study), sort_keys=False), encoding="utf-8")
+    plan = make_plan(load_study(path, _SCALE))
+    write_plan(folder / PLAN, plan)
+    write_images(folder / IMAGES, {})
+    session, measured, began = None, list[Path](), time.monotonic()
+    for block in plan.blocks:
+        if len(measured) >= FEWEST_BLOCKS and is_time_over(plan, folder / _BLOCKS):
+            break
+        place = folder / _BLOCKS / block.name
+        with (
+            (folder / "log").open("a", encoding="utf-8") as log,
+            redirect_stdout(log),
+            redirect_stderr(log),
+        ):
+            session = run_block(plan, block.name, {}, {}, _HERE, place, checked=session)
+        measured.append(place)
+        spent = (time.monotonic() - began) / 60
+        told = f"block {block.number}: {len(block.runs)} runs, {spent:.1f} of {plan.minutes:g} min"
+        print(told, file=sys.stderr, flush=True)
+        if len(measured) == 1:
+            _refuse_failing(_gathered(folder, measured), folder)
+    dataset = _gathered(folder, measured)
+    for arm in never_well(dataset, START):
+        title = plan.arm_titles[arm]
+        print(f"{title} has no {TRUE}: its start counts as its cost", file=sys.stderr)
+    return dataset
+
+
+def _gathered(folder: Path, blocks: Sequence[Path]) -> Dataset:
+    gather_records(blocks, _HERE.name, folder / "records")
+    parse_dataset(folder, folder / "records")
+    return load(folder)
+
+
+def _refuse_failing(dataset: Dataset, folder: Path) -> None:
+    for arm in NATIVE:
+        if why := last_words(dataset, folder, arm):
+            raise UserError(f"the program itself fails: {why}", where=str(folder))
+
+
+def last_words(dataset: Dataset, folder: Path, arm: str) -> str:
+    """What the first failed run of the program in an arm said last; empty if none failed."""
+    runs = dataset.final_runs
+    failed = runs[(runs["case"] == PROGRAM) & (runs["arm"] == arm) & (runs["reason"] != "")]
+    for run in tables.rows(failed):
+        attempt = (
+            folder / _BLOCKS / run["block"] / "runs" / run["run"] / f"attempt-{run['attempt']}"
+        )
+        texts = [attempt / stream for stream in ("stderr", "stdout")]
+        lines = [
+            line.strip()
+            for path in texts
+            if path.exists()
+            for line in path.read_text(errors="replace").splitlines()
+            if line.strip()
+        ]
+        # Of a run that ended well it is not its output that says what is wrong.
+        ended_well = run["exit_code"] == 0 or not lines
+        return f"{run['reason']}: {run['detail']}" if ended_well else lines[-1][:200]
+    return ""
+
+
+def never_well(dataset: Dataset, case: str = PROGRAM) -> list[str]:
+    """The arms in which no run of a case ended well."""
+    runs = dataset.final_runs
+    well = set(runs.loc[(runs["case"] == case) & (runs["stage"] == "valid"), "arm"])
+    return [arm for arm in dataset.arms_of(case) if arm not in well]
+
+
+def without_starts(dataset: Dataset) -> Dataset:
+    """The dataset with the median start of each arm taken off its wall clock.
+
+    What cannot be started without the program keeps its start as a part of its cost.
+
+    Raises:
+        UserError: starting takes as long as the program.
+    """
+    metrics = dataset.metrics
+    timed = metrics[(metrics["metric"] == WALL.metric) & metrics["valid"]]
+    starts = timed[timed["case"] == START].groupby("arm")["value"].median()
+    program = timed[timed["case"] == PROGRAM]
+    seconds = program["value"] - program["arm"].map(starts).fillna(0.0)
+    if (seconds <= 0).any():
+        arm = str(program["arm"][seconds <= 0].iloc[0])
+        raise UserError(
+            f"the program takes no longer than its start, {starts[arm]:.2f} s",
+            where=dataset.plan.arm_titles[arm],
+            action="let it compute longer, or tell its own time by --pattern",
+        )
+    changed = metrics.copy()
+    changed.loc[program.index, "value"] = seconds
+    return dataclasses.replace(dataset, metrics=changed)
+
+
+def table_of(dataset: Dataset) -> str:
+    """Every run of the program as `parity import` takes it: as it was timed, or lost."""
+    plan, (case,) = dataset.plan, [c for c in dataset.plan.cases if c.name == PROGRAM]
+    metric = case.definition.metrics[0]
+    runs = dataset.final_runs[dataset.final_runs["case"] == PROGRAM]
+    told = dataset.metrics[dataset.metrics["metric"] == metric.metric]
+    rows = runs.merge(told[["block", "run", "value"]], on=["block", "run"], how="left")
+    numbers = {block.name: block.number for block in plan.blocks}
+    return pd.DataFrame(
+        {
+            "block": rows["block"].map(numbers),
+            "case": PROGRAM,
+            "arm": rows["arm"].map(lambda arm: _as_name(plan, arm)),
+            "metric": metric.metric,
+            "value": rows["value"].where(rows["stage"] == "valid"),
+            "unit": metric.unit,
+            "better": metric.better,
+            "valid": rows["stage"].map(lambda stage: "yes" if stage == "valid" else "no"),
+        }
+    ).to_csv(index=False)
+
+
+def _as_name(plan: Plan, arm: str) -> str:
+    return (
+        arm if arm in NATIVE else "-".join(plan.arm_titles[arm].lower().translate(_PLAIN).split())
+    )
+
+
+_PLAIN = str.maketrans({sign: " " for sign in "/()"})
