@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import yaml
 from msgspec.structs import replace
-from plans import plan_of
+from planted_truth.plans import crossed
 
 from parity.analysis.analysis import Analysis, analyse
 from parity.analysis.dataset import Dataset
@@ -21,8 +19,9 @@ from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.looks import STOPPED
-from parity.plan.plan import Case, Plan, PositiveControl
+from parity.plan.plan import PositiveControl
 from parity.plan.system_kind import kind_of
+from parity.preview.simulated import numbers_of, planned_runs, table_of
 from parity.records import schema
 
 STUDIES = {"some2020": {"title": "A study", "authors": "Some One", "venue": "X", "year": 2020}}
@@ -82,22 +81,46 @@ def dataset(
         looks: those of the plan; none for one that is looked at once.
     """
     blocks = max((len(numbers) for numbers in values.values()), default=1)
-    plan = replace(_plan(cases, arms, metric, blocks, not_tested, margin), looks=tuple(looks))
+    plan = crossed(
+        "planted-smoke",
+        [{"margin": margin, "primary": [metric], **case} for case in cases],
+        arms,
+        blocks,
+        looks=list(looks),
+        arm_runtimes=dict(arms),
+        not_tested=list(not_tested),
+    )
+    # It compares the A/A pair at most.
+    compared = tuple(
+        each for each in plan.comparisons if each.arm == "native-b" and margin is not None
+    )
+    plan = replace(plan, comparisons=compared)
     if positive:
         more = {case["case"]: {} for case in cases}
         control = PositiveControl(arm=positive, work_percent=4, parameters=more)
         plan = replace(plan, positive_control=control)
-    runs, metrics = [], []
-    for block, (case, arm) in itertools.product(plan.blocks, _pairs(plan)):
-        numbers = values.get((case.name, arm), [])
-        index = block.number - 1
-        value = numbers[index] if index < len(numbers) else float("nan")
-        reason = (failed or {}).get((case.name, arm), "exit-status")
-        run = _run(plan, block, case, arm, "" if np.isfinite(value) else reason)
-        run["closure_sha256"] = (libraries or {}).get(arm, "c" * 64)
-        runs.append(run)
-        if np.isfinite(value):
-            metrics.append(_number(run, metric, float(value), unit, better))
+    given = [
+        (block.number - 1, run.arm, values.get((run.case, run.arm), ()), (run.case, run.arm))
+        for block in plan.blocks
+        for run in block.runs
+    ]
+    numbers = np.array([v[index] if index < len(v) else np.nan for index, _, v, _ in given])
+    lost = np.isnan(numbers)
+    why = [
+        (failed or {}).get(key, "exit-status") if gone else ""
+        for gone, (*_, key) in zip(lost, given, strict=True)
+    ]
+    absent = np.array([reason.startswith(("not-tested", STOPPED)) for reason in why], bool)
+    runs = planned_runs(
+        plan,
+        position=1,
+        attempt=np.where(absent, 0, 1),
+        stage=np.where(absent, "planned", np.where(lost, "ran", "valid")),
+        reason=[reason.partition(": ")[0] for reason in why],
+        detail=[reason.partition(": ")[2] for reason in why],
+        started=np.where(absent, "", "2026-05-01T12:00:00+00:00"),
+        closure_sha256=[(libraries or {}).get(arm, "drawn") for _, arm, *_ in given],
+    )
     facts = [
         {"campaign": plan.campaign, "block": plan.blocks[0].name, "node": "n",
          "phase": "before", "fact": "memory_total", "value": f"{16 * 2**20} kB"}
@@ -107,69 +130,12 @@ def dataset(
         plan=plan,
         plan_sha256=digest_of_json(canonical(plan)),
         kind=kind_of(label.split(" + ")),
-        runs=_frame(schema.RUNS, runs),
-        metrics=_frame(schema.METRICS, metrics),
-        nodes=_frame(schema.NODES, facts),
-        images=_frame(schema.IMAGES, []),
+        runs=runs,
+        metrics=numbers_of(runs, numbers, metric=metric, unit=unit, better=better),
+        nodes=schema.to_table(schema.NODES, facts).to_pandas(),
+        images=table_of(schema.IMAGES, 0, {}),
     )
     return made, analyse(made)
-
-
-def _frame(table: schema.TableSchema, rows: list[dict]) -> pd.DataFrame:
-    return schema.to_table(table, rows).to_pandas()
-
-
-def _pairs(plan: Plan) -> list[tuple[Case, str]]:
-    return list(itertools.product(plan.cases, plan.arms))
-
-
-def _plan(cases, arms, metric, blocks, not_tested, margin) -> Plan:
-    cases = [{"margin": None, "primary": [metric], "timeout": 60, **case} for case in cases]
-    runs = [
-        {"run": f"{case['case']}.{arm}", "case": case["case"], "arm": arm}
-        for case, arm in itertools.product(cases, arms)
-    ]
-    compared = [
-        {"case": case["case"], "metric": metric, "arm": "native-b", "reference": "native-a",
-         "margin": margin} for case in cases if margin is not None
-    ]  # fmt: skip
-    return plan_of({
-        "campaign": "planted-smoke", "study": "planted", "reference": "native-a",
-        "aa_pair": ["native-a", "native-b"], "arms": list(arms), "arm_runtimes": dict(arms),
-        "cases": cases, "comparisons": compared, "not_tested": list(not_tested),
-        "blocks": [
-            {"block": f"planted-smoke-b{number:04d}-00000000", "number": number, "runs": runs}
-            for number in range(1, blocks + 1)
-        ],
-    })  # fmt: skip
-
-
-def _run(plan, block, case, arm, reason: str) -> dict[str, Any]:
-    absent = reason.startswith(("not-tested", STOPPED))
-    texts = dict.fromkeys(
-        (column.name for column in schema.RUNS.columns if str(column.type) == "string"), ""
-    )
-    numbers = dict.fromkeys(
-        (column.name for column in schema.RUNS.columns if column.nullable), None
-    )
-    return {
-        **texts, **numbers,
-        "campaign": plan.campaign, "block": block.name, "block_number": block.number,
-        "run": f"{case.name}.{arm}", "attempt": 0 if absent else 1, "position": 1,
-        "benchmark": case.benchmark, "case": case.name, "arm": arm, "final": True,
-        "stage": "planned" if absent else "ran" if reason else "valid",
-        "reason": reason.partition(": ")[0], "detail": reason.partition(": ")[2],
-        "started": "" if absent else "2026-05-01T12:00:00+00:00",
-        "binary_sha256": "b" * 64, "closure_sha256": "c" * 64,
-    }  # fmt: skip
-
-
-def _number(run, metric: str, value: float, unit: str, better: str) -> dict[str, Any]:
-    key = ("campaign", "block", "block_number", "run", "attempt", "benchmark", "case", "arm")
-    return {name: run[name] for name in key} | {
-        "metric": metric, "value": value, "unit": unit, "better": better,
-        "clock": "internal", "primary": True, "valid": True,
-    }  # fmt: skip
 
 
 def claim(*tests: Mapping[str, Any], name: str = "one", **changes: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import synthetic
-from plans import plan_of
+from planted_truth.plans import crossed
 
 from parity.claims.published import published_tables
 from parity.report.view import View
@@ -63,25 +63,12 @@ BESERRA = [case("hpcc", (1, 4, each)) for each in (1, 2, 4)]
 
 def plan(study: str, cases: Sequence[Mapping[str, Any]], blocks: int = 12) -> Any:
     """A plan of these cases in all arms."""
-    runs = [
-        {"run": f"{c['case']}.{arm}", "case": c["case"], "arm": arm} for c in cases for arm in ARMS
-    ]
     used = {c["benchmark"]: c["benchmark"].upper() for c in cases}
-    return plan_of({
-        "study": study, "campaign": f"{study}-synthetic", "title": f"Synthetic numbers of {study}",
-        "arms": list(ARMS), "arm_titles": ARMS,
-        "arm_runtimes": {arm: arm.split("-")[0] for arm in ARMS}, "benchmark_titles": used,
-        "benchmark_notes": dict.fromkeys(used, ""), "cases": cases,
-        "blocks": [
-            {"block": f"{study}-synthetic-b{n:04d}-00000000", "number": n, "runs": runs}
-            for n in range(1, blocks + 1)
-        ],
-        "comparisons": [
-            {"case": c["case"], "metric": metric, "arm": arm, "reference": "native-a",
-             "margin": c["margin"]}
-            for c in cases for metric in c["primary"] for arm in ARMS if arm != "native-a"
-        ],
-    })  # fmt: skip
+    return crossed(
+        f"{study}-synthetic", cases, ARMS, blocks, title=f"Synthetic numbers of {study}",
+        arm_titles=ARMS, arm_runtimes={arm: arm.split("-")[0] for arm in ARMS},
+        benchmark_titles=used, benchmark_notes=dict.fromkeys(used, ""),
+    )  # fmt: skip
 
 
 def view(

@@ -7,12 +7,14 @@ campaign says so in its title, and nothing of it is ever archived.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-from plans import block_record_of, plan_of
+from plans import block_record_of
+from planted_truth.plans import crossed
 
 from parity.analysis import analysis, dataset, sensitivity
 from parity.core.documents import canonical
@@ -22,235 +24,81 @@ from parity.records.dataset import PROVENANCE
 from parity.report import view as views
 from parity.report.view import View
 
-RUNTIMES = {
-    "native-a": "native",
-    "native-b": "native",
-    "namespaces": "namespaces",
-    "charliecloud-dir": "charliecloud",
-    "charliecloud-sqfs": "charliecloud",
-    "apptainer": "apptainer",
-    "podman": "podman",
-    "docker": "docker",
-    "lxc": "lxc",
-}
-TITLES = {
-    "native-a": "Native",
-    "native-b": "Native again",
-    "namespaces": "Namespaces",
-    "charliecloud-dir": "Charliecloud (directory)",
-    "charliecloud-sqfs": "Charliecloud (SquashFS)",
-    "apptainer": "Apptainer",
-    "podman": "Podman",
-    "docker": "Docker",
-    "lxc": "LXC",
-}
-# case: benchmark, margin, and per metric: centre, coefficient of variation, unit, better, primary
-CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]] = {
-    "sysbench": ("sysbench", 0.01, {"time": (1.02, 0.004, "s", "lower", True)}),
-    "hpcc": (
-        "hpcc",
-        0.05,
-        {
-            "hpl": (72.0, 0.02, "Gflop/s", "higher", True),
-            "single_stream_triad": (11.5, 0.03, "GB/s", "higher", False),
-        },
-    ),
-    **{
-        f"likwid-{kernel}": (
-            "likwid",
-            0.02,
-            {"bandwidth": (centre, 0.025, "GB/s", "higher", True)},
-        )
-        for kernel, centre in {"copy": 21.0, "triad": 18.0, "stream": 17.2}.items()
-    },
-    "startup-cold": ("startup", None, {"start_seconds": (0.02, 0.1, "s", "lower", True)}),
-    "startup-warm": ("startup", None, {"start_seconds": (0.002, 0.05, "s", "lower", True)}),
-    "memory": (
-        "memory",
-        0.01,
-        {
-            "process_private": (1031.2, 0.0, "MiB", "lower", True),
-            "node_used_median": (2900.0, 0.02, "MiB", "lower", True),
-            "node_used_increment": (1040.0, 0.005, "MiB", "lower", True),
-            "node_used_increment_published": (600.0, 0.1, "MiB", "lower", False),
-        },
-    ),
-}
-# The same for a study over several nodes, with nodes and ranks of each case.
-PLACED = {
-    **{
-        f"hpcc-{nodes}x{nodes * each}": (nodes, nodes * each)
-        for each in (1, 2)
-        for nodes in (1, 2, 4)
-    },
-    **{
-        f"netpipe-{nodes}x2-{protocol}": (nodes, 2)
-        for nodes in (1, 2)
-        for protocol in ("tcp", "mpi")
-    },
-}
-PLACED_CASES: dict[
-    str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]
-] = {
-    **{
-        case: ("hpcc", 0.05, {"hpl": (11.0 * ranks**0.8, 0.012, "Gflop/s", "higher", True)})
-        for case, (_, ranks) in PLACED.items()
-        if case.startswith("hpcc")
-    },
-    **{
-        f"netpipe-{level}": (
-            "netpipe",
-            0.1,
-            {
-                "latency": (latency, 0.04, "s", "lower", True),
-                "bandwidth": (bandwidth, 0.03, "Gbit/s", "higher", True),
-            },
-        )
-        for level, (latency, bandwidth) in {
-            "1x2-tcp": (1.1e-5, 31.0),
-            "1x2-mpi": (6.1e-7, 74.0),
-            "2x2-tcp": (2.4e-5, 18.0),
-            "2x2-mpi": (2.9e-5, 16.5),
-        }.items()
-    },
-}
-# What Spack provides: HPCG and STREAM, SysBench with and without libaio, and the rest.
-SPACK_PLACED = {"hpcg-1x1": (1, 1), "hpcg-1x2": (1, 2), "npb-1x2-cg": (1, 2), "npb-1x2-ep": (1, 2)}
-SPACK_CASES: dict[str, tuple[str, float | None, dict[str, tuple[float, float, str, str, bool]]]] = {
-    **{
-        case: ("hpcg", 0.03, {"rate": (rating, 0.006, "Gflop/s", "higher", True)})
-        for case, rating in {"hpcg-1x1": 1.42, "hpcg-1x2": 2.31}.items()
-    },
-    "stream": (
-        "stream",
-        0.02,
-        {
-            kernel: (rate, 0.01, "GB/s", "higher", kernel == "triad")
-            for kernel, rate in {"copy": 12.1, "scale": 11.4, "add": 13.0, "triad": 12.8}.items()
-        },
-    ),
-    **{
-        f"sysbench-libaio-{level}": (
-            "sysbench-libaio",
-            0.01,
-            {"time": (time, 0.004, "s", "lower", True)},
-        )
-        for level, time in {"linked": 1.038, "absent": 1.02}.items()
-    },
-    **{
-        f"npb-1x2-{kernel}": ("npb", 0.03, {"rate": (rate, 0.01, "Mop/s", "higher", True)})
-        for kernel, rate in {"cg": 812.0, "ep": 61.0}.items()
-    },
-    "ior-own": (
-        "ior",
-        0.1,
-        {
-            "write": (412.0, 0.05, "MiB/s", "higher", True),
-            "read": (3120.0, 0.05, "MiB/s", "higher", True),
-        },
-    ),
-    "mpip-cg": (
-        "mpip",
-        0.03,
-        {
-            "application": (3.1, 0.01, "s", "lower", True),
-            "mpi": (0.21, 0.05, "s", "lower", True),
-            "mpi_init": (0.42, 0.04, "s", "lower", True),
-            "init": (0.55, 0.04, "s", "lower", True),
-        },
-    ),
-}
+_TABLES = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
+RUNTIMES = {arm: runtime for arm, (runtime, _, _) in _TABLES["arms"].items()}
+TITLES = {arm: title for arm, (_, title, _) in _TABLES["arms"].items()}
+STARTUP = {arm: times for arm, (_, _, times) in _TABLES["arms"].items()}
 RUNGS = ("cgroup", "mount", "pid", "ipc", "user", "net", "seccomp", "squashfs")
-ALL_CASES = CASES | PLACED_CASES | SPACK_CASES
-STARTUP = {
-    "native-a": 1,
-    "native-b": 1,
-    "namespaces": 2.5,
-    "charliecloud-dir": 5,
-    "charliecloud-sqfs": 12,
-    "apptainer": 45,
-    "podman": 130,
-    "docker": 210,
-    "lxc": 25,
+BENCHMARKS = {
+    "sysbench": "SysBench CPU", "hpcc": "HPCC", "likwid": "LIKWID bandwidth",
+    "startup": "Start-up", "memory": "Memory", "hpcg": "HPCG", "stream": "STREAM",
+    "sysbench-libaio": "SysBench cpu, libaio", "npb": "NPB", "ior": "IOR",
+    "mpip": "Time in MPI", "netpipe": "NetPIPE",
+}  # fmt: skip
+# Benchmark, margin, and per metric: centre, coefficient of variation, unit, better, primary.
+Entry = tuple[str, float | None, Mapping[str, Sequence[Any]]]
+ALL_CASES: dict[str, Entry] = {
+    case: (entry["benchmark"], entry["margin"], entry["metrics"])
+    for part in ("usual", "placed", "spack")
+    for case, entry in _TABLES[part].items()
+}
+CASES = {case: ALL_CASES[case] for case in _TABLES["usual"]}
+PLACES = {
+    case: dict(zip(("nodes", "ranks"), entry["place"], strict=True))
+    for part in ("placed", "spack")
+    for case, entry in _TABLES[part].items()
+    if "place" in entry
 }
 Effects = Mapping[tuple[str, str], float]
 
 
-def plan(blocks: int = 3, arms: tuple[str, ...] = tuple(RUNTIMES)) -> Plan:
-    """A plan of all cases and the arms, in fixed order."""
-    return plan_of(_content(blocks, arms))
-
-
-def _content(blocks: int, arms: tuple[str, ...] = tuple(RUNTIMES)) -> dict[str, Any]:
-    """The content of the plan's plan.json."""
+def _plan(
+    campaign: str,
+    names: Iterable[str],
+    blocks: int,
+    arms: Mapping[str, str],
+    parameters: Mapping[str, Mapping[str, Any]],
+    **content: Any,
+) -> Plan:
+    """A plan of these cases in these arms, in fixed order; their parameters by case."""
     cases = [
         {
             "case": case,
-            "benchmark": benchmark,
-            "parameters": {},
-            "margin": margin,
-            "primary": [name for name, facts in metrics.items() if facts[4]],
-            "timeout": 60,
+            "benchmark": ALL_CASES[case][0],
+            "parameters": parameters.get(case, {}),
+            "margin": ALL_CASES[case][1],
+            "primary": [name for name, facts in ALL_CASES[case][2].items() if facts[4]],
         }
-        for case, (benchmark, margin, metrics) in CASES.items()
+        for case in names
     ]
-    runs = [{"run": f"{case}.{arm}", "case": case, "arm": arm} for case in CASES for arm in arms]
-    return {
-        "version": 1,
-        "campaign": "synthetic-smoke",
-        "study": "synthetic",
-        "scale": "smoke",
-        "title": "Synthetic numbers for tests of the presentation",
-        "reproduces": "none",
-        "seed": 7,
-        "attempts": 2,
-        "reference": "native-a",
-        "aa_pair": ["native-a", "native-b"],
-        "arms": list(arms),
-        "arm_titles": {arm: TITLES[arm] for arm in arms},
-        "arm_runtimes": {arm: RUNTIMES[arm] for arm in arms},
-        "benchmark_titles": {
-            "sysbench": "SysBench CPU",
-            "hpcc": "HPCC",
-            "likwid": "LIKWID bandwidth",
-            "startup": "Start-up",
-            "memory": "Memory",
-        },
-        "benchmark_notes": {
-            "sysbench": "",
-            "hpcc": "STREAM's arrays are smaller than four last-level caches.",
-            "likwid": "",
-            "startup": "",
-            "memory": "",
-        },
-        "cases": cases,
-        "blocks": [
-            {"block": f"synthetic-smoke-b{n:04d}-00000000", "number": n, "runs": runs}
-            for n in range(1, blocks + 1)
-        ],
-        "comparisons": [
-            {
-                "case": case["case"],
-                "metric": metric,
-                "arm": arm,
-                "reference": "native-a",
-                "margin": None if metric.startswith("node_used") else case["margin"],
-            }
-            for case in cases
-            for metric in case["primary"]
-            for arm in arms
-            if arm != "native-a"
-        ],
-        "not_tested": [
-            {"arm": "shifter", "reason": "not packaged for this system"},
-            {"benchmark": "hpcg", "reason": "comes with a later study"},
-        ],
+    used = dict.fromkeys(case["benchmark"] for case in cases)
+    shown = {
+        "title": f"Synthetic numbers of {campaign.partition('-')[0]}",
+        "arm_titles": {arm: TITLES.get(arm, "+" + arm.partition("-")[2]) for arm in arms},
+        "arm_runtimes": dict(arms),
+        "benchmark_titles": {name: BENCHMARKS[name] for name in used},
+        "benchmark_notes": dict.fromkeys(used, ""),
+        "not_tested": [{"arm": "shifter", "reason": "not packaged for this system"}],
     }
+    return crossed(campaign, cases, arms, blocks, **shown | content)
+
+
+def plan(blocks: int = 3, arms: Iterable[str] = tuple(RUNTIMES)) -> Plan:
+    """A plan of all usual cases and the arms."""
+    later = {"benchmark": "hpcg", "reason": "comes with a later study"}
+    notes = {"hpcc": "STREAM's arrays are smaller than four last-level caches."}
+    return _plan(
+        "synthetic-smoke", CASES, blocks, {arm: RUNTIMES[arm] for arm in arms}, {},
+        title="Synthetic numbers for tests of the presentation",
+        reported=("node_used_median", "node_used_increment"),
+        benchmark_notes=dict.fromkeys((entry[0] for entry in CASES.values()), "") | notes,
+        not_tested=[{"arm": "shifter", "reason": "not packaged for this system"}, later],
+    )  # fmt: skip
 
 
 def scaling_plan(
     blocks: int = 3,
-    arms: tuple[str, ...] = tuple(RUNTIMES),
+    arms: Iterable[str] = tuple(RUNTIMES),
     node_counts: tuple[int, ...] = (1, 2, 4),
 ) -> Plan:
     """A plan over several nodes: each block holds the cases of one number of nodes.
@@ -258,58 +106,14 @@ def scaling_plan(
     Args:
         blocks: how many for each number of nodes.
     """
-    whole = _content(blocks, arms)
-    placed = {case: place for case, place in PLACED.items() if place[0] in node_counts}
-    cases = [
-        {
-            "case": case,
-            "benchmark": PLACED_CASES[case][0],
-            "parameters": {"nodes": nodes, "ranks": ranks},
-            "margin": PLACED_CASES[case][1],
-            "primary": list(PLACED_CASES[case][2]),
-            "timeout": 60,
-        }
-        for case, (nodes, ranks) in placed.items()
-    ]
-    return plan_of(
-        whole
-        | {
-            "study": "scaling",
-            "campaign": "scaling-synthetic",
-            "title": "Synthetic numbers over several nodes",
-            "benchmark_titles": {"hpcc": "HPC Challenge", "netpipe": "NetPIPE"},
-            "benchmark_notes": {"hpcc": "The matrix is small.", "netpipe": ""},
-            "cases": cases,
-            "blocks": [
-                {
-                    "block": f"scaling-synthetic-n{nodes}-b{number:04d}-00000000",
-                    "number": number,
-                    "nodes": nodes,
-                    "runs": [
-                        {"run": f"{case}.{arm}", "case": case, "arm": arm}
-                        for case, place in placed.items()
-                        if place[0] == nodes
-                        for arm in arms
-                    ],
-                }
-                for number in range(1, blocks + 1)
-                for nodes in node_counts
-            ],
-            "comparisons": [
-                {
-                    "case": case["case"],
-                    "metric": metric,
-                    "arm": arm,
-                    "reference": "native-a",
-                    "margin": case["margin"],
-                }
-                for case in cases
-                for metric in case["primary"]
-                for arm in arms
-                if arm != "native-a"
-            ],
-        }
-    )
+    placed = [case for case in _TABLES["placed"] if PLACES[case]["nodes"] in node_counts]
+    return _plan(
+        "scaling-synthetic", placed, blocks, {arm: RUNTIMES[arm] for arm in arms}, PLACES,
+        title="Synthetic numbers over several nodes",
+        node_counts=node_counts,
+        benchmark_titles={"hpcc": "HPC Challenge", "netpipe": "NetPIPE"},
+        benchmark_notes={"hpcc": "The matrix is small.", "netpipe": ""},
+    )  # fmt: skip
 
 
 def spack_plan(
@@ -320,50 +124,13 @@ def spack_plan(
     Args:
         more: runtimes of arms beside the usual ones, which come before the containers.
     """
-    whole, more = _content(blocks), more or {}
-    arms = [*whole["aa_pair"], *more, *(a for a in whole["arms"] if a not in whole["aa_pair"])]
-    entries = []
-    for case in cases:
-        benchmark, margin, metrics = SPACK_CASES[case]
-        parameters: dict[str, Any] = {"events": 2800}
-        if case in SPACK_PLACED:
-            parameters = dict(zip(("nodes", "ranks"), SPACK_PLACED[case], strict=True))
-        elif benchmark == "sysbench-libaio":
-            parameters["libaio"] = case.rpartition("-")[2]
-        primary = [name for name, facts in metrics.items() if facts[4]]
-        entries.append(
-            {"case": case, "benchmark": benchmark, "parameters": parameters, "margin": margin,
-             "primary": primary, "timeout": 60}
-        )  # fmt: skip
-    runs = [{"run": f"{case}.{arm}", "case": case, "arm": arm} for case in cases for arm in arms]
-    titles = {"hpcg": "HPCG", "stream": "STREAM", "sysbench-libaio": "SysBench cpu, libaio",
-              "npb": "NPB", "ior": "IOR", "mpip": "Time in MPI"}  # fmt: skip
-    used = {entry["benchmark"]: titles[entry["benchmark"]] for entry in entries}
-    return plan_of(whole | {
-        "study": study,
-        "campaign": f"{study}-synthetic",
-        "title": f"Synthetic numbers of {study}",
-        "arms": arms,
-        "arm_titles": {arm: TITLES.get(arm, "+" + arm.partition("-")[2]) for arm in arms},
-        "arm_runtimes": {arm: more.get(arm) or RUNTIMES[arm] for arm in arms},
-        "benchmark_titles": used,
-        "benchmark_notes": dict.fromkeys(used, ""),
-        "cases": entries,
-        "blocks": [
-            {"block": f"{study}-synthetic-b{number:04d}-00000000", "number": number, "nodes": 1,
-             "runs": runs}
-            for number in range(1, blocks + 1)
-        ],
-        "comparisons": [
-            {"case": entry["case"], "metric": metric, "arm": arm, "reference": "native-a",
-             "margin": None if metric in ("mpi", "init") else entry["margin"]}
-            for entry in entries
-            for metric in entry["primary"]
-            for arm in arms
-            if arm != "native-a"
-        ],
-        "not_tested": [{"arm": "shifter", "reason": "not packaged for this system"}],
-    })  # fmt: skip
+    pair, events = ("native-a", "native-b"), {"events": 2800}
+    arms = {arm: RUNTIMES[arm] for arm in pair} | dict(more or {})
+    arms |= {arm: runtime for arm, runtime in RUNTIMES.items() if arm not in pair}
+    parameters = {case: PLACES.get(case, events) for case in cases} | {
+        case: events | {"libaio": case.rpartition("-")[2]} for case in cases if "libaio" in case
+    }
+    return _plan(f"{study}-synthetic", cases, blocks, arms, parameters, reported=("mpi", "init"))
 
 
 def libaio_plan(blocks: int = 3) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,7 +35,7 @@ def crossed(
     arms: Iterable[str],
     blocks: int,
     *,
-    reported: Iterable[str] = (),
+    reported: Collection[str] = (),
     node_counts: Sequence[int] = (),
     **content: Any,
 ) -> Plan:
@@ -45,11 +45,10 @@ def crossed(
 
     Args:
         blocks: how many; with `node_counts`, for each number of nodes, of its cases alone.
-        reported: metrics that are compared without a margin, by the beginning of their names.
+        reported: metrics that are compared without a margin.
         content: further keys of plan.json.
     """
     reference, *others = arms
-    withheld = tuple(reported)
 
     def block(number: int, nodes: int | None) -> dict[str, Any]:
         held = [
@@ -75,7 +74,7 @@ def crossed(
             "metric": metric,
             "arm": arm,
             "reference": reference,
-            "margin": None if metric.startswith(withheld or ("\0",)) else case.get("margin"),
+            "margin": None if metric in reported else case.get("margin"),
         }
         for case in cases
         for metric in case.get("primary", ())
