@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from parity.benchmarks.debian import altered
-from parity.checks.parity_audit import comparison, document, report
+from parity.checks.parity_audit import comparison, report
 from parity.checks.parity_audit.side import ask_all, programs_of
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import read_plan
@@ -18,7 +18,7 @@ if __name__ == "__main__":
         programs = programs_of(plan)
         changed = altered({path for paths in programs.values() for path in paths})
         recorded = natives[0] if natives else {}
-        audit = document.audit_of(plan, ask_all(plan, images), programs, recorded, changed)
-        document.write(Path(snakemake.params.folder), audit)
+        audit = comparison.audit_of(plan, ask_all(plan, images), programs, recorded, changed)
+        comparison.write(Path(snakemake.params.folder), audit)
         print("\n".join(report.report(audit, programs, FOREIGN in images)))
         comparison.refuse(audit.mismatches)

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from plans import changed, plan_of
 
-from parity.checks.parity_audit import comparison, document
+from parity.checks.parity_audit import comparison
 from parity.checks.parity_audit.report import report, verdict_text
 from parity.checks.parity_audit.side import Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
@@ -147,7 +147,7 @@ def test_builds_of_one_program_are_told_apart():
     base, box = (side(name, program(ONE), program(TWO)) for name in ("base", "box"))
     for each in (base, box):
         each.programs[paths[1]] = program(paths[1], "b" * 64)
-    audit = document.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
+    audit = comparison.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
     said = "\n".join(report(audit, {"bench": paths}))
     assert "two/two aaaaaaaa, other/two bbbbbbbb" in said
 
@@ -171,7 +171,7 @@ def test_a_native_program_that_is_not_its_package_s_is_refused():
 
 
 def audit_of(*others):
-    return document.audit_of(PLAN, [BASE, *others], PROGRAMS, {}, {})
+    return comparison.audit_of(PLAN, [BASE, *others], PROGRAMS, {}, {})
 
 
 def test_the_report_says_all_of_it():
@@ -205,9 +205,9 @@ def test_a_study_without_differences_says_that_nothing_confounded():
 def test_what_is_left_can_be_read_again(tmp_path):
     box = side("box", program(ONE, "b" * 64))
     audit = audit_of(box)
-    document.write(tmp_path, audit)
+    comparison.write(tmp_path, audit)
     path = tmp_path / "study-smoke.json"
-    assert read_document(path, document.ParityAudit) == audit
+    assert read_document(path, comparison.ParityAudit) == audit
     left = json.loads(path.read_text())
     assert left["likenesses"][0]["verdict"] == "binary differs" and left["provider"] == "system"
     assert left["sides"][1]["programs"][ONE]["closure"][0]["library"] == "libc.so.6"

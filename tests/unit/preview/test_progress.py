@@ -17,10 +17,11 @@ from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
-from parity.preview.block_states import BlockState, states_of
 from parity.preview.progress import (
     REPORT,
     BlockLog,
+    BlockState,
+    KnownStates,
     at_once,
     estimate,
     one_line,
@@ -46,7 +47,7 @@ def _block(name: str, seconds: float, ended: float | None, nodes: int = 1, **fac
 
 def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    assert states_of(plan, tmp_path)[0] == BlockState(block.name, 1, 72)
+    assert KnownStates(plan, tmp_path).look()[0] == BlockState(block.name, 1, 72)
     folder = tmp_path / block.name
     folder.mkdir()
     block_progress.begin(block, folder)
@@ -54,11 +55,11 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
         block.runs, ("", "timeout", "not-tested"), (True, True, False), strict=False
     ):
         block_progress.count(entry.name, reason, started, folder)
-    state = states_of(plan, tmp_path)[0]
+    state = KnownStates(plan, tmp_path).look()[0]
     assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
     assert (state.done, state.runs, state.finished) == (3, 72, False)
     write_json(folder / "block.json", {})
-    assert states_of(plan, tmp_path)[0].finished
+    assert KnownStates(plan, tmp_path).look()[0].finished
 
 
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:

@@ -127,7 +127,11 @@ class Proof:
         first, second, arm = (
             np.log(drawn[name]) if self._noise.is_log else drawn[name] for name in arms
         )
-        pair, cost = decide(second - first, 1.0), decide(arm - (first + second) / 2, 1.0)
+        pair = decide(second - first, 1.0)
+        # As `contrast.references`: both are the reference unless they are shown to differ.
+        low, high = pair.interval95
+        reference = (first + second) / 2 if low <= 1 <= high else first
+        cost = decide(arm - reference, 1.0)
         return math.log1p(max(pair.smallest_margin, cost.smallest_margin))
 
 

@@ -8,8 +8,12 @@ from pathlib import Path
 from textwrap import shorten
 
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
-from parity.checks.parity_audit.comparison import Difference, Likeness, reference_of
-from parity.checks.parity_audit.document import ParityAudit
+from parity.checks.parity_audit.comparison import (
+    Difference,
+    Likeness,
+    ParityAudit,
+    reference_of,
+)  # fmt: skip
 from parity.checks.parity_audit.side import Programs, Side
 from parity.preview.terminal import aligned
 
