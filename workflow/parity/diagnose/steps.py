@@ -13,10 +13,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from parity.diagnose.filters import FILE, MOST_FILTERS
-from parity.diagnose.surroundings import Surroundings
+from parity.diagnose.surroundings import FILTER, Surroundings
 from parity.runtimes.ladder import CONTROL_GROUP, MECHANISMS
 from parity.runtimes.limits import CpuLimit, control_group_version, control_group_words
 
@@ -24,21 +23,18 @@ CONTAINER = "the container itself"
 TRUE = "/bin/true"
 # Our own variables, whose values are those of the container.
 _SECRET = "PARITY_VARIABLE_{}"
+# A shell opens files by numbers of one digit, and these are those that it leaves free.
+_MOST_FILTERS = 3
 # <linux/prctl.h>: what a process says of huge pages its children and their programs keep.
 _PR_SET_THP_DISABLE = 41
-_HUGE_PAGES = """import ctypes, os, sys
-ctypes.CDLL(None).prctl({option}, int(sys.argv[1]), 0, 0, 0)
+_HUGE_PAGES = f"""import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_THP_DISABLE}, int(sys.argv[1]), 0, 0, 0)
 os.execvp(sys.argv[2], sys.argv[2:])"""
 # The C library's parts belong to one loader, and are taken from one image together.
 _LOADER = "ld-linux"
 _C_LIBRARY = ("ld-", "libc.so", "libc-", "libm.so", "libm-", "libpthread", "libdl", "librt")
-_OPTIONS = {
-    "pid": MECHANISMS["pid"].words,
-    "ipc": MECHANISMS["ipc"].words,
-    "uts": ("--unshare-uts",),
-    "net": MECHANISMS["net"].words,
-    "user": MECHANISMS["user"].words,
-}
+_OPTIONS = {kind: MECHANISMS[kind].words for kind in ("pid", "ipc", "net", "user")}
+_OPTIONS["uts"] = ("--unshare-uts",)
 
 
 @dataclass(frozen=True)
@@ -77,21 +73,24 @@ class Setting:
         """
         words: list[str] = []
         if self.quota:
-            limit = CpuLimit(*self.quota)
-            group = control_group_words(limit, control_group_version())
+            group = control_group_words(CpuLimit(*self.quota), control_group_version())
             words += ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", name, *group]
         if self.cpus:
             words += ["taskset", "-c", self.cpus]
         if self.nice:
             words += ["nice", "-n", str(self.nice)]
         if self.huge_pages:
-            script = _HUGE_PAGES.format(option=_PR_SET_THP_DISABLE)
-            words += [sys.executable, "-c", script, str(int(self.huge_pages == "0"))]
+            words += [sys.executable, "-c", _HUGE_PAGES, str(int(self.huge_pages == "0"))]
         if self.limits:
             words += ["prlimit", *(f"--{kind}={value}" for kind, value in self.limits.items())]
         if self.variables:
             words += ["env", *self.variables]
-        return [*words, *self._bubblewrap(), *self._loaded(program, own)]
+        words += self._bubblewrap()
+        if not self.libraries:
+            return [*words, self.program or program[0], *program[1:]]
+        loader = next(path for path in sorted(Path(self.libraries).iterdir()) if _is_loader(path))
+        found_by = [str(loader), "--library-path", self.libraries]
+        return [*words, *found_by, self.program or own[0], *own[1:]]
 
     def start(self, name: str) -> list[str]:
         """The same with a program that ends at once."""
@@ -105,20 +104,13 @@ class Setting:
             size = str(self.shared_memory)
             words += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
         words += [word for kind in self.namespaces for word in _OPTIONS.get(kind, ())]
-        files = [FILE.format(number) for number in self.filters]
-        words += [word for at in range(len(files)) for word in ("--add-seccomp-fd", str(9 - at))]
-        if files:
-            opened = " ".join(f'{9 - at}< "$filters/{file}"' for at, file in enumerate(files))
+        if self.filters:
+            files = {9 - at: FILTER.format(number) for at, number in enumerate(self.filters)}
+            words += [word for at in files for word in ("--add-seccomp-fd", str(at))]
+            opened = " ".join(f'{at}< "$filters/{file}"' for at, file in files.items())
             script = f'filters=$1; shift; exec "$@" {opened}'
             words = ["/bin/sh", "-euc", script, "filtered", str(self.folder), *words]
         return words
-
-    def _loaded(self, program: Sequence[str], own: Sequence[str]) -> list[str]:
-        if not self.libraries:
-            return [self.program or program[0], *program[1:]]
-        loader = next(path for path in sorted(Path(self.libraries).iterdir()) if _is_loader(path))
-        first = self.program or own[0]
-        return [str(loader), "--library-path", self.libraries, first, *own[1:]]
 
 
 def _is_loader(path: Path) -> bool:
@@ -153,71 +145,71 @@ class Ladder:
     secrets: Mapping[str, str] = field(default_factory=dict)
 
 
+class Difference(NamedTuple):
+    """What both sides have, and what of the setting that changes.
+
+    Attributes:
+        obstacle: why it cannot be changed; empty if it can.
+    """
+
+    title: str
+    native: str
+    container: str
+    change: Mapping[str, Any]
+    obstacle: str = ""
+
+
 def ladder_of(native: Surroundings, container: Surroundings, folder: Path) -> Ladder:
     """The steps from one to the other.
 
     Args:
         folder: of what was copied out of the container: its filters, and in `code` its files.
     """
-    steps: list[Step] = []
-    left_out = list(_left_out(native, container))
-    setting = Setting(folder)
-    for title, before, after, change in _differences(native, container, folder):
-        if isinstance(change, str):
-            left_out.append(f"{title}: {before} → {after} ({change})")
-            continue
-        setting = replace(setting, **change)
-        steps.append(Step(title, before, after, setting))
-    added = _added(native.variables, container.variables)
-    secrets = {_SECRET.format(at): value for at, value in enumerate(added.values())}
+    steps, left_out, setting = list[Step](), list[str](), Setting(folder)
+    if native.root != container.root:
+        left_out.append(f"root file system: {native.root} → {container.root}")
+    if native.memory_limit != container.memory_limit:
+        sizes = map(_size, (native.memory_limit, container.memory_limit))
+        left_out.append(f"memory limit: {' → '.join(sizes)}")
+    differences = [
+        *_of_process(native, container),
+        *_of_variables(native.variables, container.variables),
+        *_of_namespaces(native, container),
+        *_of_memory_and_calls(native, container, folder),
+        *_of_files(native, container, folder),
+    ]
+    for title, before, after, change, obstacle in differences:
+        if obstacle:
+            left_out.append(f"{title}: {before} → {after} ({obstacle})")
+        else:
+            setting = replace(setting, **change)
+            steps.append(Step(title, before, after, setting))
+    values = _added(native.variables, container.variables).values()
+    secrets = {_SECRET.format(at): value for at, value in enumerate(values)}
     return Ladder(tuple(steps), tuple(left_out), secrets)
 
 
-# Title, both sides, and what the setting has then or why it cannot have it.
-Difference = tuple[str, str, str, dict[str, Any] | str]
-
-
-def _differences(
-    native: Surroundings, container: Surroundings, folder: Path
-) -> Iterator[Difference]:
-    """Title, both sides and the change of the setting, or why it cannot be made."""
-    is_root = os.geteuid() == 0
+def _of_process(native: Surroundings, container: Surroundings) -> Iterator[Difference]:
+    needs_root = "" if os.geteuid() == 0 else "needs root"
     if native.cpus != container.cpus:
-        yield "CPU binding", native.cpus, container.cpus, {"cpus": container.cpus}
+        yield Difference("CPU binding", native.cpus, container.cpus, {"cpus": container.cpus})
     if native.quota != container.quota:
-        quota: dict[str, Any] | str = {"quota": container.quota}
-        obstacle = "needs root" if container.quota else "this machine's own is not lifted"
-        change = quota if is_root and container.quota else obstacle
-        yield "CPU quota", _quota(native), _quota(container), change
-    if native.nice != container.nice:
-        more = container.nice - native.nice
-        nice: dict[str, Any] | str = {"nice": more} if more > 0 or is_root else "needs root"
-        yield "priority (nice)", str(native.nice), str(container.nice), nice
+        sides = _quota(native), _quota(container)
+        obstacle = needs_root if container.quota else "this machine's own is not lifted"
+        yield Difference("CPU quota", *sides, {"quota": container.quota}, obstacle)
+    if more := container.nice - native.nice:
+        obstacle = needs_root if more < 0 else ""
+        sides = str(native.nice), str(container.nice)
+        yield Difference("priority (nice)", *sides, {"nice": more}, obstacle)
     if native.huge_pages != container.huge_pages and container.huge_pages:
-        pages = {"huge_pages": container.huge_pages}
-        yield "transparent huge pages", native.huge_pages, container.huge_pages, pages
+        change = {"huge_pages": container.huge_pages}
+        sides = native.huge_pages, container.huge_pages
+        yield Difference("transparent huge pages", *sides, change)
     limits = {k: v for k, v in container.limits.items() if native.limits.get(k) != v}
     if limits:
         before = " ".join(f"{name}={native.limits.get(name, '')}" for name in limits)
         after = " ".join(f"{name}={value}" for name, value in limits.items())
-        yield "resource limits", before, after, {"limits": limits}
-    yield from _of_variables(native.variables, container.variables)
-    yield from _of_namespaces(native, container, is_root)
-    if native.shared_memory != container.shared_memory:
-        sizes = (_size(native.shared_memory), _size(container.shared_memory))
-        there = container.shared_memory
-        shm: dict[str, Any] | str = {"shared_memory": there} if there else "it has none"
-        yield "size of /dev/shm", *sizes, shm
-    if container.filters > native.filters:
-        count = len(list(folder.glob(FILE.format("*"))))
-        # Those that both have are the oldest.
-        added = tuple(range(native.filters, container.filters))
-        fits = count == container.filters and len(added) <= MOST_FILTERS
-        filters: dict[str, Any] | str = "the kernel does not give them to us"
-        if fits:
-            filters = {"filters": added}
-        yield "seccomp filters", str(native.filters), str(container.filters), filters
-    yield from _of_files(native, container, folder)
+        yield Difference("resource limits", before, after, {"limits": limits})
 
 
 def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> Iterator[Difference]:
@@ -229,92 +221,84 @@ def _of_variables(native: Mapping[str, str], container: Mapping[str, str]) -> It
     ours = [_SECRET.format(at) for at in range(len(added))]
     words = [word for name in (*gone, *ours) for word in ("-u", name)]
     if added:
-        pairs = zip(added, ours, strict=True)
-        words += ["-S", " ".join(f'"{_escaped(name)}=${{{own}}}"' for name, own in pairs)]
-    before = " ".join(sorted({*added, *gone} & native.keys()))
-    yield (
-        "environment",
-        before or "none",
-        " ".join(sorted(added)) or "none",
-        {"variables": tuple(words)},
-    )
+        # Within double quotes of `env -S`.
+        names = [re.sub(r'(["$\\])', r"\\\1", name) for name in added]
+        pairs = zip(names, ours, strict=True)
+        words += ["-S", " ".join(f'"{name}=${{{own}}}"' for name, own in pairs)]
+    before = " ".join(sorted({*added, *gone} & native.keys())) or "none"
+    after = " ".join(added) or "none"
+    yield Difference("environment", before, after, {"variables": tuple(words)})
 
 
 def _added(native: Mapping[str, str], container: Mapping[str, str]) -> dict[str, str]:
     """The variables that only the container has, or has otherwise, sorted by name."""
-    return {
-        name: container[name] for name in sorted(container) if native.get(name) != container[name]
-    }
+    return {name: value for name, value in sorted(container.items()) if native.get(name) != value}
 
 
-def _escaped(name: str) -> str:
-    """A name as `env -S` has it within double quotes."""
-    return re.sub(r'(["$\\])', r"\\\1", name)
-
-
-def _of_namespaces(
-    native: Surroundings, container: Surroundings, is_root: bool
-) -> Iterator[Difference]:
+def _of_namespaces(native: Surroundings, container: Surroundings) -> Iterator[Difference]:
     """Mounts, processes, IPC and names together; network and users each by itself."""
     own = [kind for kind, at in container.namespaces.items() if native.namespaces[kind] != at]
-    groups = ([kind for kind in own if kind not in ("net", "user")], ["net"], ["user"])
+    groups = {
+        "namespaces": [kind for kind in own if kind not in ("net", "user")],
+        "network namespace": [kind for kind in own if kind == "net"],
+        "user namespace": [kind for kind in own if kind == "user"],
+    }
     have: list[str] = []
-    for title, kinds in zip(
-        ("namespaces", "network namespace", "user namespace"), groups, strict=True
-    ):
-        here = [kind for kind in kinds if kind in own]
-        if not here:
-            continue
-        if not is_root and "user" not in (*have, *here):
-            yield title, "the host's", f"its own ({', '.join(here)})", "needs root"
-            continue
-        have += here
-        yield title, "the host's", f"its own ({', '.join(here)})", {"namespaces": tuple(have)}
+    for title, kinds in groups.items():
+        if kinds:
+            cannot = os.geteuid() != 0 and "user" not in kinds
+            have += [] if cannot else kinds
+            own_ones, change = f"its own ({', '.join(kinds)})", {"namespaces": tuple(have)}
+            yield Difference(title, "the host's", own_ones, change, "needs root" * cannot)
+
+
+def _of_memory_and_calls(
+    native: Surroundings, container: Surroundings, folder: Path
+) -> Iterator[Difference]:
+    if native.shared_memory != container.shared_memory:
+        sides = _size(native.shared_memory), _size(container.shared_memory)
+        change = {"shared_memory": container.shared_memory}
+        obstacle = "" if container.shared_memory else "it has none"
+        yield Difference("size of /dev/shm", *sides, change, obstacle)
+    if container.filters > native.filters:
+        # Those that both have are the oldest.
+        added = tuple(range(native.filters, container.filters))
+        taken = len(list(folder.glob(FILTER.format("*"))))
+        fits = taken == container.filters and len(added) <= _MOST_FILTERS
+        obstacle = "" if fits else "the kernel does not give them to us"
+        sides = str(native.filters), str(container.filters)
+        yield Difference("seccomp filters", *sides, {"filters": added}, obstacle)
 
 
 def _of_files(native: Surroundings, container: Surroundings, folder: Path) -> Iterator[Difference]:
     """The C library, the other libraries, and the program's own file, where they differ."""
-    program = (native.command[0], container.command[0])
-    sides = [
-        {Path(path).name: digest for path, digest in side.files.items() if path != its}
-        for side, its in zip((native, container), program, strict=True)
-    ]
-    differ = {name for name, digest in sides[1].items() if sides[0].get(name) != digest}
+    ours, theirs = native.libraries, container.libraries
+    differ = sorted(name for name, digest in theirs.items() if ours.get(name) != digest)
     code = folder / "code"
     if differ and not any(map(_is_loader, code.iterdir())):
-        yield "libraries", "other files", ", ".join(sorted(differ)), "its loader was not found"
+        obstacle = "its loader was not found"
+        yield Difference("libraries", "other files", ", ".join(differ), {}, obstacle)
         return
-    for title, of_c in (("C library of the image", True), ("libraries of the image", False)):
-        these = sorted(name for name in differ if name.startswith(_C_LIBRARY) == of_c)
-        if not these:
-            continue
-        place = folder / ("c-library" if of_c else "code")
-        if of_c:
-            _link_c_library(code, place)
-        before = ", ".join(f"{name} {sides[0].get(name, 'none')[:8]}" for name in these)
-        after = ", ".join(f"{name} {sides[1][name][:8]}" for name in these)
-        yield title, before, after, {"libraries": str(place)}
-    digests = [
-        side.files.get(its, "") for side, its in zip((native, container), program, strict=True)
-    ]
-    if digests[0] != digests[1]:
-        file = code / Path(program[1]).name
-        yield "program file", digests[0][:8], digests[1][:8], {"program": str(file)}
-
-
-def _link_c_library(code: Path, place: Path) -> None:
-    place.mkdir(exist_ok=True)
-    for path in code.iterdir():
-        if path.name.startswith(_C_LIBRARY) and not (place / path.name).exists():
-            (place / path.name).hardlink_to(path)
-
-
-def _left_out(native: Surroundings, container: Surroundings) -> Iterator[str]:
-    """What differs and is not made here."""
-    if native.root != container.root:
-        yield f"root file system: {native.root} → {container.root}"
-    if native.memory_limit != container.memory_limit:
-        yield f"memory limit: {_size(native.memory_limit)} → {_size(container.memory_limit)}"
+    of_c = [name for name in differ if name.startswith(_C_LIBRARY)]
+    others = [name for name in differ if name not in of_c]
+    if of_c:
+        (folder / "c-library").mkdir(exist_ok=True)
+        for path in code.iterdir():
+            copy = folder / "c-library" / path.name
+            if path.name.startswith(_C_LIBRARY) and not copy.exists():
+                copy.hardlink_to(path)
+    for title, names, place in (
+        ("C library of the image", of_c, folder / "c-library"),
+        ("libraries of the image", others, code),
+    ):
+        if names:
+            before = ", ".join(f"{name} {ours.get(name, 'none')[:8]}" for name in names)
+            after = ", ".join(f"{name} {theirs[name][:8]}" for name in names)
+            yield Difference(title, before, after, {"libraries": str(place)})
+    if native.executable != container.executable:
+        file = code / Path(container.command[0]).name
+        sides = native.executable[:8], container.executable[:8]
+        yield Difference("program file", *sides, {"program": str(file)})
 
 
 def _quota(side: Surroundings) -> str:

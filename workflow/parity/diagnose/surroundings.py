@@ -1,11 +1,14 @@
 """What surrounds a program while it runs: read from outside, of the process itself.
 
 Everything is what the kernel says of the process (proc(5), cgroups(7)), so nothing has to be in the
-image, and it holds for whatever started the container.
+image, and it holds for whatever started the container. Its filters of system calls the kernel gives
+to root as instructions that can be loaded again (PTRACE_SECCOMP_GET_FILTER of ptrace(2)); one that
+asks a program of its own (SECCOMP_RET_USER_NOTIF) cannot be.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import subprocess
@@ -18,13 +21,24 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from parity.core.errors import UserError
-from parity.diagnose.filters import dump_filters
 from parity.runtimes.limits import CONTROL_GROUPS
 
 SURROUNDINGS = "surroundings.json"
 NAMESPACES = ("mnt", "pid", "ipc", "uts", "net", "user")
 # Variables that name a place or a session, and nothing that a program computes with.
 _OF_PLACE = {"HOSTNAME", "PWD", "OLDPWD", "HOME", "TERM", "container", "SHLVL", "_", "PATH", "USER"}
+# By the names of `prlimit`'s options, how the kernel calls a limit.
+_LIMITS = {
+    "stack": "Max stack size",
+    "memlock": "Max locked memory",
+    "nofile": "Max open files",
+    "nproc": "Max processes",
+    "data": "Max data size",
+    "as": "Max address space",
+}
+FILTER = "filter-{}.bpf"
+_SEIZE, _INTERRUPT, _DETACH, _GET_FILTER = 0x4206, 0x4207, 17, 0x420C
+_BYTES_OF_AN_INSTRUCTION = 8
 _POLL_SECONDS = 0.005
 _LOOK_SECONDS = 0.05
 
@@ -58,6 +72,16 @@ class Surroundings:
     memory_limit: int = 0
     huge_pages: str = ""
     nice: int = 0
+
+    @property
+    def executable(self) -> str:
+        """The digest of the program's own file."""
+        return self.files.get(self.command[0], "")
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """The digests of all other files by their names."""
+        return {Path(path).name: it for path, it in self.files.items() if path != self.command[0]}
 
 
 def document(side: Surroundings) -> dict[str, Any]:
@@ -140,7 +164,7 @@ def _own_process(started: int, program: Sequence[str]) -> int | None:
     name, rest = Path(program[0]).name, list(program[1:])
     for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: -int(path.name)):
         with suppress(OSError, IndexError):
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+            words = _words(entry / "cmdline")
             # Two words in front are an interpreter and its option.
             tail = words[len(words) - len(program) :]
             if len(words) > len(program) + 2 or len(tail) != len(program):
@@ -159,28 +183,30 @@ def read(pid: int) -> Surroundings:
         OSError: it is not there any more, or belongs to somebody else.
     """
     process = Path("/proc", str(pid))
-    status = _pairs((process / "status").read_text(), ":")
-    command = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    lines = (process / "status").read_text().splitlines()
+    status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
     variables = dict(
-        each.partition("=")[::2]
-        for each in (process / "environ").read_bytes().decode(errors="replace").split("\0")
-        if "=" in each
+        word.partition("=")[::2] for word in _words(process / "environ") if "=" in word
     )
     return Surroundings(
         cpus=status["Cpus_allowed_list"],
         quota=_quota(process),
-        limits=_limits((process / "limits").read_text()),
+        limits=_limits((process / "limits").read_text().splitlines()),
         variables={name: value for name, value in variables.items() if name not in _OF_PLACE},
         namespaces={name: str((process / "ns" / name).readlink()) for name in NAMESPACES},
         filters=int(status.get("Seccomp_filters", "0")),
         shared_memory=_size(process / "root/dev/shm"),
         root=_root_type(process),
         files={path: _digest(process, path) for path in mapped(process)},
-        command=(str((process / "exe").readlink()), *command[1:]),
+        command=(str((process / "exe").readlink()), *_words(process / "cmdline")[1:]),
         memory_limit=_memory_limit(process),
         huge_pages=status.get("THP_enabled", ""),
         nice=os.getpriority(os.PRIO_PROCESS, pid),
     )
+
+
+def _words(file: Path) -> list[str]:
+    return file.read_bytes().decode(errors="replace").split("\0")[:-1]
 
 
 def mapped(process: Path) -> list[str]:
@@ -217,27 +243,14 @@ def _copy(pid: int, keep: Path) -> None:
             (keep / name).chmod(0o755)
 
 
-def _pairs(text: str, sign: str) -> dict[str, str]:
-    lines = (line.partition(sign) for line in text.splitlines())
-    return {name.strip(): value.strip() for name, _, value in lines}
-
-
-def _limits(text: str) -> dict[str, str]:
+def _limits(lines: Sequence[str]) -> dict[str, str]:
     """`soft:hard` by the names of `prlimit`'s options."""
-    names = {
-        "Max stack size": "stack",
-        "Max locked memory": "memlock",
-        "Max open files": "nofile",
-        "Max processes": "nproc",
-        "Max data size": "data",
-        "Max address space": "as",
+    return {
+        name: ":".join(line.removeprefix(title).split()[:2])
+        for name, title in _LIMITS.items()
+        for line in lines
+        if line.startswith(title)
     }
-    found = {}
-    for line in text.splitlines():
-        for title, name in names.items():
-            if line.startswith(title):
-                found[name] = ":".join(line[len(title) :].split()[:2])
-    return found
 
 
 def _size(folder: Path) -> int:
@@ -285,10 +298,42 @@ def _quota(process: Path) -> tuple[int, int] | None:
 
 def _memory_limit(process: Path) -> int:
     """Bytes; 0 without a limit."""
-    found = []
+    limits = []
     for group in _groups(process):
         for name in ("memory.limit_in_bytes", "memory.max"):
             with suppress(OSError, ValueError):
-                found.append(int((group / name).read_text()))
-    least = min(found, default=0)
+                limits.append(int((group / name).read_text()))
+    least = min(limits, default=0)
+    # Version 1 has a number for no limit.
     return 0 if least >= 2**60 else least
+
+
+def dump_filters(pid: int, keep: Path) -> None:
+    """Write each filter of a process to a file of its own, the oldest first.
+
+    Where the kernel gives none to us, there are none; `Surroundings.filters` says how many are.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    libc.ptrace.restype = ctypes.c_long
+    if libc.ptrace(_SEIZE, pid, None, None) != 0:
+        return
+    try:
+        # It has to stand still to be asked.
+        if libc.ptrace(_INTERRUPT, pid, None, None) != 0:
+            return
+        # A thread of another's child is waited for by its number alone.
+        os.waitpid(pid, 0x40000000)
+        filters: list[bytes] = []
+        # The kernel counts from the newest.
+        while (count := libc.ptrace(_GET_FILTER, pid, len(filters), None)) > 0:
+            place = ctypes.create_string_buffer(count * _BYTES_OF_AN_INSTRUCTION)
+            libc.ptrace(_GET_FILTER, pid, len(filters), place)
+            filters.append(place.raw)
+        # Bubblewrap loads files in the order of its words.
+        for number, content in enumerate(reversed(filters)):
+            (keep / FILTER.format(number)).write_bytes(content)
+    except ChildProcessError:
+        return
+    finally:
+        libc.ptrace(_DETACH, pid, None, ctypes.c_void_p(0))
