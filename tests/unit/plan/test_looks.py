@@ -1,26 +1,31 @@
-"""Looks: their stages, their documents, and those that a study may not have."""
+"""Looks and batches: stages and their documents, the blocks of one job, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
-from plans import changed
+from msgspec.structs import replace
 from planted_truth.in_memory import Layout
 from planted_truth.study import CONTAINERS, DOUBLE, REFERENCE
 
 from parity.core.errors import UserError
 from parity.plan.looks import (
+    BESIDE_PROGRAMS_MINUTES,
     DECIDED,
     HOPELESS,
     OUT_OF_TIME,
     REPORTED,
     Look,
     Stop,
+    batches_of,
     is_stopped,
+    job_of,
     read_look,
     stage_of,
     write_look,
 )
+from parity.plan.plan import Plan
 from parity.plan.study import load_study
 
 STUDIES = Path(__file__).parents[3] / "config/studies"
@@ -33,16 +38,26 @@ STOPS = (
     Stop("c", DOUBLE, HOPELESS, "no other arm of the case goes on"),
 )
 LOOK = Look(campaign="planted-memory", number=1, blocks=6, seen=6, stops=STOPS)
+# As in workflow/rules/common.smk.
+WILDCARD = re.compile(r"[a-z0-9]+-[a-z0-9]+-(n[0-9]+-)?b[0-9]{4}(-[0-9]{4})?-[0-9a-f]{8}")
 
 
-def test_blocks_up_to_a_look_are_a_stage() -> None:
-    stages = [stage_of(PLAN, number) for number in range(1, 14)]
-    assert stages == [0] * 6 + [1] * 3 + [2] * 4
+def _plan(looks=LOOKS, per_job: int = 1, nodes: tuple[int, ...] = (1,)) -> Plan:
+    """A plan of 13 blocks of each node count, named as the planner does."""
+    plan = Layout({"c": {}}, CONTAINERS[:1], (0,) * 13, 0.01, looks=looks).plan()
+    place = {count: f"n{count}-" if count > 1 else "" for count in nodes}
+    blocks = tuple(
+        replace(b, nodes=n, name=f"planted-memory-{place[n]}b{b.number:04d}-{7:08x}")
+        for n in nodes
+        for b in plan.blocks
+    )
+    return replace(plan, blocks=blocks, blocks_per_job=per_job)
 
 
-def test_without_looks_all_blocks_are_one_stage() -> None:
-    once = changed(PLAN, looks=[])
-    assert {stage_of(once, number) for number in range(1, 14)} == {0}
+@pytest.mark.parametrize("looks", [(), LOOKS])
+def test_blocks_up_to_a_look_are_a_stage(looks) -> None:
+    stages = [stage_of(replace(PLAN, looks=looks), number) for number in range(1, 14)]
+    assert stages == ([0] * 6 + [1] * 3 + [2] * 4 if looks else [0] * 13)
 
 
 def test_a_look_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -78,14 +93,9 @@ def test_a_look_says_in_one_line_what_stops_and_what_goes_on() -> None:
     assert last.said(PLAN).endswith("at 4: 1 decided, 1 hopeless, 2 reported, nothing goes on")
 
 
-@pytest.mark.parametrize("reason", [DECIDED, HOPELESS, REPORTED, OUT_OF_TIME])
-def test_what_is_stopped_is_known_by_its_reason(reason: str) -> None:
-    assert is_stopped(reason)
-
-
-@pytest.mark.parametrize("reason", ["", "timeout", "not-tested", "not-run", "gate-quiet"])
-def test_what_failed_is_not_stopped(reason: str) -> None:
-    assert not is_stopped(reason)
+def test_what_is_stopped_is_known_by_its_reason() -> None:
+    assert all(map(is_stopped, (DECIDED, HOPELESS, REPORTED, OUT_OF_TIME)))
+    assert not any(map(is_stopped, ("", "timeout", "not-tested", "not-run", "gate-quiet")))
 
 
 def _study(folder: Path, **scale) -> Path:
@@ -105,20 +115,62 @@ def test_looks_time_and_batches_of_a_scale_are_the_study_s(tmp_path: Path) -> No
     assert load_study(path, "looked", minutes=30).minutes == 30
 
 
-@pytest.mark.parametrize("looks", [[9, 6, 13], [6, 9], [6, 9, 14]])
-def test_looks_that_do_not_lead_to_the_last_block_are_refused(tmp_path: Path, looks) -> None:
-    path = _study(tmp_path, blocks=13, looks=looks)
+@pytest.mark.parametrize(
+    ("looks", "what"),
+    [
+        ([9, 6, 13], "the looks 9, 6, 13 do not lead to the last block"),
+        ([6, 9], "the looks 6, 9 do not lead to the last block"),
+        ([6, 9, 14], "the looks 6, 9, 14 do not lead to the last block"),
+        # One, too early, twice, or none of a block.
+        *(([*looks], "") for looks in ((13,), (4, 13), (6, 6, 13), (6.5, 13))),
+    ],
+)
+def test_looks_that_a_study_may_not_have_are_refused(tmp_path: Path, looks, what: str) -> None:
     with pytest.raises(UserError) as refused:
-        load_study(path, "looked")
-    said = ", ".join(map(str, looks))
-    assert refused.value.what == f"the looks {said} do not lead to the last block"
-    assert refused.value.where == f"{path}: scales.looked.looks"
-    assert refused.value.allowed == "ascending numbers of blocks, the last of them 13"
-
-
-@pytest.mark.parametrize("looks", [[13], [4, 13], [6, 6, 13], [6.5, 13]])
-def test_looks_that_are_one_or_too_early_or_twice_are_refused(tmp_path: Path, looks) -> None:
-    path = _study(tmp_path, blocks=13, looks=looks)
-    with pytest.raises(UserError) as refused:
-        load_study(path, "looked")
+        load_study(_study(tmp_path, blocks=13, looks=looks), "looked")
     assert "scales.looked.looks" in f"{refused.value.where} {refused.value.what}"
+    if what:
+        assert refused.value.what == what
+        assert refused.value.allowed == "ascending numbers of blocks, the last of them 13"
+
+
+@pytest.mark.parametrize("per_job", [1, 2, 4, 13, 50])
+@pytest.mark.parametrize("looks", [(), LOOKS])
+@pytest.mark.parametrize("nodes", [(1,), (1, 2)])
+def test_every_block_is_in_one_batch_of_its_stage_and_node_count(looks, per_job, nodes) -> None:
+    plan = _plan(looks, per_job, nodes)
+    batches = batches_of(plan)
+    made = [block.name for batch in batches.values() for block in batch.blocks]
+    assert sorted(made) == sorted(block.name for block in plan.blocks)
+    for name, batch in batches.items():
+        assert batch.name == name and WILDCARD.fullmatch(name)
+        assert 1 <= len(batch.blocks) <= per_job
+        assert per_job > 1 or name == batch.blocks[0].name
+        assert {block.nodes for block in batch.blocks} == {batch.nodes}
+        assert {stage_of(plan, block.number) for block in batch.blocks} == {batch.stage}
+        numbers = [block.number for block in batch.blocks]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_a_batch_of_several_is_named_by_the_first_and_last_and_all_names() -> None:
+    plan = _plan(per_job=4)
+    first, *others = batches_of(plan)
+    assert re.fullmatch(r"planted-memory-b0001-0004-[0-9a-f]{8}", first)
+    other = replace(plan.blocks[1], name="planted-memory-b0002-deadbeef")
+    changed = batches_of(replace(plan, blocks=(plan.blocks[0], other, *plan.blocks[2:])))
+    assert first not in changed and [*changed][1:] == others
+
+
+def test_a_stage_ends_a_batch_before_it_is_full() -> None:
+    sizes = [len(batch.blocks) for batch in batches_of(_plan(per_job=4)).values()]
+    assert sizes == [4, 2, 3, 4]
+    assert [len(b.blocks) for b in batches_of(_plan((), 4)).values()] == [4, 4, 4, 1]
+
+
+def test_a_job_asks_for_the_time_of_all_its_blocks() -> None:
+    plan = replace(_plan(per_job=4, nodes=(1, 3)), attempts=2)
+    asked = [job_of(plan, batch) for batch in batches_of(plan).values()]
+    # Three arms of a minute at most, each of two attempts.
+    assert asked[0] == {"nodes": 1, "tasks": 2, "minutes": 4 * (BESIDE_PROGRAMS_MINUTES + 3 * 2)}
+    assert asked[1]["minutes"] == 2 * (BESIDE_PROGRAMS_MINUTES + 3 * 2)
+    assert asked[-1]["nodes"] == asked[-1]["tasks"] == 3

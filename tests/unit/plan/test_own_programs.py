@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from parity.benchmarks.model import NodeFacts
 from parity.core.digests import digest
 from parity.core.errors import UserError
 from parity.plan.making import make_plan
@@ -108,22 +109,28 @@ def test_what_does_not_fit_together_is_refused(
     assert said in str(error.value) and "benchmarks.melt.command" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"factors": {"ranks": ["one"]}}, "ranks is the name of something else"),
-        ({"factors": {"steps": ["one"]}}, "steps is the name of something else"),
-        ({"parameters": {"command": 1}}, "command is the name of something else"),
-    ],
-)
-def test_names_of_something_else_are_refused(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(UserError, match=said):
-        load(tmp_path, entry=entry_of() | change)
+def test_a_step_runs_the_line_that_the_study_gives_it(tmp_path: Path) -> None:
+    arms = ["native-a", "native-b", "step-1"]
+    lines = {arm: {"title": arm.upper(), "words": ["/melt", f"{{{arm}}}\n"]} for arm in arms}
+    entry = {"margin_percent": 5, "command": entry_of(as_given=lines)["command"]}
+    entry["command"]["program"] = ["/melt"]
+    study = load(tmp_path, entry=entry, arms=arms)
+    plan, node = make_plan(study), NodeFacts((0, 1), 0, 0)
+    assert plan.arm_titles["step-1"] == "STEP-1" and plan.arm_runtimes["step-1"] == "ladder"
+    case = plan.case_in(plan.cases[0], "step-1")
+    program = case.definition.program(case.parameters, node)
+    assert program.argv == ("/melt", "{step-1}\n") and program.as_given
+    with pytest.raises(UserError, match="unknown arm with a given line: step-2"):
+        load(tmp_path, entry=entry, arms=[*arms, "step-2"])
+    with pytest.raises(UserError, match="unknown arm of this study: step-1"):
+        load(tmp_path, entry=entry, arms=arms[:2])
 
 
-def test_a_benchmark_of_parity_keeps_its_name(tmp_path: Path) -> None:
+def test_names_of_something_else_are_refused(tmp_path: Path) -> None:
+    for kind, name in (("factors", "ranks"), ("factors", "steps"), ("parameters", "command")):
+        change = {kind: {name: ["one"] if kind == "factors" else 1}}
+        with pytest.raises(UserError, match=f"{name} is the name of something else"):
+            load(tmp_path, entry=entry_of() | change)
     with pytest.raises(UserError, match="sysbench is a benchmark of Parity"):
         load(tmp_path, "sysbench", entry_of())
     with pytest.raises(UserError, match="unknown benchmark: melt"):

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import yaml
 
+from parity.benchmarks import benchmarks
 from parity.core.documents import canonical
 from parity.core.settings import load_yaml
 from parity.plan.looks import batches_of, job_of
@@ -33,6 +34,21 @@ def test_each_block_runs_every_arm_of_every_case_once(study) -> None:
         assert Counter((run.case, run.arm) for run in block.runs) == Counter(cells)
 
 
+def test_who_provides_the_programs_is_the_study_s_choice_and_never_silently_another_s(
+    study,
+) -> None:
+    assert make_plan(study).provider == "system"
+    assert make_plan(msgspec.structs.replace(study, provider="spack")).provider == "spack"
+    for name in ("hpcc", "netpipe"):
+        by_system, by_spack = map(benchmarks()[name].provided_by, ("system", "spack"))
+        assert by_system is benchmarks()[name] and by_spack.provided_by("spack") is by_spack
+        assert by_spack.binaries[0].startswith("/opt/parity/debian12/view/")
+        assert (by_spack.name, by_spack.primary) == (by_system.name, by_system.primary)
+    for name in ("hpcg", "sysbench"):
+        same = {id(benchmarks()[name].provided_by(each)) for each in ("system", "spack")}
+        assert same == {id(benchmarks()[name])}
+
+
 def test_values_of_a_parameter_are_crossed_with_each_other_and_with_levels(tmp_path) -> None:
     document = load_yaml(STUDY)
     document["benchmarks"]["likwid"]["factors"] = {"kernel": ["copy", "triad"]}
@@ -51,15 +67,13 @@ def test_values_of_a_parameter_are_crossed_with_each_other_and_with_levels(tmp_p
     assert (last["kernel"], last["threads"], last["iterations"]) == ("triad", 2, 7)
 
 
-def test_the_arms_of_a_case_follow_each_other(study) -> None:
-    width = len(study.arms)
-    for block in make_plan(study).blocks:
+def test_the_arms_of_a_case_follow_each_other_in_an_order_of_block_case_and_seed(study) -> None:
+    blocks, width = make_plan(study).blocks, len(study.arms)
+    for block in blocks:
         for start in range(0, len(block.runs), width):
             assert len({run.case for run in block.runs[start : start + width]}) == 1
-
-
-def test_blocks_differ_in_order_and_another_seed_gives_another_plan(study) -> None:
-    blocks = make_plan(study).blocks
+        orders = {tuple(r.arm for r in block.runs if r.case == c.name) for c in study.cases}
+        assert len(orders) > 1
     assert blocks[0].runs != blocks[1].runs
     other = make_plan(msgspec.structs.replace(study, seed=study.seed + 1)).blocks
     assert other[0].runs != blocks[0].runs
@@ -95,31 +109,14 @@ def test_more_blocks_draw_no_design_twice_and_make_no_run_twice(study, monkeypat
     assert len(made) == cases * len(study.arms)
 
 
-def test_cases_have_orders_of_their_own(study) -> None:
-    for block in make_plan(study).blocks:
-        orders = Counter(
-            tuple(run.arm for run in block.runs if run.case == case.name) for case in study.cases
-        )
-        assert len(orders) > 1
-
-
-def test_more_blocks_keep_those_that_are_there(study) -> None:
-    more = make_plan(msgspec.structs.replace(study, blocks=10)).blocks
-    assert more[: study.blocks] == make_plan(study).blocks
-
-
-def test_a_block_is_named_by_what_it_does(study) -> None:
-    case = study.cases[0]
-    changed = msgspec.structs.replace(case, parameters={**case.parameters, "events": 1})
-    other = msgspec.structs.replace(study, cases=(changed, *study.cases[1:]))
-    assert make_plan(other).blocks[0].name != make_plan(study).blocks[0].name
-
-
-def test_a_margin_is_not_part_of_what_a_block_does(study) -> None:
-    cases = tuple(msgspec.structs.replace(case, margin=0.5) for case in study.cases)
-    other = make_plan(msgspec.structs.replace(study, cases=cases))
-    assert other.blocks == make_plan(study).blocks
-    assert other.comparisons != make_plan(study).comparisons
+def test_a_block_is_named_by_what_it_does_and_more_blocks_or_another_margin_keep_it(study) -> None:
+    plan, replace, case = make_plan(study), msgspec.structs.replace, study.cases[0]
+    assert make_plan(replace(study, blocks=10)).blocks[: study.blocks] == plan.blocks
+    changed = replace(case, parameters={**case.parameters, "events": 1})
+    other = make_plan(replace(study, cases=(changed, *study.cases[1:])))
+    assert other.blocks[0].name != plan.blocks[0].name
+    wider = make_plan(replace(study, cases=tuple(replace(c, margin=0.5) for c in study.cases)))
+    assert wider.blocks == plan.blocks and wider.comparisons != plan.comparisons
 
 
 def test_the_reference_is_compared_with_all_others_and_never_with_itself(study) -> None:

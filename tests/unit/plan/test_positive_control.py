@@ -96,42 +96,30 @@ def test_a_scale_may_leave_it_out(tmp_path) -> None:
     assert plan.positive_control is None and plan.positive_arm == "" and not plan.not_tested
 
 
-def test_its_blocks_are_named_by_how_much_it_does(tmp_path) -> None:
-    names = {
-        _plan(tmp_path, positive_control={"arm": PLUS, "work_percent": percent}).blocks[0].name
-        for percent in (4, 8)
-    }
-    assert len(names) == 2
-
-
-def test_figures_say_what_it_is_and_it_is_drawn_as_itself(tmp_path) -> None:
-    plan = _plan(tmp_path)
+def test_blocks_and_figures_say_how_much_it_does(tmp_path) -> None:
+    plan, other = _plan(tmp_path), {"arm": PLUS, "work_percent": 8}
     assert plan.arm_titles[PLUS] == "Native, 4 % more work"
-    assert plan.arm_runtimes[PLUS] == plan.arm_runtimes["native-a"]
-    assert arms()[PLUS].look != arms()["native-a"].look
+    assert plan.blocks[0].name != _plan(tmp_path, positive_control=other).blocks[0].name
 
 
 def test_its_arm_runs_the_bare_program_and_is_no_native_of_a_pair() -> None:
     assert [name for name, arm in every_arm().items() if arm.does_more] == [PLUS]
-    assert not arms()[PLUS].is_native and arms()[PLUS].image_format is None
+    plus, native = arms()[PLUS], arms()["native-a"]
+    assert not plus.is_native and plus.image_format is None
+    assert plus.runtime == native.runtime and plus.look != native.look
+    with_work = [each for each in benchmarks().values() if each.work]
+    assert {each.parameters[each.work]["type"] for each in with_work} == {"integer"}
 
 
-def test_work_is_a_whole_number_among_the_parameters() -> None:
-    for benchmark in benchmarks().values():
-        if benchmark.work:
-            assert benchmark.parameters[benchmark.work]["type"] == "integer"
-
-
-def test_a_plan_of_version_4_becomes_one_without_a_control(tmp_path) -> None:
-    content = json.loads(canonical(_plan(tmp_path, arms=["native-a", "native-b"],
-                                         positive_control=None)))  # fmt: skip
+def test_a_plan_of_version_4_has_none_and_one_in_a_case_that_is_not_there_is_refused(
+    tmp_path,
+) -> None:
+    without = _plan(tmp_path, arms=["native-a", "native-b"], positive_control=None)
+    content = json.loads(canonical(without)) | {"version": 4}
     del content["positive_control"]
-    (tmp_path / PLAN).write_text(json.dumps(content | {"version": 4}))
+    (tmp_path / PLAN).write_text(json.dumps(content))
     plan = read_plan(tmp_path / PLAN)
     assert plan.version == PLAN_VERSION and plan.positive_control is None
-
-
-def test_a_control_in_a_case_that_is_not_there_is_refused(tmp_path) -> None:
     content = json.loads(canonical(_plan(tmp_path)))
     content["positive_control"]["parameters"]["nowhere"] = {"events": 2}
     (tmp_path / PLAN).write_text(json.dumps(content))

@@ -81,6 +81,10 @@ def _refuse(given: argparse.Namespace, container: Sequence[str]) -> None:
         raise UserError("it is out of range", where="--margin", allowed="above 0, up to 100")
     if not 0 < given.minutes <= 100_000:
         raise UserError("it is out of range", where="--minutes", allowed="above 0, up to 100000")
+    try:
+        " ".join([*container, *given.program]).encode()
+    except UnicodeEncodeError:
+        raise UserError("a word is no UTF-8 text", where="--container, program") from None
     if given.pattern:
         check_pattern(given.pattern, 1, "--pattern")
     if not shutil.which(given.program[0]):

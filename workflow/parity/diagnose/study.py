@@ -7,6 +7,7 @@ any dataset does: plan.json, blocks and records.
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 import time
 import zlib
@@ -15,7 +16,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 import yaml
 
 from parity.analysis import tables
@@ -26,7 +26,7 @@ from parity.diagnose.steps import TRUE
 from parity.measure.batch import is_time_over
 from parity.measure.block import run_block
 from parity.plan.making import make_plan
-from parity.plan.plan import PLAN, Plan, write_plan
+from parity.plan.plan import PLAN, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
 from parity.records.dataset import parse_dataset
@@ -79,28 +79,18 @@ def study_of(
         margin: in percent.
         pattern: reads the value from the output; without one the wall clock counts.
     """
-    arms = dict(zip((*NATIVE, *names_of(lines)), (lines[0], *lines), strict=True))
+    arms = [*NATIVE, *(f"step-{number}" for number in range(1, len(lines)))]
+    of_arms = dict(zip(arms, (lines[0], *lines), strict=True))
     metric = {"name": VALUE, "pattern": pattern, "unit": "1", "better": better}
-    benchmarks: dict[str, dict[str, Any]] = {
-        PROGRAM: {
-            "margin_percent": margin,
-            "command": _command(
-                program,
-                {arm: (line.title, line.words) for arm, line in arms.items()},
-                **({"metrics": [metric]} if pattern else {}),
-            ),
-        },
-        START: {
-            "margin_percent": None,
-            "command": _command(
-                TRUE, {arm: (line.title, line.start) for arm, line in arms.items()}
-            ),
-        },
-    }
+    own = {arm: line.words for arm, line in of_arms.items()}
+    starts = {arm: line.start for arm, line in of_arms.items()}
+    commands = {PROGRAM: _command(program, own), START: _command(TRUE, starts)}
     if pattern:
-        del benchmarks[START]
-    for entry in benchmarks.values():
-        entry["timeout_seconds"] = _LONGEST_SECONDS
+        del commands[START]
+        commands[PROGRAM]["metrics"] = [metric]
+    for command in commands.values():
+        for arm, line in command["as_given"].items():
+            line["title"] = of_arms[arm].title[:60]
     return {
         "study": "diagnosis",
         "title": "At which difference of its surroundings a cost appears",
@@ -108,27 +98,26 @@ def study_of(
         "seed": zlib.crc32("\0".join(lines[0].words).encode()),
         "reference": NATIVE[0],
         "aa_pair": list(NATIVE),
-        "arms": list(arms),
-        "benchmarks": benchmarks,
+        "arms": arms,
+        "benchmarks": {
+            case: {
+                "margin_percent": margin if case == PROGRAM else None,
+                "timeout_seconds": _LONGEST_SECONDS,
+                "command": command,
+            }
+            for case, command in commands.items()
+        },
         "scales": {_SCALE: {"blocks": MOST_BLOCKS, "attempts": 1, "minutes": minutes}},
     }
 
 
-def names_of(lines: Sequence[Line]) -> list[str]:
-    """The arms of all lines but the first, which is the program's own."""
-    return [f"step-{number}" for number in range(1, len(lines))]
-
-
-def _command(
-    program: str, lines: Mapping[str, tuple[str, Sequence[str]]], **read: Any
-) -> dict[str, Any]:
+def _command(program: str, lines: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return {
         "title": Path(program).name[:60],
         # Braces would be places that parameters fill.
         "program": [program.replace("{", "{{").replace("}", "}}")],
         "binaries": [program],
-        "as_given": {arm: {"title": t[:60], "words": list(w)} for arm, (t, w) in lines.items()},
-        **read,
+        "as_given": {arm: {"words": list(words)} for arm, words in lines.items()},
     }
 
 
@@ -237,31 +226,18 @@ def without_starts(dataset: Dataset) -> Dataset:
 
 
 def table_of(dataset: Dataset) -> str:
-    """Every run of the program as `parity import` takes it: as it was timed, or lost."""
-    plan, (case,) = dataset.plan, [c for c in dataset.plan.cases if c.name == PROGRAM]
-    metric = case.definition.metrics[0]
-    runs = dataset.final_runs[dataset.final_runs["case"] == PROGRAM]
-    told = dataset.metrics[dataset.metrics["metric"] == metric.metric]
-    rows = runs.merge(told[["block", "run", "value"]], on=["block", "run"], how="left")
-    numbers = {block.name: block.number for block in plan.blocks}
-    return pd.DataFrame(
-        {
-            "block": rows["block"].map(numbers),
-            "case": PROGRAM,
-            "arm": rows["arm"].map(lambda arm: _as_name(plan, arm)),
-            "metric": metric.metric,
-            "value": rows["value"].where(rows["stage"] == "valid"),
-            "unit": metric.unit,
-            "better": metric.better,
-            "valid": rows["stage"].map(lambda stage: "yes" if stage == "valid" else "no"),
-        }
-    ).to_csv(index=False)
-
-
-def _as_name(plan: Plan, arm: str) -> str:
-    return (
-        arm if arm in NATIVE else "-".join(plan.arm_titles[arm].lower().translate(_PLAIN).split())
-    )
-
-
-_PLAIN = str.maketrans({sign: " " for sign in "/()"})
+    """Every run of the program as `parity import` takes it: as it was timed or read, or lost."""
+    metric = dataset.plan.case(PROGRAM).definition.metrics[0]
+    names = {block.name: block.number for block in dataset.plan.blocks}
+    values = dataset.metrics[dataset.metrics["metric"] == metric.metric]
+    value_of = {(row["block"], row["run"]): row["value"] for row in tables.rows(values)}
+    lines = ["block,case,arm,metric,value,unit,better,valid"]
+    for run in tables.rows(dataset.final_runs):
+        if run["case"] == PROGRAM:
+            title = "" if run["arm"] in NATIVE else dataset.plan.arm_titles[run["arm"]]
+            arm = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or run["arm"]
+            value = value_of[run["block"], run["run"]] if run["stage"] == "valid" else ""
+            valid = "yes" if run["stage"] == "valid" else "no"
+            fields = (names[run["block"]], PROGRAM, arm, metric.metric, value)
+            lines.append(",".join(map(str, (*fields, metric.unit, metric.better, valid))))
+    return "\n".join(lines) + "\n"
