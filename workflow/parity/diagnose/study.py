@@ -39,8 +39,9 @@ NATIVE = ("native-a", "native-b")
 VALUE = "value"
 FEWEST_BLOCKS, MOST_BLOCKS = 6, 200
 _SCALE, _BLOCKS, _LONGEST_SECONDS = "here", "blocks", 86_400
-# Neither a busy machine nor a hypervisor that takes time is refused: here nobody else can be sent
-# away, and the A/A pair and the intervals tell whether it is too busy to answer.
+# A share of all CPU time. Others who take more are not refused, because here nobody can be sent
+# away, but the user is told.
+_BUSY = 0.10
 _HERE = System(
     name=_SCALE,
     scale_label="workstation",
@@ -135,7 +136,7 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     plan = make_plan(load_study(path, _SCALE))
     write_plan(folder / PLAN, plan)
     write_images(folder / IMAGES, {})
-    session, measured, began = None, list[Path](), time.monotonic()
+    session, measured, busy, began = None, list[Path](), list[float](), time.monotonic()
     for block in plan.blocks:
         if len(measured) >= FEWEST_BLOCKS and is_time_over(plan, folder / _BLOCKS):
             break
@@ -147,6 +148,7 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
         ):
             session = run_block(plan, block.name, {}, {}, _HERE, place, checked=session)
         measured.append(place)
+        busy += [answer.state.busy_fraction for answer in session.answers] if session else []
         spent = (time.monotonic() - began) / 60
         told = f"block {block.number}: {len(block.runs)} runs, {spent:.1f} of {plan.minutes:g} min"
         print(told, file=sys.stderr, flush=True)
@@ -156,6 +158,9 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
     for arm in never_well(dataset, START):
         title = plan.arm_titles[arm]
         print(f"{title} has no {TRUE}: its start counts as its cost", file=sys.stderr)
+    if max(busy) > _BUSY:
+        said = f"others took up to {100 * max(busy):.0f} % of all CPU time"
+        print(f"{said}: what slows down both sides may hide a cost", file=sys.stderr)
     return dataset
 
 

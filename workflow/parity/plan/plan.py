@@ -8,7 +8,7 @@ by the digest of the file as it is, never of an upgraded one (`plan_digest`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -289,26 +289,19 @@ def _with_nodes(content: Content) -> Content:
     return in_parts(content, "blocks", lambda block: {"nodes": 1} | block)
 
 
-def _with_provider(content: Content) -> Content:
-    """2 to 3: before there was a choice, the distribution provided everything."""
-    return {"provider": DISTRIBUTION} | content
+def _with(**absent: Any) -> Callable[[Content], Content]:
+    """What a plan had before there was a choice."""
+    return lambda content: absent | content
 
 
-def _with_positive_control(content: Content) -> Content:
-    """4 to 5: before there were positive controls, no study had one."""
-    return {"positive_control": None} | content
-
-
-def _with_looks(content: Content) -> Content:
-    """5 to 6: before there were looks, a campaign was looked at once, and took its time."""
-    return {"looks": [], "minutes": None, "blocks_per_job": 1} | content
-
-
-_FORMAT = Format(
-    Plan,
-    (_with_nodes, _with_provider, unchanged, _with_positive_control, _with_looks),
-    printed=True,
+_UPGRADES = (
+    _with_nodes,
+    _with(provider=DISTRIBUTION),
+    unchanged,
+    _with(positive_control=None),
+    _with(looks=[], minutes=None, blocks_per_job=1),
 )
+_FORMAT = Format(Plan, _UPGRADES, printed=True)
 
 
 def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:
