@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
-from parity.analysis.statistics.power import gated_power, tost_power
 from parity.claims.terms import CONTRADICTED, SUPPORTED
-from planted_truth.study import MORE, SAME, Campaign
+from planted_truth.study import MORE, SAME
 
 LEVEL = 0.05
 _CLAIM = {SAME: "claim of equivalence", MORE: "claim of a higher cost"}
@@ -175,11 +174,11 @@ def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: P
     return frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 
 
-def _passed(planted: str, arm: str, beside: str, promise: Promise) -> Measure:
+def _passed(planted: str, arm: str, promise: Promise) -> Measure:
     """How often the equivalence test alone passes."""
     return frequency(
         planted,
-        f"equivalence test passed, without the A/A gate{beside}",
+        "equivalence test passed, without the A/A gate",
         promise,
         lambda trials: trials.compared(arm)["p_equivalence"] < LEVEL,
     )
@@ -189,24 +188,16 @@ def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
     """At the margin: test and verdict may call it equivalent in 5 % of the cases."""
     limit = at_most(LEVEL)
     return [
-        _passed(cost(ratio), arm, "", limit),
+        _passed(cost(ratio), arm, limit),
         judged(cost(ratio), SAME, (arm,), SUPPORTED, limit),
     ]
 
 
-def power(campaign: Campaign, arm: str) -> list[Measure]:
-    """For an equal arm: how often it is proven, beside the closed forms for plain t.
-
-    Nothing is promised of it: what widens plain t and the rank test beside it take power.
-    """
-    design = (campaign.effects.noise.of_a_pair, campaign.blocks, campaign.margin)
-    alone, gated = (f" (plain t: {100 * f(*design):.3g} %)" for f in (tost_power, gated_power))
+def power(arm: str) -> list[Measure]:
+    """For an equal arm: how often it is proven. Nothing is promised of it."""
     shown = not_controlled()
     claim = judged("the same", SAME, (arm,), SUPPORTED, shown)
-    return [
-        _passed("the same", arm, alone, shown),
-        replace(claim, measured=claim.measured + gated),
-    ]
+    return [_passed("the same", arm, shown), claim]
 
 
 def covered(arm: str, ratio: float) -> Measure:

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis.statistics.power import blocks_needed, gated_power
 from parity.core.documents import Document
 from planted_truth import promises
 from planted_truth.looks import sequential
@@ -74,7 +73,6 @@ class LogScenario(Document, frozen=True):
     Attributes:
         study: its name.
         about: what is planted, in words, for the report.
-        blocks: how many; 0 for as many as give plain t and its A/A gate this `power`.
         ratios: the true cost of each arm, by words of `ARMS`.
     """
 
@@ -85,8 +83,7 @@ class LogScenario(Document, frozen=True):
     ratios: dict[str, float]
     replicates: int
     counted: tuple[Counted, ...]
-    blocks: int = 0
-    power: float = 0.0
+    blocks: int
     margin: float = 0.01
     benchmark: str = PROCESSOR
     misfortune: Misfortune = Misfortune()
@@ -106,13 +103,12 @@ class LogScenario(Document, frozen=True):
             for each in self.counted
             if each.verdict
         ]
-        blocks = self.blocks or blocks_needed(
-            self.noise.of_a_pair, self.margin, self.power, gated_power
-        )
         ratios = {ARMS[arm]: ratio for arm, ratio in self.ratios.items()}
         effects = Effects(self.noise, ratios, self.misfortune)
         claims = tuple(dict.fromkeys([*same, *asked]))
-        return Campaign(self.study, self.benchmark, CASES, blocks, self.margin, effects, claims)
+        return Campaign(
+            self.study, self.benchmark, CASES, self.blocks, self.margin, effects, claims
+        )
 
 
 def _counted(campaign: Campaign, each: Counted) -> list[Measure]:
@@ -127,7 +123,7 @@ def _counted(campaign: Campaign, each: Counted) -> list[Measure]:
         return [promises.judged(planted, each.says, arms, each.verdict, promise)]
     (arm,), (ratio,) = arms, ratios
     if each.what == "power":
-        return promises.power(campaign, arm)
+        return promises.power(arm)
     if each.what == "falsely equivalent":
         return promises.falsely_equivalent(arm, ratio)
     if each.what == "unbiased":

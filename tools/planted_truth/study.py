@@ -83,11 +83,6 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outlier_share: float = 0.0
     outlier_size: float = 0.0
 
-    @property
-    def of_a_pair(self) -> float:
-        """Standard deviation of a log ratio within a block, if runs differ by `run` alone."""
-        return self.run * 2**0.5
-
 
 class Misfortune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often things go wrong, each as a probability.
