@@ -111,7 +111,7 @@ def _write_state(cluster: Cluster) -> None:
     layout.CONFIGURATION.write_text(configuration.slurm_conf(cluster))
     if cluster.accounting:
         layout.DATABASE_CONFIGURATION.touch(mode=0o600)
-        layout.DATABASE_CONFIGURATION.write_text(configuration.slurmdbd_conf())
+        layout.DATABASE_CONFIGURATION.write_text(configuration.slurmdbd_conf(cluster))
     layout.SYSTEM_CONFIGURATION.parent.mkdir(exist_ok=True)
     layout.SYSTEM_CONFIGURATION.symlink_to(layout.CONFIGURATION)
 

@@ -50,14 +50,14 @@ def test_one_partition_is_the_default_one() -> None:
 
 def test_all_that_is_written_lies_in_the_state_folder() -> None:
     settings = _settings(configuration.slurm_conf(WITH_ACCOUNTING))
-    settings |= _settings(configuration.slurmdbd_conf())
+    settings |= _settings(configuration.slurmdbd_conf(WITH_ACCOUNTING))
     paths = [value for key, value in settings.items() if key.endswith(("Dir", "File", "FS"))]
     assert len(paths) >= 8
     assert all(Path(path).is_relative_to(layout.STATE) for path in paths)
 
 
 def test_munge_is_our_own() -> None:
-    for text in (configuration.slurm_conf(CLUSTER), configuration.slurmdbd_conf()):
+    for text in (configuration.slurm_conf(CLUSTER), configuration.slurmdbd_conf(WITH_ACCOUNTING)):
         assert _settings(text)["AuthInfo"] == f"socket={layout.MUNGE_SOCKET}"
 
 
