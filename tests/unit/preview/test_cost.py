@@ -1,5 +1,6 @@
 """The plan's preview: what it says of jobs, node-hours, time, disk, and what is not tested."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -26,13 +27,13 @@ from parity.preview.cost import (
     plan_lines,
     seconds_before,
     shortest_wall,
-    surroundings_of,
 )
 from parity.preview.terminal import duration
 from parity.software.images import ImageRecord
 from parity.software.probe import Probe, probe_lines, probes
 
 ROOT = Path(__file__).parents[3]
+SNAPSHOT = Path(__file__).with_name("plan_lines.txt")
 MACHINE = load_system(ROOT / "config/systems/machine.yaml")
 SLURM = load_system(ROOT / "config/systems/slurm.yaml")
 CLUSTER = msgspec.structs.replace(SLURM, scale_label="cluster")
@@ -78,21 +79,36 @@ def test_places_are_filled_as_they_become_free() -> None:
     assert shortest_wall([], 4) == 0
 
 
-def test_one_machine_says_size_margins_time_and_gaps(single) -> None:
-    lines = plan_lines(single, _here(single))
-    assert lines[1].startswith("  3 blocks x 8 cases x 9 arms = 216 runs, in random order")
-    assert "  likwid-copy          margin ±2 %, about 10.0 s a run" in lines
-    assert "  programs alone: about 36 minutes on such a machine" in lines
-    assert "  disk: records of all blocks about 7.6 MB; images 1 GB (made)" in lines
-    assert lines[-1] == "  not tested: shifter: not packaged by Debian"
-    assert len(lines) + 15 <= 40 and max(map(len, lines)) <= 80
+def _situations(single: Plan, scaling: Plan) -> dict[str, list[str]]:
+    """What is said of plans on machines and clusters that know more and less."""
+    quick, published = _plan("torrez2019", "quick"), _plan("scaling", "cluster")
+    mixed = {c.name: MeasuredBefore(10.0, c.benchmark != "sysbench") for c in single.cases}
+    other = {case.name: MeasuredBefore(10.0, False) for case in scaling.cases}
+    nothing = {"before": {}, "run_bytes": None, "images": None}
+    all_blocks = {block.name for block in scaling.blocks}
+    one = {scaling.blocks[0].name}
+    return {
+        "one machine": plan_lines(single, _here(single)),
+        "some minutes": plan_lines(quick, _here(quick)),
+        "some times of other parameters": plan_lines(single, _here(single, before=mixed)),
+        "a cluster": plan_lines(scaling, _here(scaling, CLUSTER, jobs=9)),
+        "the virtual cluster": plan_lines(scaling, _here(scaling, SLURM, jobs=16)),
+        "nothing measured": plan_lines(scaling, _here(scaling, SLURM, **nothing)),
+        "other parameters": plan_lines(scaling, _here(scaling, SLURM, before=other)),
+        "a block measured": plan_lines(scaling, _here(scaling, SLURM, done=one)),
+        "all measured": plan_lines(scaling, _here(scaling, SLURM, done=all_blocks)),
+        "the published design": plan_lines(published, _here(published, CLUSTER, jobs=16)),
+    }
 
 
-def test_a_study_of_some_minutes_says_when_it_ends() -> None:
-    quick = _plan("torrez2019", "quick")
-    assert "  ends after 9 minutes, or when all that has a margin is decided" in plan_lines(
-        quick, _here(quick)
-    )
+def test_what_is_said_of_a_plan(single, scaling) -> None:
+    """Written anew where `PARITY_SNAPSHOTS` is set; read it before it is committed."""
+    said = _situations(single, scaling)
+    text = "\n".join(line for name, lines in said.items() for line in (f"== {name}", *lines, ""))
+    if os.environ.get("PARITY_SNAPSHOTS"):
+        SNAPSHOT.write_text(text)
+    assert SNAPSHOT.read_text() == text
+    assert max(map(len, said["one machine"])) <= 80 and len(said["one machine"]) + 15 <= 40
 
 
 def test_what_a_pilot_timed_here_counts_before_other_parameters() -> None:
@@ -129,66 +145,6 @@ def test_an_amount_says_how_much_more_work_there_is_only_where_nothing_else_diff
     twice = {**case.parameters, amount: case.parameters[amount] // 2}
     assert _more(case, twice) == pytest.approx(2, rel=0.1)
     assert _more(case, {**twice, "working_set_mib": 7}) == 1
-
-
-def test_times_of_other_parameters_are_marked(single) -> None:
-    before = {
-        case.name: MeasuredBefore(10.0, case.benchmark != "sysbench") for case in single.cases
-    }
-    lines = plan_lines(single, _here(single, before=before))
-    assert any(line.endswith("about 10.0 s a run with other parameters") for line in lines)
-    assert any(line.endswith("on such a machine, a part by other parameters") for line in lines)
-
-
-def test_a_cluster_gets_jobs_node_hours_and_wall_time(scaling) -> None:
-    lines = plan_lines(scaling, _here(scaling, CLUSTER, jobs=9))
-    (jobs,) = [line for line in lines if "jobs for slurm" in line]
-    assert jobs == f"  jobs for slurm: {len(scaling.blocks)}, each with its nodes for itself"
-    blocks = scaling.blocks
-    node_seconds = sum(block.nodes * len(block.runs) * 10 for block in blocks)
-    (hours,) = [line for line in lines if "node-hours" in line]
-    assert f"about {node_seconds / 3600:.3g} for the programs alone" in hours
-    longest = max(len(block.runs) * 10 for block in blocks)
-    (wall,) = [line for line in lines if "wall time" in line]
-    assert f"about {duration(longest)} for the programs alone" in wall
-    assert wall.endswith("9 jobs at once, waiting in the queue not counted")
-    assert [line.split()[2] for line in lines if "time limit" in line and " on " in line] == [
-        "1",
-        "2",
-        "4",
-    ]
-
-
-def test_the_virtual_cluster_measures_one_block_at_a_time(scaling) -> None:
-    here = _here(scaling, SLURM, jobs=16)
-    assert here.at_once == 1
-    total = duration(sum(len(block.runs) * 10 for block in scaling.blocks))
-    (wall,) = [line for line in plan_lines(scaling, here) if "wall time" in line]
-    assert f"about {total}" in wall and "one block at a time" in wall
-
-
-def test_what_was_never_measured_is_said_to_be_unknown(scaling) -> None:
-    here = _here(scaling, SLURM, before={}, run_bytes=None, images=None)
-    said = " ".join(" ".join(plan_lines(scaling, here)).split())
-    cases = len(scaling.cases)
-    assert f"node-hours: not known ({cases} of {cases} cases not measured before)" in said
-    assert "records of all blocks not known before" in said
-    assert "images not known before they are made" in said
-    # Times of other parameters are no better where node-hours are concerned.
-    other = {case.name: MeasuredBefore(10.0, False) for case in scaling.cases}
-    assert "node-hours: not known" in "\n".join(
-        plan_lines(scaling, _here(scaling, SLURM, before=other))
-    )
-
-
-def test_blocks_that_are_measured_are_not_submitted_again(scaling) -> None:
-    done = {scaling.blocks[0].name}
-    lines = plan_lines(scaling, _here(scaling, SLURM, done=done))
-    assert f"  measured already: 1 of {len(scaling.blocks)} blocks" in lines
-    assert any(f"jobs for slurm: {len(scaling.blocks) - 1}," in line for line in lines)
-    everything = {block.name for block in scaling.blocks}
-    lines = plan_lines(scaling, _here(scaling, SLURM, done=everything))
-    assert any("jobs for slurm: 0," in line for line in lines)
 
 
 def test_every_gap_has_its_reason(scaling, monkeypatch) -> None:
@@ -246,15 +202,6 @@ def test_a_run_weighs_what_finished_blocks_of_the_campaign_do(tmp_path) -> None:
     write_json(tmp_path / "torrez2019-smoke-b0001/block.json", {})
     weight = bytes_of_a_run(tmp_path, "torrez2019-smoke")
     assert weight is not None and 100_000 <= weight < 130_000
-
-
-def test_the_published_cluster_design_is_previewed(monkeypatch) -> None:
-    monkeypatch.chdir(ROOT)
-    plan = _plan("scaling", "cluster")
-    lines = plan_lines(
-        plan, surroundings_of(plan, CLUSTER, 16, ROOT / "results/archive/none", ROOT / "none")
-    )
-    assert any("jobs for slurm: 500," in line for line in lines)
 
 
 def test_ranks_that_start_inside_of_the_arm_need_no_launcher(scaling: Plan) -> None:
