@@ -49,48 +49,50 @@ def only(other, base=BASE):
     return row
 
 
-def test_the_same_programs_with_the_same_libraries_are_identical():
-    row = only(side("box"))
-    assert (row.verdict, row.reason, row.confounded) == ("same", "", False)
-    assert verdict_text(row) == "identical"
+OTHER_C = {"libc.so.6": "e" * 64, "libm.so.6": "e" * 64, "libaio.so.1": "f" * 64}
+ONLY_M = "same program, libraries differ: libm.so.6"
 
 
-def test_another_library_c_is_named_first():
-    changed = {"libc.so.6": "e" * 64, "libm.so.6": "e" * 64, "libaio.so.1": "f" * 64}
-    row = only(side("box", program(ONE, **changed)))
-    assert row.verdict == "libraries differ" and row.confounded
-    assert row.programs[0].libraries == ("libaio.so.1", "libc.so.6", "libm.so.6")
-    assert verdict_text(row) == "same program, libraries differ: libc.so.6 (2 others)"
-    # The other program of the benchmark is the same, and said to be.
-    assert (row.programs[1].verdict, row.programs[1].libraries) == ("same", ())
-
-
-@pytest.mark.parametrize("libraries", [{"libm.so.6": ""}, {"libm.so.6": "not-found"}])
-def test_a_missing_library_is_a_difference(libraries):
-    row = only(side("box", program(ONE, **libraries)))
-    assert verdict_text(row) == "same program, libraries differ: libm.so.6"
-
-
-def test_another_program_outweighs_its_libraries():
-    row = only(side("box", program(ONE, "b" * 64, **{"libm.so.6": ""})))
-    assert (row.verdict, verdict_text(row)) == ("binary differs", "other program")
-
-
-def test_a_missing_program_is_not_recorded_with_its_name():
-    row = only(side("box", program(ONE, "")))
-    assert verdict_text(row) == "not recorded: Box has no one"
-    assert not row.confounded
-
-
-def test_a_program_that_is_not_in_the_answer_is_missing():
-    row = only(side("box", programs={}, interface={}))
-    assert verdict_text(row) == "not recorded: Box has no one and no two"
-
-
-def test_an_arm_that_cannot_be_asked_is_a_row_with_its_reason():
-    row = only(side("box", programs={}, interface={}, reason="daemon not running"))
-    assert verdict_text(row) == "not recorded: daemon not running"
+@pytest.mark.parametrize(
+    ("box", "verdict", "said"),
+    [
+        (side("box"), "same", "identical"),
+        (
+            side("box", program(ONE, **OTHER_C)),
+            "libraries differ",
+            "same program, libraries differ: libc.so.6 (2 others)",
+        ),
+        (side("box", program(ONE, **{"libm.so.6": ""})), "libraries differ", ONLY_M),
+        (side("box", program(ONE, **{"libm.so.6": "not-found"})), "libraries differ", ONLY_M),
+        (
+            side("box", program(ONE, "b" * 64, **{"libm.so.6": ""})),
+            "binary differs",
+            "other program",
+        ),
+        (side("box", program(ONE, "")), "not recorded", "not recorded: Box has no one"),
+        (
+            side("box", programs={}, interface={}),
+            "not recorded",
+            "not recorded: Box has no one and no two",
+        ),
+        (
+            side("box", programs={}, interface={}, reason="daemon not running"),
+            "not recorded",
+            "not recorded: daemon not running",
+        ),
+    ],
+)
+def test_a_side_is_like_the_reference_or_not(box, verdict, said):
+    row = only(box)
+    assert (row.verdict, verdict_text(row)) == (verdict, said)
+    assert row.confounded == (verdict in ("libraries differ", "binary differs"))
     assert len(row.programs) == 2
+
+
+def test_each_program_is_held_against_its_own():
+    row = only(side("box", program(ONE, **OTHER_C)))
+    assert row.programs[0].libraries == ("libaio.so.1", "libc.so.6", "libm.so.6")
+    assert (row.programs[1].verdict, row.programs[1].libraries) == ("same", ())
 
 
 def test_a_reference_that_cannot_be_asked_leaves_nothing_known():

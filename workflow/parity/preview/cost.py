@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import StrictUndefined, Template
 
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
-from parity.plan.looks import Batch, batches_of, job_of
+from parity.plan.looks import batches_of, job_of
 from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.study import PILOT, Pilot, read_pilot
 from parity.plan.system import System
@@ -24,6 +25,7 @@ from parity.software.images import ImageRecord, read_images
 from parity.software.probe import Probe, probes
 
 RUNS = Path("records/runs.parquet")
+TEMPLATE = Path(__file__).with_name("plan.txt.j2")
 # Blocks that are looked at to see how much a run leaves on disk.
 BLOCKS_WEIGHED = 5
 
@@ -184,53 +186,29 @@ def shortest_wall(seconds: Sequence[float], at_once: int) -> float:
 
 def plan_lines(plan: Plan, here: Surroundings) -> list[str]:
     """The plan in a few lines: size, order, margins, cost, what is not tested."""
-    lines = [
-        *folded(f"{plan.campaign}: {plan.title}", ""),
-        f"  {_size(plan)}, in random order from seed {plan.seed}",
-        *folded(f"arms: {', '.join(plan.arms)} (reference {plan.reference})"),
-    ]
-    for case in plan.cases:
-        judged = "no margin" if case.margin is None else f"margin ±{100 * case.margin:g} %"
-        lines.append(f"  {case.name:<20} {judged}{_takes(here.before.get(case.name))}")
-    if here.done:
-        lines.append(f"  measured already: {len(here.done)} of {len(plan.blocks)} blocks")
-    lines += _job_lines(plan, here) if here.system.batch_system else _machine_lines(plan, here)
-    lines += folded(_disk_line(plan, here))
-    gaps = not_tested(plan, here)
-    return lines + [line for what in gaps for line in folded(f"not tested: {what}")]
+    known = [expected_seconds(block, here.before) for block in plan.blocks]
+    template = Template(
+        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
+    )
+    text: str = template.render(
+        plan=plan,
+        here=here,
+        runs=sum(len(block.runs) for block in plan.blocks),
+        seconds=_all_of(known),
+        is_exact=all(before.same for before in here.before.values()),
+        jobs=_jobs(plan, here) if here.system.batch_system else None,
+        image_bytes=(
+            None if here.images is None else sum(image.bytes or 0 for image in here.images.values())
+        ),
+        gaps=not_tested(plan, here),
+        duration=duration,
+        fold=lambda text, start="  ": "\n".join(folded(text, start)),
+    )
+    return text.splitlines()
 
 
-def _size(plan: Plan) -> str:
-    blocks, cases, arms = len(plan.blocks), len(plan.cases), len(plan.arms)
-    runs = sum(len(block.runs) for block in plan.blocks)
-    if runs == blocks * cases * arms:
-        return f"{blocks} blocks x {cases} cases x {arms} arms = {runs} runs"
-    return f"{blocks} blocks with {cases} cases by node count, {arms} arms: {runs} runs"
-
-
-def _takes(before: MeasuredBefore | None) -> str:
-    if before is None:
-        return ""
-    return f", about {before.seconds:.1f} s a run{'' if before.same else ' with other parameters'}"
-
-
-def _machine_lines(plan: Plan, here: Surroundings) -> list[str]:
-    """Blocks one after the other on one machine."""
-    ends = []
-    if plan.minutes:
-        ends = [f"  ends after {plan.minutes:g} minutes, or when all that has a margin is decided"]
-    each = [expected_seconds(block, here.before) for block in plan.blocks]
-    known = [seconds for seconds in each if seconds is not None]
-    if len(known) < len(each):
-        return ends
-    is_exact = all(before.same for before in here.before.values())
-    hint = "" if is_exact else ", a part by other parameters"
-    of = "all blocks" if plan.minutes else "programs alone"
-    return [*ends, f"  {of}: about {sum(known) / 60:.0f} minutes on such a machine{hint}"]
-
-
-def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
-    """Jobs, node-hours and wall time on a batch system, of the blocks still to be measured."""
+def _jobs(plan: Plan, here: Surroundings) -> dict[str, Any]:
+    """Jobs, node-hours and wall seconds on a batch system, of the blocks still to be measured."""
     jobs = [
         batch._replace(blocks=left)
         for batch in batches_of(plan).values()
@@ -240,61 +218,31 @@ def _job_lines(plan: Plan, here: Surroundings) -> list[str]:
     # Other parameters may be other problems altogether: they say nothing of node-hours.
     before = {case: takes for case, takes in here.before.items() if takes.same}
     expected = [_all_of([expected_seconds(block, before) for block in job.blocks]) for job in jobs]
-    system = here.system.batch_system
-    lines = [f"  jobs for {system}: {len(jobs)}, each with its nodes for itself"]
+    timed = list(zip(jobs, expected, limits, strict=True))
+    by_nodes = []
     for nodes in sorted({job.nodes for job in jobs}):
-        those = [i for i, job in enumerate(jobs) if job.nodes == nodes]
-        alone = expected[those[0]]
-        takes = "duration not known" if alone is None else f"programs about {duration(alone)}"
-        lines.append(
-            f"    {len(those):>4} on {nodes:>3} node{'s' if nodes > 1 else ' '}"
-            f"   {takes}, time limit {duration(max(limits[i] for i in those))} each"
-        )
-    known = [seconds for seconds in expected if seconds is not None]
-    if len(known) < len(jobs):
-        cases = {run.case for job in jobs for block in job.blocks for run in block.runs}
-        unknown = len(cases - before.keys())
-        hours = wall = f"not known ({unknown} of {len(cases)} cases not measured before)"
-    else:
-        hours = f"about {_node_hours(jobs, known):,.3g} for the programs alone"
-        wall = f"about {duration(shortest_wall(known, here.at_once))} for the programs alone"
-    lines += [
-        f"  node-hours: {hours}, at most {_node_hours(jobs, limits):,.0f} by the time limits",
-        f"  wall time: {wall}, at most {duration(shortest_wall(limits, here.at_once))};"
-        f" {_at_once(here)}",
-    ]
-    return lines
+        (alone, limit), *others = [
+            (takes, most) for job, takes, most in timed if job.nodes == nodes
+        ]
+        longest = max([limit, *(most for _, most in others)])
+        by_nodes.append((nodes, 1 + len(others), alone, longest))
+    cases = {run.case for job in jobs for block in job.blocks for run in block.runs}
+    return {
+        "count": len(jobs),
+        "by_nodes": by_nodes,
+        "cases": len(cases),
+        "unknown": len(cases - before.keys()),
+        "node_hours": sum(job.nodes * (takes or 0.0) for job, takes, _ in timed) / 3600,
+        "most_node_hours": sum(job.nodes * most for job, _, most in timed) / 3600,
+        "wall": shortest_wall([takes or 0.0 for takes in expected], here.at_once),
+        "most_wall": shortest_wall(limits, here.at_once),
+    }
 
 
 def _all_of(seconds: Sequence[float | None]) -> float | None:
     """The sum, None if any of it is not known."""
     known = [each for each in seconds if each is not None]
     return sum(known) if len(known) == len(seconds) else None
-
-
-def _node_hours(jobs: Iterable[Batch], seconds: Iterable[float]) -> float:
-    return sum(job.nodes * each for job, each in zip(jobs, seconds, strict=True)) / 3600
-
-
-def _at_once(here: Surroundings) -> str:
-    if here.one_host:
-        return "virtual nodes measure one block at a time"
-    return f"{here.at_once} jobs at once, waiting in the queue not counted"
-
-
-def _disk_line(plan: Plan, here: Surroundings) -> str:
-    runs = sum(len(block.runs) for block in plan.blocks)
-    records = (
-        "not known before a block was measured here"
-        if here.run_bytes is None
-        else f"about {runs * here.run_bytes / 1e6:.2g} MB"
-    )
-    images = (
-        "not known before they are made"
-        if here.images is None
-        else f"{sum(image.bytes or 0 for image in here.images.values()) / 1e9:.2g} GB (made)"
-    )
-    return f"disk: records of all blocks {records}; images {images}"
 
 
 def not_tested(plan: Plan, here: Surroundings) -> list[str]:
