@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -20,11 +22,11 @@ from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
 from parity.analysis.stopping import stops
+from parity.core.documents import Document
 from parity.plan.looks import HOPELESS, Stop
 from planted_truth import in_memory, promises
 from planted_truth.in_memory import Chance, Layout
 from planted_truth.promises import (
-    LEVEL,
     Measure,
     Observed,
     Promise,
@@ -39,16 +41,7 @@ from planted_truth.trials import Scenario
 # Each look has nearly half as many blocks again as the one before it.
 LOOKS = (6, 9, 13, 18, 25, 36)
 MARGIN = 0.01
-EQUAL, UPPER, LOWER = CONTAINERS[:3]
-AT_MARGIN = {EQUAL: 1.0, UPPER: 1 + MARGIN, LOWER: 1 / (1 + MARGIN)}
-# By the scatter in margins: power, and the mean number of blocks as a share of all and of as many
-# as one look of the same power by plain t needs, which knew the scatter beforehand.
-PROMISED = {
-    1.0: (promises.at_least(0.8), promises.at_most(0.6, 0), promises.at_most(1.1, 0)),
-    1.5: (promises.not_controlled(), promises.at_most(0.9, 0), promises.at_most(1.3, 0)),
-}
-EDGE, HALF = promises.at_most(LEVEL), promises.at_most(LEVEL / 2)
-SHOWN = promises.not_controlled()
+ARMS = dict(zip(("equal", "upper", "lower"), CONTAINERS, strict=False)) | {"double": DOUBLE}
 # Replicates that are analysed together.
 CASES = 20
 REPLICATES = 600
@@ -149,97 +142,81 @@ HAPPENED: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "ever called the same": lambda at: at["ever_equivalent"],
     "ever called different": lambda at: at["ever_different"],
     "given up": lambda at: at["stopped"] == HOPELESS,
+    "once": lambda at: at["once"] == EQUIVALENT,
 }
 
 
-def _share(measured: str, promise: Promise, arm: str = EQUAL) -> Measure:
-    """In how many cases something of `HAPPENED` is true of an arm."""
-    happened = HAPPENED[measured]
-    return frequency(
-        cost(AT_MARGIN[arm]), measured, promise, lambda trials: happened(trials.compared(arm))
-    )
+class Counted(Document, frozen=True):
+    """What is counted of an arm.
 
+    Attributes:
+        what: a word of `HAPPENED`, `once`, `covered`, `blocks in all` or `blocks of one look`.
+        at_most, at_least: what is promised of it.
+    """
 
-def _blocks(of: int, whose: str, promise: Promise) -> Measure:
-    """The mean number of blocks in which the arm that costs nothing was run."""
+    what: str
+    arm: str = "equal"
+    at_most: float | None = None
+    at_least: float | None = None
+    slack: float = 0.02
 
-    def observe(trials: Trials) -> Observed:
-        return promises.mean(trials.compared(EQUAL)["made"] / of)
-
-    return Measure(cost(1.0), f"blocks until stopped, of {of} {whose}", promise, observe)
-
-
-def _never_wrong() -> list[Measure]:
-    """At the margin nothing may be concluded, at no look: one in twenty times the same."""
-    return [
-        each
-        for arm in (UPPER, LOWER)
-        for each in (
-            _share("ever called the same", EDGE, arm),
-            _share("ever called different", HALF, arm),
-            covered(arm, AT_MARGIN[arm]),
+    @property
+    def promise(self) -> Promise:
+        """What is promised; nothing, if it is only shown."""
+        if self.at_most is not None:
+            return promises.at_most(self.at_most, self.slack)
+        return (
+            promises.not_controlled() if self.at_least is None else promises.at_least(self.at_least)
         )
-    ]
+
+    def measure(self, looked: Looked) -> Measure:
+        """What is counted and promised of a study."""
+        arm, promise = ARMS[self.arm], self.promise
+        ratio = looked.costs[arm]
+        if self.what == "covered":
+            return covered(arm, ratio)
+        if self.what.startswith("blocks "):
+            whole = self.what == "blocks in all"
+            of = LOOKS[-1] if whole else looked.once
+            words = f"blocks until stopped, of {of} {'in all' if whole else 'of one look'}"
+
+            def observe(trials: Trials) -> Observed:
+                return promises.mean(trials.compared(arm)["made"] / of)
+
+            return Measure(cost(ratio), words, promise, observe)
+        is_once = self.what == "once"
+        happened = HAPPENED[self.what]
+        words = f"the same, looked at once after {looked.once}" if is_once else self.what
+        return frequency(cost(ratio), words, promise, lambda trials: happened(trials.compared(arm)))
 
 
-def _found(looked: Looked, power: Promise, blocks: Promise, of_once: Promise) -> list[Measure]:
-    """Of an equal arm: how often it is proven, and in how many blocks; one look beside it."""
-    alone = f"the same, looked at once after {looked.once}"
-    return [
-        _share("called the same in the end", power),
-        frequency(
-            cost(1.0), alone, SHOWN, lambda trials: trials.compared(EQUAL)["once"] == EQUIVALENT
-        ),
-        _blocks(LOOKS[-1], "in all", blocks),
-        _blocks(looked.once, "of one look", of_once),
-        _share("ever called different", HALF),
-        _share("called the same at a look, but not in the end", SHOWN),
-        covered(EQUAL, 1.0),
-    ]
+class LookScenario(Document, frozen=True):
+    """An entry of `looks.yaml`.
+
+    Attributes:
+        deviation: standard deviation of the log ratio of two runs of a block.
+        ratios: the true cost of each arm, by words of `ARMS`.
+        once: how many blocks a study has that is looked at once, beside it.
+    """
+
+    name: str
+    about: str
+    deviation: float
+    ratios: dict[str, float]
+    counted: tuple[Counted, ...]
+    once: int = LOOKS[-1]
+
+    def scenario(self) -> Scenario:
+        """With what makes one of its studies."""
+        costs = {ARMS[arm]: ratio for arm, ratio in self.ratios.items()}
+        looked = Looked(self.deviation, costs, self.once)
+        measures = [counted.measure(looked) for counted in self.counted]
+        size = (LOOKS[-1], MARGIN, CASES, REPLICATES)
+        made = partial(_one, looked)
+        return Scenario(self.name, "looks", self.about, *size, measures, lambda _golden: made)
 
 
 def sequential() -> list[Scenario]:
     """Scatter that is soon decided, that is hardly, and that never is; and a pair that differs."""
-    # In as many blocks plain t of one look has the power that was seen with looks.
-    return [_deciding(1.0, 22), _deciding(1.5, 27), _hopeless(), _pair_at_margin()]
-
-
-def _deciding(margins: float, once: int) -> Scenario:
-    """Pairs that scatter by so many margins, beside one look at so many blocks."""
-    looked = Looked(margins * MARGIN, AT_MARGIN, once)
-    return _scenario(
-        f"looks, {margins:g} margins",
-        f"the ratio of two runs of a block deviates by {margins:g} margins",
-        looked,
-        [*_found(looked, *PROMISED[margins]), *_never_wrong()],
-    )
-
-
-def _hopeless() -> Scenario:
-    """Scatter of which 36 blocks decide nothing."""
-    return _scenario(
-        "looks, 10 margins",
-        "the same, but by 10 margins, of which so many blocks decide nothing",
-        Looked(10 * MARGIN, {EQUAL: 1.0}),
-        [
-            _share("given up", promises.at_least(0.95)),
-            _blocks(LOOKS[-1], "in all", promises.at_most(0.65, 0)),
-            _share("ever called the same", HALF),
-            _share("ever called different", HALF),
-        ],
-    )
-
-
-def _pair_at_margin() -> Scenario:
-    """The A/A pair differs by exactly the margin: equal arms must hardly ever be found equal."""
-    return _scenario(
-        "looks, pair at margin",
-        "by one margin; the A/A pair differs from itself by exactly the margin",
-        Looked(MARGIN, {DOUBLE: 1 + MARGIN, EQUAL: 1.0}),
-        [_share("ever called the same", EDGE)],
-    )
-
-
-def _scenario(name: str, about: str, looked: Looked, measured: list[Measure]) -> Scenario:
-    size = (LOOKS[-1], MARGIN, CASES, REPLICATES)
-    return Scenario(name, "looks", about, *size, measured, lambda _golden: partial(_one, looked))
+    text = Path(__file__).with_suffix(".yaml").read_bytes()
+    return [entry.scenario() for entry in msgspec.yaml.decode(text, type=list[LookScenario])]
