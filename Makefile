@@ -45,7 +45,7 @@ bench: setup  ## What the harness itself costs, as ratios within one run
 	python tools/bench.py
 
 progress: environment  ## How far the study is, while or after Snakemake runs; PLAN=… for another
-	@python -m parity.preview.progress $(PLAN)
+	@python -m parity progress $(if $(PLAN),--plan $(PLAN))
 
 docs: environment  ## The generated parts of the documentation
 	python tools/docs.py
@@ -67,7 +67,7 @@ cluster-test: setup  ## Start it, run `snakemake --profile slurm all` there, end
 	python tools/cluster_test.py $(if $(TRIAL),--trial)
 
 setup: environment  ## The locked environment, and as root the runtimes and benchmarks
-	python -m parity.software.install
+	python -m parity install
 
 environment:  ## The locked Python environment in .venv
 	@tools/environment

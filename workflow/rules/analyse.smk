@@ -42,9 +42,10 @@ rule analyse:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("analyse"),
-    script:
-        "../scripts/analyse.py"
+        code=code_of("analysis"),
+    shell:
+        "{PARITY} analyse --plan {input.plan:q} --exclusions {input.exclusions:q}"
+        " --events {output.events:q} 2> {log:q}"
 
 
 rule draw:
@@ -97,10 +98,11 @@ rule draw:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("draw"),
+        code=code_of("report"),
         captions={spec.name: spec.caption for spec in FIGURES},
-    script:
-        "../scripts/draw.py"
+    shell:
+        "{PARITY} draw --plan {input.plan:q} --events {input.events:q}"
+        " --values {input.published[0]:q} 2> {log:q}"
 
 
 rule figures:
@@ -114,5 +116,5 @@ rule figures:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/print_summary.py"
+    shell:
+        "{PARITY} figures --summary {input.summary:q} --drawn {input.summaries:q} 2> {log:q}"

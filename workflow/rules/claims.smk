@@ -49,9 +49,13 @@ rule judge:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("judge"),
-    script:
-        "../scripts/judge.py"
+        code=code_of("claims"),
+        folder="results/{source}/{dataset}/claims",
+        own=[],
+    shell:
+        "{PARITY} judge --claims {input.claims:q} --published {input.published:q}"
+        " --own {params.own:q} --plan {input.plan:q} --beside {input.plans_beside:q}"
+        " --registered {input.registration:q} --folder {params.folder:q} 2> {log:q}"
 
 
 use rule judge as judge_own with:
@@ -66,6 +70,10 @@ use rule judge as judge_own with:
         ),
     log:
         "results/{source}/{dataset}/logs/judge-{register}.log",
+    params:
+        code=code_of("claims"),
+        folder="results/{source}/{dataset}/claims/own/{register}",
+        own=this_and_other_claims,
 
 
 rule claims:
@@ -82,10 +90,9 @@ rule claims:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    params:
-        folder="results/claims",
-    script:
-        "../scripts/claims.py"
+    shell:
+        "{PARITY} claims --verdicts {input.verdicts:q} --own {input.own:q}"
+        " --folder results/claims 2> {log:q}"
 
 
 rule claims_expected:
@@ -99,22 +106,16 @@ rule claims_expected:
         "../../envs/parity.yaml"
     params:
         known=configured(EXPECTED),
-        accepted=None,
-    script:
-        "../scripts/claims_expected.py"
+        accept=[],
+    shell:
+        "{PARITY} expect --verdicts {input.verdicts:q} --known {params.known:q}"
+        " --accept {params.accept:q} 2> {log:q}"
 
 
-rule claims_accept:
-    """Expect from now on the verdicts that these data give."""
-    input:
-        verdicts=f"{CHOSEN}/claims/verdicts.parquet",
+use rule claims_expected as claims_accept with:
+    # Expect from now on the verdicts that these data give.
     log:
         "results/claims/accept.log",
-    localrule: True
-    conda:
-        "../../envs/parity.yaml"
     params:
         known=configured(EXPECTED),
-        accepted=EXPECTED,
-    script:
-        "../scripts/claims_expected.py"
+        accept=EXPECTED,

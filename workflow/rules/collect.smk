@@ -27,10 +27,11 @@ rule gather_blocks:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("gather_blocks"),
+        code=code_of("records"),
         system=SYSTEM.name,
-    script:
-        "../scripts/gather_blocks.py"
+    shell:
+        "{PARITY} gather --plan {input.plan:q} --images {input.images:q}"
+        " --native {input.native:q} --system {params.system:q} 2> {log:q}"
 
 
 rule parse_records:
@@ -48,9 +49,9 @@ rule parse_records:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("parse_records"),
-    script:
-        "../scripts/parse_records.py"
+        code=code_of("records"),
+    shell:
+        "{PARITY} parse --plan {input.plan:q} 2> {log:q}"
 
 
 rule reparse:
@@ -62,8 +63,8 @@ rule reparse:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/reparse.py"
+    shell:
+        "{PARITY} reparse --raw {input.raw:q} 2> {log:q}"
 
 
 rule archive:
@@ -81,8 +82,8 @@ rule archive:
         "../../envs/parity.yaml"
     params:
         system=SYSTEM.name,
-    script:
-        "../scripts/archive.py"
+    shell:
+        "{PARITY} archive --plan {input.plan:q} --system {params.system:q} 2> {log:q}"
 
 
 rule crates:
@@ -94,5 +95,5 @@ rule crates:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/crates.py"
+    shell:
+        "{PARITY} crates --plans {input:q} 2> {log:q}"

@@ -1,14 +1,18 @@
 """Loads and checks the configuration, once, for all rules; no logic lives here."""
 
 import os
+import sys
 from pathlib import Path
+from shlex import quote
+
+from snakemake.settings.types import DeploymentMethod
 
 from parity.plan.making import make_plan
 from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
 from parity.core.spack_paths import DISTRIBUTION
 from parity.core.errors import refuse_unknown
 from parity.core.settings import check, schema
-from parity.core.code_identity import PACKAGE, digest_of
+from parity.core.code_identity import PACKAGE, code_of
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
 
@@ -50,6 +54,10 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
+# How rules call a command. Where Snakemake makes the environments, that of the rule has a Python.
+BY_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+PYTHON = f"PYTHONPATH={quote(str(PACKAGE.parent))} {'python' if BY_CONDA else quote(sys.executable)}"
+PARITY = f"{PYTHON} -m parity"
 # A dataset is a folder: the live one is measured here, the archived one is the configured.
 LIVE = f"results/live/{STUDY.campaign}"
 ARCHIVE = f"results/archive/{config['archive']}"

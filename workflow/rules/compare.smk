@@ -20,6 +20,7 @@ rule compare:
         "../../envs/parity.yaml"
     params:
         fresh=f"results/{config['fresh']}" if "fresh" in config else LIVE,
-        folder="results/compare",
-    script:
-        "../scripts/compare.py"
+    shell:
+        "{PARITY} compare --claims {input.claims:q} --published {input.published:q}"
+        " --plan {input.plan:q} --fresh {params.fresh:q} --exclusions {input.exclusions:q}"
+        " --folder results/compare 2> {log:q}"

@@ -19,6 +19,8 @@ rule dashboard:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("dashboard"),
-    script:
-        "../scripts/dashboard.py"
+        code=code_of("report"),
+    shell:
+        "{PARITY} dashboard --verdicts {input.verdicts:q} --plans {input.plans:q}"
+        " --claims {input.claims:q} --published {input.published:q} --page {output.page:q}"
+        " 2> {log:q}"

@@ -22,6 +22,6 @@ rule noise_traces:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("noise_traces"),
-    script:
-        "../scripts/noise_traces.py"
+        code=code_of("records"),
+    shell:
+        "{PARITY} noise-traces --events {input.events:q} --folder {output:q} 2> {log:q}"

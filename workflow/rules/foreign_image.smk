@@ -27,5 +27,7 @@ if NEEDED.foreign:
         params:
             image=NEEDED.foreign,
             folder=IMAGE_PLACE,
-        script:
-            "../scripts/take_image.py"
+        shell:
+            "{PARITY} take-image --image {params.image:q} --hosts {input.hosts:q}"
+            " --foreign {output.foreign:q} --record {output.record:q} --folder {params.folder:q}"
+            " --log {log:q} 2>> {log:q}"

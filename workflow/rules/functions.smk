@@ -9,18 +9,8 @@ from parity.plan.plan import read_plan
 from parity.records.noise_audit import NOISE_AUDIT
 
 
-def code_of(script):
-    """The digest of a script and of all that it imports from the package."""
-    return digest_of(PROJECT / f"workflow/scripts/{script}.py")
-
-
-def recipes_folder(wildcards):
-    """Where the toolchain's recipes lie; a function, because they are inputs as well."""
-    return str(TOOLCHAIN.recipes)
-
-
 def containers_folder(wildcards):
-    """Where the Dockerfile lies, with all that it copies; a function for the same reason."""
+    """Where the Dockerfile lies, with all that it copies; a function, as they are inputs, too."""
     return own("containers")
 
 

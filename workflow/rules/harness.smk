@@ -18,7 +18,6 @@ rule harness:
         # Ten seconds each; another number with --set-resources harness:pairs=…
         pairs=30,
     params:
-        package=str(PACKAGE.parent),
         tool=own("tools/harness.py"),
         seed=STUDY.seed,
         system=SYSTEM_FILE,
@@ -26,6 +25,6 @@ rule harness:
         snakefile=workflow.main_snakefile,
         site=words_of_the_site,
     shell:
-        "PYTHONPATH={params.package:q} python {params.tool:q} --plan {input.plan:q}"
+        "{PYTHON} {params.tool:q} --plan {input.plan:q}"
         " --system {params.system:q} --snakefile {params.snakefile:q} --seed {params.seed}"
         " --pairs {resources.pairs} --site {params.site:q} 2> {log:q}"

@@ -23,8 +23,9 @@ rule bootstrap_base:
     params:
         base_image=SYSTEM.base_image,
         folder=BASE_PLACE,
-    script:
-        "../scripts/bootstrap_base.py"
+    shell:
+        "{PARITY} bootstrap-base --base-image {params.base_image:q}"
+        " --record {output.record:q} --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
 
 rule build_image:
@@ -47,13 +48,15 @@ rule build_image:
         packages=PACKAGES,
         compiled=NEEDED.sources,
         compiler=COMPILER,
-        spack=config["spack"] if BY_SPACK else {},
-        toolchains=SYSTEM.toolchains if BY_SPACK else {},
         containers=containers_folder,
-        recipes=recipes_folder,
+        site=SPACK_SITE,
         folder=IMAGE_PLACE,
-    script:
-        "../scripts/build_image.py"
+    shell:
+        "{PARITY} build-image --base {input.base:q} --containers {params.containers:q}"
+        " --packages {params.packages:q} --compiled {params.compiled:q}"
+        " --compiler {params.compiler:q} --sources {input.sources:q} --site {params.site:q}"
+        " --jobs {threads} --record {output.record:q} --folder {params.folder:q}"
+        " --log {log:q} 2>> {log:q}"
 
 
 rule unpack_image:
@@ -69,8 +72,9 @@ rule unpack_image:
         "../../envs/parity.yaml"
     params:
         folder=IMAGE_PLACE,
-    script:
-        "../scripts/unpack_image.py"
+    shell:
+        "{PARITY} unpack-image --oci {input.oci:q} --record {output.record:q}"
+        " --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
 
 rule convert_image:
@@ -94,8 +98,10 @@ rule convert_image:
         "../../envs/parity.yaml"
     params:
         folder=IMAGE_PLACE,
-    script:
-        "../scripts/convert_image.py"
+    shell:
+        "{PARITY} convert-image --format {wildcards.format} --oci {input.oci:q}"
+        " --directory {input.directory:q} --record {output.record:q}"
+        " --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
 
 rule images:
@@ -110,5 +116,6 @@ rule images:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/gather_images.py"
+    shell:
+        "{PARITY} images --formats {input:q} --images {output.images:q}"
+        " --table {output.table:q} 2> {log:q}"

@@ -35,14 +35,13 @@ rule lock:
         "../../envs/parity.yaml"
     threads: workflow.cores
     params:
-        spack=config["spack"],
-        toolchains=SYSTEM.toolchains,
-        recipes=recipes_folder,
+        site=SPACK_SITE,
         manifest=MANIFEST or str(TOOLCHAIN.manifest),
     message:
         "spack.yaml:\n{params.manifest}"
-    script:
-        "../scripts/lock.py"
+    shell:
+        "{PARITY} lock --site {params.site:q} --manifest {params.manifest:q}"
+        " --jobs {threads} --log {log:q} 2>> {log:q}"
 
 
 rule image_sources:
@@ -60,15 +59,14 @@ rule image_sources:
     conda:
         "../../envs/parity.yaml"
     params:
-        spack=config["spack"],
-        toolchains=SYSTEM.toolchains,
-        recipes=recipes_folder,
+        site=SPACK_SITE,
         # Another program in the environment makes another image, and so does a compiler
         # that is upgraded.
         environment=sha256(MANIFEST.encode()).hexdigest(),
         packages=packages_now(TOOLCHAIN) if BY_SPACK else [],
-    script:
-        "../scripts/image_sources.py"
+    shell:
+        "{PARITY} image-sources --site {params.site:q} --jobs {threads}"
+        " --sources {output.sources:q} --log {log:q} 2>> {log:q}"
 
 
 rule native:
@@ -90,10 +88,9 @@ rule native:
         "../../envs/parity.yaml"
     threads: workflow.cores
     params:
-        spack=config["spack"],
-        toolchains=SYSTEM.toolchains,
-        recipes=recipes_folder,
-        builds=BUILDS,
+        site=SPACK_SITE,
+        builds=json.dumps(BUILDS),
         environment=sha256(MANIFEST.encode()).hexdigest(),
-    script:
-        "../scripts/native.py"
+    shell:
+        "{PARITY} native --site {params.site:q} --builds {params.builds:q}"
+        " --jobs {threads} --record {output.record:q} --log {log:q} 2>> {log:q}"

@@ -1,5 +1,7 @@
 """Which image the study needs, in which formats, and where each lies."""
 
+import json
+
 from parity.benchmarks import compiled
 from parity.runtimes import arms, every_arm
 from parity.software.debian_packages import installed_versions
@@ -17,8 +19,16 @@ IMAGE_ROOT = f"{BUILT}/images" if BY_SPACK else ROOT
 BASE, IMAGE = NEEDED.base_in(IMAGE_ROOT), NEEDED.image_in(IMAGE_ROOT)
 IMAGES = NEEDED.records_in(IMAGE_ROOT)
 # Where a site wants the images themselves; beside their records if it does not say.
-BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
-IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else None
+BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else ""
+IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else ""
+# What commands on Spack take: its configuration, and where the toolchain's recipes lie.
+SPACK_SITE = json.dumps(
+    {
+        "spack": config["spack"],
+        "toolchains": SYSTEM.toolchains,
+        "recipes": str(TOOLCHAIN.recipes),
+    }
+)
 # A native package that is upgraded makes another image.
 PACKAGES = installed_versions(NEEDED.packages)
 # Programs whose source is ours, compiled natively and in the image.

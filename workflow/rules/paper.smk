@@ -32,9 +32,11 @@ rule tell:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("tell"),
-    script:
-        "../scripts/tell.py"
+        code=code_of("report"),
+    shell:
+        "{PARITY} tell --verdicts {input.verdicts:q} --claims {input.claims:q}"
+        " --published {input.published[0]:q} --statements {input.published[1]:q}"
+        " --plans {input.plan:q} {input.plans_beside:q} 2> {log:q}"
 
 
 rule build_paper:
@@ -63,10 +65,13 @@ rule build_paper:
     conda:
         "../../envs/parity.yaml"
     params:
-        code=code_of("build_paper"),
+        code=code_of("report"),
         studies=STUDIES,
-    script:
-        "../scripts/build_paper.py"
+    shell:
+        "{PARITY} build-paper --main {input.main:q} --studies {input.studies:q}"
+        " --plan {input.plan:q} --beside {input.sections:q} --names {params.studies:q}"
+        " --expected {input.expected:q} --effort {input.effort:q} --pdf {output.pdf:q}"
+        " --log {log:q} 2>> {log:q}"
 
 
 rule paper:
@@ -79,5 +84,5 @@ rule paper:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/publish_paper.py"
+    shell:
+        "{PARITY} publish --summary {input.summary:q} --pdf {input.pdf:q} 2> {log:q}"

@@ -17,7 +17,6 @@ rule parity:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    params:
-        folder="results/parity",
-    script:
-        "../scripts/parity_audit.py"
+    shell:
+        "{PARITY} parity --plan {input.plan:q} --images {input.images:q}"
+        " --native {input.native:q} --folder results/parity 2> {log:q}"

@@ -28,15 +28,13 @@ checkpoint pilot:
         mpi="srun",
         runtime=60,
     params:
-        package=str(PACKAGE.parent),
         study=STUDY_FILE,
         scale=config["scale"],
         system=SYSTEM_FILE,
         toolchain=NAMED,
         modules=MODULES,
     shell:
-        "{params.modules}"
-        "PYTHONPATH={params.package:q} python -m parity.measure.pilot"
+        "{params.modules}{PARITY} pilot"
         " --study {params.study:q} --scale {params.scale} --system {params.system:q}"
         " --toolchain {params.toolchain:q} --pilot {output.pilot:q}"
         " 2> {log:q}"
@@ -57,12 +55,14 @@ rule write_plan:
     params:
         scale=config["scale"],
         toolchain=TOOLCHAIN.name,
-        minutes=STUDY.minutes,
+        minutes=[] if STUDY.minutes is None else [STUDY.minutes],
         # Of own programs: what they need is a part of what is measured.
         needs=STUDY.needs,
-        code=code_of("write_plan"),
-    script:
-        "../scripts/write_plan.py"
+        code=code_of("plan"),
+    shell:
+        "{PARITY} write-plan --study {input.study:q} --scale {params.scale:q}"
+        " --toolchain {params.toolchain:q} --minutes {params.minutes} --pilot {input.pilot:q}"
+        " --plan {output.plan:q} 2> {log:q}"
 
 
 rule promise:
@@ -80,5 +80,7 @@ rule promise:
     params:
         archive=ARCHIVE,
         system=SYSTEM_FILE,
-    script:
-        "../scripts/print_promise.py"
+    shell:
+        "{PARITY} promise --plan {input.plan:q} --exclusions {input.exclusions:q}"
+        " --system {params.system:q} --archive {params.archive:q}"
+        " --promise {output.promise:q} 2> {log:q}"

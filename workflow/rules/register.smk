@@ -24,5 +24,7 @@ rule register:
     params:
         known=configured(REGISTRATION),
         registration=REGISTRATION,
-    script:
-        "../scripts/register.py"
+    shell:
+        "{PARITY} register --claims {input.claims:q} --published {input.published:q}"
+        " --own {input.own:q} --plans {input.plans:q} --known {params.known:q}"
+        " --registered {params.registration:q} 2> {log:q}"

@@ -31,7 +31,6 @@ rule run_batch:
         mpi="srun",
         runtime=asked("minutes"),
     params:
-        package=str(PACKAGE.parent),
         system=SYSTEM_FILE,
         modules=MODULES,
         native=expand("--native {record}", record=NATIVE),
@@ -39,8 +38,7 @@ rule run_batch:
         # More time than there was at first goes on with what was not begun.
         time=STUDY.minutes,
     shell:
-        "{params.modules}"
-        "PYTHONPATH={params.package:q} python -m parity.measure"
+        "{params.modules}{PARITY} run-batch"
         " --plan {input.plan:q} --batch {wildcards.batch} --images {input.images:q}"
         " {params.native} {params.look:q} --system {params.system:q}"
         " --folder results/blocks --record {output.batch:q}"
@@ -64,5 +62,7 @@ rule look:
         "../../envs/parity.yaml"
     params:
         system=SYSTEM.name,
-    script:
-        "../scripts/look.py"
+    shell:
+        "{PARITY} look --number {wildcards.look} --plan {input.plan:q}"
+        " --images {input.images:q} --exclusions {input.exclusions:q}"
+        " --before {input.before:q} --system {params.system:q} 2> {log:q}"

@@ -26,9 +26,13 @@ rule chances:
     params:
         **PREVIEWED,
         pilots=measured_before,
-        code=code_of("chances"),
-    script:
-        "../scripts/chances.py"
+        code=code_of("preview"),
+    shell:
+        "{PARITY} chances --plan {input.plan:q} --claims {input.claims:q}"
+        " --published {input.published:q} --own {input.own:q} --system {input.system:q}"
+        " --exclusions {input.exclusions:q} --archive {params.archive:q}"
+        " --images {params.images:q} --jobs {params.jobs} --chances {output.chances:q}"
+        " 2> {log:q}"
 
 
 rule plan:
@@ -44,8 +48,10 @@ rule plan:
     params:
         **PREVIEWED,
         system=SYSTEM_FILE,
-    script:
-        "../scripts/print_plan.py"
+    shell:
+        "{PARITY} plan --plan {input.plan:q} --chances {input.chances:q}"
+        " --system {params.system:q} --archive {params.archive:q}"
+        " --images {params.images:q} --jobs {params.jobs} 2> {log:q}"
 
 
 rule probe:
@@ -55,5 +61,5 @@ rule probe:
     localrule: True
     conda:
         "../../envs/parity.yaml"
-    script:
-        "../scripts/print_probe.py"
+    shell:
+        "{PARITY} probe 2> {log:q}"

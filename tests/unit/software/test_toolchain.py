@@ -143,7 +143,7 @@ def test_packages_that_are_not_installed_are_named(
         installed_packages(toolchain)
     said = str(caught.value)
     assert f"{toolchain.manifest}: Debian packages" in said
-    assert f"python -m parity.software.install --toolchain {toolchain.folder}" in said
+    assert f"python -m parity install --toolchain {toolchain.folder}" in said
     assert "apt-get install --no-install-recommends g++-12 libgomp1" in said
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,7 +21,7 @@ from parity.claims.register import Claim, Register
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
 from parity.claims.tables import EVIDENCE, VERDICTS
-from parity.core.code_identity import digest_of
+from parity.core.code_identity import code_of
 from parity.core.wording import counted, number
 
 
@@ -135,7 +134,7 @@ def _stamps(
     A verdict is as early as the latest of what it rests on: all datasets that contributed, or
     all of them where none did.
     """
-    code = digest_of(Path(__file__))
+    code = code_of("claims")
     fixed = {data.dataset.name: _fixed(data.dataset) for data in datasets}
 
     def of_verdict(one: Verdict) -> dict[str, str]:

@@ -1,27 +1,108 @@
-"""Finds the commands, reads the command line and runs the one that it names."""
+"""Finds the command that a command line names, reads its words and runs it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, get_args, get_origin
 
-import parity.command_line
 from parity.command_line.model import Command
 from parity.core.errors import shown_to_the_user
-from parity.core.registry import modules_with
+
+# The commands of each module here; only that of the command that is called is imported. What rules
+# call lies in the module of the highest package that it uses, from which the digest of its code
+# follows (`core.code_identity`).
+COMMANDS = {
+    "measure": ("measure",),
+    "diagnose": ("diagnose",),
+    "import_results": ("import",),
+    "software": (
+        *("install", "probe", "bootstrap-base", "take-image", "build-image", "unpack-image"),
+        *("convert-image", "images", "lock", "image-sources", "native"),
+    ),
+    "plan": ("write-plan",),
+    "runner": ("pilot", "run-batch", "check-node", "clean-up"),
+    "records": ("gather", "parse", "reparse", "archive", "crates", "noise-traces"),
+    "analysis": ("look", "analyse"),
+    "claims": ("judge", "expect", "register"),
+    "report": (
+        "draw",
+        "figures",
+        "compare",
+        "claims",
+        "dashboard",
+        "tell",
+        "build-paper",
+        "publish",
+    ),
+    "preview": ("plan", "chances", "promise", "progress"),
+    "checks": ("parity",),
+}
+MODULES = {command: module for module, commands in COMMANDS.items() for command in commands}
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run a command; a mistake of the user's is a message and status 1."""
+    """Run a command; a mistake of the user's is a message and a status of its own."""
+    words = sys.argv[1:] if words is None else words
     parser = argparse.ArgumentParser(
         "parity", description="What does a container cost a program, and is it anything?"
     )
-    commands: list[Command] = modules_with(parity.command_line, "COMMAND")
     parsers = parser.add_subparsers(metavar="command", required=True)
-    for command in commands:
-        own = parsers.add_parser(command.name, help=command.summary, description=command.summary)
+    for name in words[:1] if words and words[0] in MODULES else MODULES:
+        command = _command(name)
+        own = parsers.add_parser(name, help=command.summary, description=command.summary)
         command.arguments(own)
         own.set_defaults(run=command.run)
     given = parser.parse_args(words)
     with shown_to_the_user():
         given.run(given)
+
+
+def _command(name: str) -> Command:
+    module = import_module(f"parity.command_line.{MODULES[name]}")
+    if hasattr(module, "COMMAND"):
+        command: Command = module.COMMAND
+        return command
+    return _of_function(name, getattr(module, name.replace("-", "_")))
+
+
+def _of_function(name: str, function: Callable[..., None]) -> Command:
+    """A command whose options are the parameters of a function."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        for parameter in parameters.values():
+            _add_option(parser, parameter)
+
+    def run(given: argparse.Namespace) -> None:
+        function(**{parameter: getattr(given, parameter) for parameter in parameters})
+
+    return Command(name, (function.__doc__ or "").partition("\n")[0], add_options, run)
+
+
+def _add_option(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
+    """An option: a list takes any number of words, what may be None at most one, bool none."""
+    kind, word = parameter.annotation, f"--{parameter.name.replace('_', '-')}"
+    has_default = parameter.default is not parameter.empty
+    default = parameter.default if has_default else None
+    if kind is bool:
+        parser.add_argument(word, action="store_true")
+    elif get_origin(kind) is list:
+        parser.add_argument(word, type=get_args(kind)[0], nargs="*", default=[])
+    elif get_origin(kind) is Mapping:
+        parser.add_argument(word, type=_json_object, required=True, metavar="JSON")
+    else:
+        one = kind if isinstance(kind, type) else get_args(kind)[0]
+        nargs = None if one is kind else "?"
+        parser.add_argument(word, type=one, nargs=nargs, required=not has_default, default=default)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError
+    return content

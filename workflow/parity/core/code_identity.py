@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import platform
-import re
 import subprocess
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1]
-# Who imports this finds the other modules of its package by their being there.
-REGISTRY = "parity.core.registry"
+from parity.core.files import files_below
 
-# Statements that import from this package. Reading all of every module by `ast` would take
-# half a second of every call of Snakemake, so only what this finds is read by it; a test
-# compares both for every module.
-_IMPORTS = re.compile(
-    rb"^[ \t]*(from parity[\w.]* import (?:\([^)]*\)|[^(\n]*)|import parity[^\n]*)", re.MULTILINE
+PACKAGE = Path(__file__).parents[1]
+# From the ground up: what is done in one of them may follow from those before it, and from none
+# after it. The contracts in pyproject.toml hold the imports to it.
+LAYERS = (
+    *("core", "runtimes", "benchmarks", "software", "plan", "measure", "records", "analysis"),
+    *("claims", "report", "preview", "imports", "checks", "diagnose", "command_line"),
 )
 
 
 @cache
-def digest_of(program: Path, package: Path = PACKAGE) -> str:
-    """SHA-256 over a program (script or module) and all that it imports from this package.
+def code_of(package: str, root: Path = PACKAGE) -> str:
+    """SHA-256 over a package, those below it, what extensions add to them, and its commands.
 
-    Snakemake does not see what a script imports; rules carry this as a parameter.
+    Snakemake does not see what a command runs; rules carry this as a parameter.
     """
-    return _digest(sources_of(program, package), package)
-
-
-def sources_of(program: Path, package: Path = PACKAGE) -> set[Path]:
-    """The program, the modules that it imports in turn, and the data files beside those."""
-    sources: set[Path] = set()
-    waiting = [program]
-    while waiting:
-        path = waiting.pop()
-        if path not in sources:
-            sources.add(path)
-            waiting += _used_by(path, package)
-    return sources
-
-
-def imported_names(path: Path) -> set[str]:
-    """Dotted names of what a file imports from this package, wherever in the file."""
-    statements = b"\n".join(_IMPORTS.findall(path.read_bytes()))
-    names: set[str] = set()
-    for node in ast.parse(statements).body:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    files = [root / f"command_line/{package}.py", *root.glob("extensions/*.py")]
+    for name in LAYERS[: LAYERS.index(package) + 1]:
+        for folder in (root / name, *root.glob(f"extensions/*/{name}")):
+            files += files_below(folder)
+    return _digest(filter(Path.exists, files), root)
 
 
 def identity() -> dict[str, str | bool]:
@@ -65,64 +42,24 @@ def identity() -> dict[str, str | bool]:
     """
     root = PACKAGE.parents[1]
     lock = root / "uv.lock"
-    sources = set(_modules(PACKAGE).values()).union(*_data(PACKAGE).values())
     return {
         "commit": _git(root, "rev-parse", "HEAD"),
         "changed": bool(_git(root, "status", "--porcelain", "--untracked-files=no")),
-        "package_sha256": _digest(sources, PACKAGE),
+        "package_sha256": _digest(files_below(PACKAGE), PACKAGE),
         "lock_sha256": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else "",
         "python": platform.python_version(),
     }
 
 
-@cache
-def _modules(package: Path) -> dict[str, Path]:
-    """The file of every module by its dotted name; a package's is its `__init__.py`."""
-    modules = {}
-    for path in package.rglob("*.py"):
-        parts = ("parity", *path.relative_to(package).with_suffix("").parts)
-        modules[".".join(parts).removesuffix(".__init__")] = path
-    return modules
+def _digest(files: Iterable[Path], root: Path) -> str:
+    """Over the name and the SHA-256 of the content of each file."""
+    lines = [f"{path.relative_to(root)} {_content(path)}\n" for path in files]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
 @cache
-def _data(package: Path) -> dict[Path, set[Path]]:
-    """The files that are no modules, by the folder of the modules that they lie beside or below."""
-    packages = {path.parent for path in _modules(package).values()}
-    data: dict[Path, set[Path]] = {folder: set() for folder in packages}
-    for path in package.rglob("*"):
-        if path.suffix not in {"", ".py", ".pyc"}:
-            data[next(folder for folder in path.parents if folder in packages)].add(path)
-    return data
-
-
-@cache
-def _used_by(path: Path, package: Path) -> frozenset[Path]:
-    """What a file uses itself: modules with the packages around them, and data beside it."""
-    if path.suffix != ".py":
-        return frozenset()
-    names = imported_names(path)
-    # An import runs every package on the way; a name's end may be a module or what is in one.
-    on_the_way = {name.rsplit(".", cut)[0] for name in names for cut in range(name.count(".") + 1)}
-    modules = _modules(package)
-    used = {modules[name] for name in on_the_way if name in modules}
-    if REGISTRY in on_the_way:
-        room = path.parent.relative_to(package)
-        folders = {path.parent, *package.glob(f"extensions/*/{room}")}
-        used |= {module for module in modules.values() if module.parent in folders}
-    return frozenset(used | _data(package).get(path.parent, set()))
-
-
-@cache
-def _line(path: Path, package: Path) -> str:
-    """A file's name and the SHA-256 of its content."""
-    name = path.relative_to(package) if package in path.parents else path.name
-    return f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n"
-
-
-def _digest(sources: Iterable[Path], package: Path) -> str:
-    lines = sorted(_line(path, package) for path in sources)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _git(root: Path, *words: str) -> str:

@@ -11,12 +11,11 @@ import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 LONGEST_VALUE, LONGEST_LINE = 100, 2000
-# How a message for the user begins, and the status with which a rule's script ends after it, which
-# is no traceback's.
+# How a message for the user begins, and the status with which a command ends after it, which is
+# no traceback's.
 REFUSAL, REFUSED = "parity: ", os.EX_DATAERR
 # All but the line's end and the tabulator.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -69,11 +68,10 @@ def _in_lines(text: str) -> str:
 
 @contextmanager
 def shown_to_the_user() -> Iterator[None]:
-    """Print a UserError, or that a disk is full, as a message alone; exit with status 1.
+    """Print a UserError, or that a disk is full, as a message alone; exit with `REFUSED`.
 
-    A rule's script exits with `REFUSED`. What an output cannot show, as with
-    PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a reader that has read enough (`| head`)
-    end it with the status that a shell gives them.
+    What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a
+    reader that has read enough (`| head`) end it with the status that a shell gives them.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -101,19 +99,9 @@ def shown_to_the_user() -> Iterator[None]:
 
 
 def _say(what: object) -> int:
-    """Print it; in a rule's script write it to the rule's log, which is shown once.
-
-    Returns:
-        The status to end with.
-    """
-    rule = getattr(sys.modules["__main__"], "snakemake", None)
-    logs = tuple(getattr(rule, "log", ()))
-    if not logs:
-        print(f"{REFUSAL}{what}", file=sys.stderr)
-    for log in logs:
-        Path(log).parent.mkdir(parents=True, exist_ok=True)
-        Path(log).write_text(f"{REFUSAL}{what}\n", encoding="utf-8")
-    return REFUSED if logs else 1
+    """Print it; returns the status to end with."""
+    print(f"{REFUSAL}{what}", file=sys.stderr)
+    return REFUSED
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:

@@ -114,7 +114,7 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     storage.end_processes_in(inner_command.WORK)
     if not program.ranks or program.containers or not launcher:
         return
-    cleanup = [sys.executable, "-m", "parity.measure.cleanup", f"--arm={order.arm.name}"]
+    cleanup = [sys.executable, "-m", "parity", "clean-up", f"--arm={order.arm.name}"]
     cleanup += [f"--name={launch.name}", f"--ranks={program.ranks}", f"--state={launch.state}"]
     everywhere = on_each_node(launcher, len(order.hosts), cleanup)
     answered, said = answer_of(everywhere, seconds=CLEANUP_SECONDS)

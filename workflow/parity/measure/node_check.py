@@ -1,12 +1,11 @@
 """What a node finds out about itself before anything is timed; also run on each other node.
 
-`python -m parity.measure.node_check` is started once on each node of an allocation; question and
-answers lie in a folder that all nodes see.
+The command `check-node` is started once on each node of an allocation; question and answers lie in
+a folder that all nodes see.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +15,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from parity.benchmarks.debian import altered
-from parity.core.documents import write_document
-from parity.core.errors import shown_to_the_user
 from parity.extensions.network_namespace import end_left_networks
 from parity.extensions.servers.measure.mounts import unmount_below
 from parity.measure import gates, needs, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
-from parity.measure.block_folder import NODE_ANSWER, QUESTION
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import SHARED_MEMORY, WORK
@@ -230,17 +226,3 @@ def host_namespaces() -> dict[str, str]:
     return {KERNEL: BOOT_ID.read_text(encoding="ascii").strip()} | {
         name: str((folder / name).stat().st_ino) for name in NAMESPACES if (folder / name).exists()
     }
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Answer the question that lies in the folder that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="holds the question; the answer goes there")
-    folder = parser.parse_args(words).folder
-    with shown_to_the_user():
-        answer = check_node(QUESTION.read_in(folder), folder)
-        write_document(folder / NODE_ANSWER.format(answer.state.node_name), answer)
-
-
-if __name__ == "__main__":
-    main()

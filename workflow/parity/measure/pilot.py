@@ -12,11 +12,8 @@ hangs on the allocation, too, and what one node tells would be another case's.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,11 +24,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from parity.benchmarks.model import Benchmark, Outputs
-from parity.core.documents import write_document
-from parity.core.errors import UserError, shown_to_the_user
+from parity.core.errors import UserError
 from parity.core.files import as_text
-from parity.core.settings import load_checked
-from parity.core.spack_paths import TOOLCHAIN
 from parity.measure import storage
 from parity.measure.allocation import this_allocation
 from parity.measure.attempt import make_attempt
@@ -41,8 +35,8 @@ from parity.measure.record import Order
 from parity.measure.session import Session, begin_session
 from parity.plan.making import make_plan
 from parity.plan.plan import Case
-from parity.plan.study import Pilot, Study, load_study
-from parity.plan.system import System, load_system
+from parity.plan.study import Pilot, Study
+from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.runtimes.model import SCRATCH
 
@@ -235,24 +229,3 @@ def _why_left_out(benchmark: Benchmark, cases: Sequence[Case], session: Session)
     except UserError as error:
         return error.what
     return ""
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Pilot the study that the command line names, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--study", type=Path, required=True, help="the study's file")
-    parser.add_argument("--scale", required=True, help="which of its scales")
-    parser.add_argument("--system", type=Path, required=True, help="the system's file")
-    parser.add_argument("--pilot", type=Path, required=True, help="where the amounts are kept")
-    parser.add_argument("--toolchain", default=TOOLCHAIN, help="what Spack builds with")
-    asked = parser.parse_args(words)
-    # Ask to be stopped the same way as Ctrl-C does, so that the running program is ended.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with shown_to_the_user():
-        study = load_study(asked.study, asked.scale, asked.toolchain)
-        cases = cases_to_pilot(study, load_checked(asked.study, "study"))
-        write_document(asked.pilot, make_pilot(study, cases, load_system(asked.system)))
-
-
-if __name__ == "__main__":
-    main()

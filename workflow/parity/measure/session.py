@@ -243,7 +243,7 @@ def _check_all(
     assert system.launcher is not None
     folder.mkdir()
     QUESTION.write_in(folder, question)
-    command = [sys.executable, "-m", "parity.measure.node_check", str(folder)]
+    command = [sys.executable, "-m", "parity", "check-node", f"--folder={folder}"]
     output_of(on_each_node(system.launcher, question.nodes, command))
     paths = {host: folder / NODE_ANSWER.format(host) for host in allocation.hosts}
     if missing := [host for host, path in paths.items() if not path.exists()]:

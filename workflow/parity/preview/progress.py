@@ -1,13 +1,12 @@
 """How far a campaign is: blocks, runs, and about how long the rest takes.
 
-`python -m parity.preview.progress [plan.json]` prints it from the files that the blocks keep, at
-any time and from any terminal; without an argument for the campaign that Snakemake last
+`python -m parity progress` prints it from the files that the blocks keep, at any time and from any
+terminal; without `--plan plan.json` for the campaign that Snakemake last
 worked on here, or else for the configured one.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 from collections import Counter, defaultdict
@@ -17,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from parity.core.errors import shown_to_the_user
 from parity.core.settings import load_checked
 from parity.measure import block_progress
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
@@ -326,19 +324,8 @@ def _plan_at_work() -> Plan:
     return make_plan(load_study(config["study"], config["scale"], toolchain))
 
 
-def main() -> None:
-    """Print how far a campaign is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("plan", type=Path, nargs="?", help="plan.json of the campaign")
-    with shown_to_the_user():
-        given = parser.parse_args().plan
-        plan = read_plan(given) if given else _plan_at_work()
-        print(
-            "\n".join(
-                progress_lines(plan, KnownStates(plan, BLOCK_FOLDERS).look(), datetime.now(UTC))
-            )
-        )
-
-
-if __name__ == "__main__":
-    main()
+def print_progress(path: Path | None) -> None:
+    """Print how far a campaign is; `path` is its plan.json, if it is not the one at work."""
+    plan = read_plan(path) if path else _plan_at_work()
+    states = KnownStates(plan, BLOCK_FOLDERS).look()
+    print("\n".join(progress_lines(plan, states, datetime.now(UTC))))

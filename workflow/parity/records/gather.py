@@ -20,7 +20,7 @@ from parity.records import parts, schema
 Row = dict[str, Any]
 
 
-def measured_blocks(batches: Iterable[str]) -> list[Path]:
+def measured_blocks(batches: Iterable[Path]) -> list[Path]:
     """The folders of the blocks that batches measured, of which these are the records.
 
     Raises:
@@ -28,11 +28,11 @@ def measured_blocks(batches: Iterable[str]) -> list[Path]:
     """
     folders = []
     for path in batches:
-        for name in BATCH.read(Path(path)).measured:
+        for name in BATCH.read(path).measured:
             if not BLOCK.is_in(BLOCK_FOLDERS / name):
                 raise UserError(
                     f"block {name} was measured, and is not there any more",
-                    where=path,
+                    where=str(path),
                     action="restore its folder; or delete this file, and it is measured anew",
                 )
             folders.append(BLOCK_FOLDERS / name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -118,22 +117,22 @@ def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Pat
     """The record that `make` gives; if a program fails, the empty one with that as its reason.
 
     One format that cannot be made keeps nobody from measuring the others. The whole
-    message goes to the log and to standard error.
+    message goes to the log and to standard output.
     """
     try:
         return make()
     except UserError as error:
         with log.open("a") as file:
             file.write(f"{error}\n")
-        print(f"parity: {empty.format} could not be made: {error}", file=sys.stderr)
+        print(f"parity: {empty.format} could not be made: {error}")
         return msgspec.structs.replace(
             empty, reason=f"making it failed: {error.what.splitlines()[0]}"
         )
 
 
-def place_of(record: str, folder: str | None, name: str) -> Path:
+def place_of(record: Path, folder: str, name: str) -> Path:
     """Where the image of that name goes: into the site's folder, or beside its record."""
-    place = Path(folder) if folder else Path(record).parent
+    place = Path(folder) if folder else record.parent
     place.mkdir(parents=True, exist_ok=True)
     return place.resolve() / name
 

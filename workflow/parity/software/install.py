@@ -1,4 +1,4 @@
-"""Installs what the study can use on this machine: `python -m parity.software.install`.
+"""Installs what the study can use on this machine: `python -m parity install`.
 
 As root on Debian it installs packages, Apptainer, and starts Docker's daemon where none
 answers. As an ordinary user it changes nothing and says in one list what is missing.
@@ -14,16 +14,14 @@ entry of the system's file.
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
 from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
-from parity.core.errors import UserError, shown_to_the_user
+from parity.core.errors import UserError
 from parity.core.settings import toolchains_of
 from parity.extensions.networks.runtimes import networked
 from parity.runtimes import arms
@@ -190,29 +188,21 @@ def advise_user(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return {}
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def install(toolchain: str | None, system: Path, keep_libraries: bool) -> None:
     """Install, or advise; then say what can be used. Never fails for want of a runtime.
 
-    Returns:
-        0, or 1 if the toolchain that was asked for is not there.
+    Args:
+        toolchain: also what building with it takes: one of the system's file, or a path.
+        keep_libraries: as root, leave the libraries of the benchmarks as old as they are.
+
+    Raises:
+        UserError: there is no such toolchain.
     """
-    parser = argparse.ArgumentParser(prog="python -m parity.software.install")
-    said = "as root, leave the libraries of the benchmarks as old as they are"
-    parser.add_argument("--keep-libraries", action="store_true", help=said)
-    said = "also what building with this toolchain takes: one of the system's file, or a path"
-    parser.add_argument("--toolchain", metavar="NAME", help=said)
-    said = f"the system's file, {SYSTEM} if not given"
-    parser.add_argument("--system", metavar="FILE", type=Path, default=SYSTEM, help=said)
-    chosen = parser.parse_args(words)
-    try:
-        wanted = wanted_packages(chosen.toolchain, chosen.system)
-    except UserError as error:
-        _say(f"parity: {error}")
-        return 1
+    wanted = wanted_packages(toolchain, system)
     root = os.getuid() == 0
     failures = install_as_root(wanted) if root else advise_user(wanted)
     try:
-        level_libraries(upgrade=root and not chosen.keep_libraries)
+        level_libraries(upgrade=root and not keep_libraries)
     except UserError as error:
         failures["libraries"] = str(error)
     for folder in image_folders():
@@ -221,10 +211,3 @@ def main(words: Sequence[str] | None = None) -> int:
     _say("\n".join(summary_lines(probes())))
     for what, why in failures.items():
         _say(f"could not install {what}: {why}")
-    return 0
-
-
-if __name__ == "__main__":
-    with shown_to_the_user():
-        status = main()
-    sys.exit(status)

@@ -139,18 +139,18 @@ def find_spack(site: SpackSite, toolchain: Toolchain, log: Path) -> Spack:
     )
 
 
-def chosen_spack(given: Any, jobs: int, log: Path) -> tuple[Toolchain, Spack]:
+def chosen_spack(given: Mapping[str, Any], jobs: int, log: Path) -> tuple[Toolchain, Spack]:
     """The toolchain that a rule's parameters name, and the Spack of this site set up for it.
 
     Args:
-        given: with `spack` and `toolchains` of the configuration, and the folder `recipes`.
+        given: `spack` and `toolchains` of the configuration, and the folder `recipes`.
 
     Raises:
         UserError: there is no such toolchain, or no Spack, without which nothing else matters.
     """
-    section, where = given.spack, "the system's file"
-    recipes = Path(given.recipes)
-    toolchain = choose_toolchain(section["toolchain"], given.toolchains, where, recipes)
+    section, where = given["spack"], "the system's file"
+    recipes = Path(given["recipes"])
+    toolchain = choose_toolchain(section["toolchain"], given["toolchains"], where, recipes)
     return toolchain, find_spack(spack_site(section, jobs), toolchain, log)
 
 

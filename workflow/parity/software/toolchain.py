@@ -160,7 +160,7 @@ def check_compilers(compilers: Mapping[str, str], toolchain: Toolchain) -> None:
 
 def install_command(toolchain: Toolchain) -> str:
     """What installs the Debian packages of a toolchain."""
-    return f"python -m parity.software.install --toolchain {toolchain.named}"
+    return f"python -m parity install --toolchain {toolchain.named}"
 
 
 def debian_packages(toolchain: Toolchain) -> DebianPackages:

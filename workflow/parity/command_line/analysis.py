@@ -1,0 +1,53 @@
+"""Commands of the rules that conclude: at a look, and at the end."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from parity.analysis import analysis, dataset, tables
+from parity.analysis import exclusions as excluding
+from parity.analysis.look import look_at
+from parity.analysis.noise import study
+from parity.plan.looks import batches_of, read_look, write_look
+from parity.plan.plan import read_plan
+from parity.preview.terminal import folded
+from parity.records.dataset import collect
+from parity.records.events import write_events
+from parity.records.gather import blocks_in_the_end, measured_blocks
+
+
+def look(
+    number: int, plan: Path, images: Path, exclusions: Path, system: str, before: Path | None
+) -> None:
+    """Find what is decided by the blocks so far, and so not measured any more."""
+    planned, live = read_plan(plan), plan.parent
+    seen = [name for name, batch in batches_of(planned).items() if batch.stage < number]
+    folders = measured_blocks(live / f"batches/{name}.json" for name in seen)
+    last = read_look(before) if before else None
+    if last and last.seen == len(folders):
+        # The time is over: there is nothing new to look at.
+        found = replace(last, number=number, blocks=planned.looks[number - 1])
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            # Named as the whole dataset will be, because exclusions name it.
+            so_far = Path(temporary) / "live" / planned.campaign
+            collect(plan, folders, images, system, so_far)
+            excluded = excluding.load(exclusions)
+            most = partial(blocks_in_the_end, planned, folders)
+            found = look_at(so_far, number, last.stops if last else [], excluded, most)
+        print("\n".join(folded(found.said(planned), "")))
+    write_look(live / f"looks/{number}.json", found)
+
+
+def analyse(plan: Path, exclusions: Path, events: Path) -> None:
+    """Conclude from a dataset's records, and write its events down."""
+    folder = plan.parent
+    analysed = analysis.analyse(dataset.load(folder, whole=False), excluding.load(exclusions))
+    analysis.write(analysed, folder / "analysis")
+    write_events(folder / "records", events)
+    values = study.event_values(folder, events)
+    tables.write(tables.EVENT_VALUES, values, folder / "analysis/event_values.parquet")

@@ -1,0 +1,25 @@
+"""The command of the rule that checks ourselves: both sides of every comparison, compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def parity(plan: Path, images: Path, native: Path | None, folder: Path) -> None:
+    """Print whose programs, libraries and kernel interface differ from the reference's."""
+    from parity.benchmarks.debian import altered
+    from parity.checks.parity_audit import comparison, report
+    from parity.checks.parity_audit.side import ask_all, programs_of
+    from parity.plan.plan import read_plan
+    from parity.software.images import FOREIGN, read_images
+    from parity.software.native import read_native
+
+    planned, records = read_plan(plan), read_images(images)
+    recorded = read_native(native).programs if native else {}
+    programs = programs_of(planned)
+    changed = altered({path for paths in programs.values() for path in paths})
+    sides = ask_all(planned, records)
+    audit = comparison.audit_of(planned, sides, programs, recorded, changed)
+    comparison.write(folder, audit)
+    print("\n".join(report.report(audit, programs, FOREIGN in records)))
+    comparison.refuse(audit.mismatches)

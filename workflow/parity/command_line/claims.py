@@ -1,0 +1,92 @@
+"""Commands of the rules on claims: judged, held against what is expected, and registered."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from parity.claims import expected, registration, tables
+from parity.claims.declared import declared
+from parity.claims.register import Register, load_register, load_users_claims
+from parity.plan.plan import read_plan
+
+
+def judge(
+    claims: Path,
+    published: Path,
+    own: list[Path],
+    plan: Path,
+    beside: list[Path],
+    registered: Path,
+    folder: Path,
+) -> None:
+    """Decide every published claim, or those of the first of one's own files, by its rule.
+
+    Args:
+        beside: plans of the other datasets of the same system.
+        folder: where the verdicts go.
+    """
+    from parity.analysis import analysis, dataset
+    from parity.analysis.tables import EVENT_VALUES
+    from parity.claims.judging_data import JudgingData
+    from parity.claims.replayed import with_events
+    from parity.claims.verdicts import judge as judge_all
+    from parity.records import schema
+    from parity.records.dataset import archived
+
+    registers = _registers(claims, published, own, [plan, *beside])
+    registration.refuse_shared_ids(registers)
+    judged, *others = (path.parent for path in (plan, *beside))
+    loaded = {
+        each: with_events(
+            JudgingData(dataset.load(each), analysis.read(each / "analysis")),
+            schema.read(EVENT_VALUES, each / "analysis/event_values.parquet").to_pandas(),
+        )
+        for each in sorted({judged, *others})
+    }
+    alike = [data for data in loaded.values() if data.is_of_same_system(loaded[judged])]
+    name, source = loaded[judged].dataset.name, judged.parent
+    if source.name == "archive" and (system := archived(source)[judged.name][0]):
+        name = f"archive/{system}"
+    register = registers[1] if own else registers[0]
+    judgement = judge_all(register, alike, registration.load(registered), name)
+    tables.write(tables.VERDICTS, judgement.verdicts, folder)
+    tables.write(tables.EVIDENCE, judgement.evidence, folder)
+
+
+def expect(verdicts: Path, known: Path, accept: Path | None = None) -> None:
+    """Fail if a verdict is not the one that is expected, or expect those given from now on."""
+    judged = tables.read(tables.VERDICTS, verdicts.parent)
+    tables.refuse_changed(judged, Path("results"))
+    before, dataset = expected.load(known), judged["judged"].iloc[0]
+    if accept:
+        accept.parent.mkdir(exist_ok=True)
+        expected.accept(before, judged, accept)
+        print(f"{accept}: {len(judged)} verdicts are expected of {dataset}")
+    else:
+        expected.refuse_differences(before, judged, str(known))
+        print(f"{dataset}: all {len(judged)} verdicts are those expected")
+
+
+def register(
+    claims: Path, published: Path, own: list[Path], plans: list[Path], known: Path, registered: Path
+) -> None:
+    """Add claims and plans that are new or changed to the list of registrations."""
+    registers = _registers(claims, published, own, plans)
+    if not registered.exists():
+        # Used from another folder: the project's own registrations stay as they are.
+        registered.parent.mkdir(exist_ok=True)
+        shutil.copyfile(known, registered)
+    current = registration.wanted(registers, plans)
+    rows = registration.missing(registration.load(registered), current, registration.now())
+    registration.append(registered, rows)
+    print(f"{registered}: {len(rows)} of {len(current)} claims and plans registered anew")
+
+
+def _registers(claims: Path, published: Path, own: list[Path], plans: list[Path]) -> list[Register]:
+    """The register of published claims, then one's own; what they name, these plans declare."""
+    names = declared(map(read_plan, plans))
+    return [
+        load_register(claims, published, names),
+        *(load_users_claims(path, names) for path in own),
+    ]

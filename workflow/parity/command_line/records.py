@@ -1,0 +1,64 @@
+"""Commands of the rules on records: from blocks on disk to tables, and to archives."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from parity.core.errors import UserError
+from parity.plan.looks import batches_of
+from parity.plan.plan import read_plan
+from parity.records import dataset
+from parity.records.crate import write_crate
+from parity.records.events import write_noise_traces
+from parity.records.gather import gather_records, measured_blocks
+from parity.software.images import read_images, without_location, write_images
+
+
+def gather(plan: Path, images: Path, native: list[Path], system: str) -> None:
+    """Gather what the blocks of a plan left, verbatim, as two tables beside it."""
+    live = plan.parent
+    batches = [live / f"batches/{name}.json" for name in batches_of(read_plan(plan))]
+    gather_records(measured_blocks(batches), system, live / "records")
+    write_images(live / images.name, without_location(read_images(images)))
+    # What Spack built natively, where it did: versions, compilers, hashes.
+    for record in native:
+        shutil.copyfile(record, live / record.name)
+
+
+def parse(plan: Path) -> None:
+    """Make all tables from the gathered outputs."""
+    dataset.parse_dataset(plan.parent, plan.parent / "records")
+
+
+def reparse(raw: Path) -> None:
+    """Prove that an archive's tables follow from its raw outputs."""
+    archive = raw.parents[1]
+    if broken := dataset.broken_files(archive):
+        raise UserError(f"checksums do not hold: {', '.join(broken)}", where=str(archive))
+    if differing := dataset.differing_tables(archive):
+        raise UserError(
+            f"parsing again gives other bytes: {', '.join(differing)}",
+            where=str(archive),
+            action="say in CHANGELOG.md which parser was mended, and archive anew",
+        )
+    tables = len(dataset.PARSED)
+    print(f"{archive}:\n  checksums hold; {tables} tables parsed again, the same bytes")
+
+
+def archive(plan: Path, system: str) -> None:
+    """Keep the campaign that was measured here."""
+    kept = dataset.archive_dataset(plan.parent, Path("results/archive"), system)
+    write_crate(kept)
+    print(f"archived as {kept}; name it in config/config.yaml: archive")
+
+
+def crates(plans: list[Path]) -> None:
+    """Describe every archive as an RO-Crate."""
+    for plan in plans:
+        print(write_crate(plan.parent))
+
+
+def noise_traces(events: Path, folder: Path) -> None:
+    """Write the events of a dataset as LogGOPSim reads them."""
+    print(f"{folder}: {write_noise_traces(events, folder)} files")

@@ -1,0 +1,178 @@
+"""Commands of the rules that show: figures, tables, text, the dashboard and the paper."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from parity.analysis.dataset import refuse_broken
+from parity.plan.plan import read_plan
+
+
+def draw(plan: Path, events: Path, values: Path) -> None:
+    """Draw all figures of a dataset, set its tables and numbers, and write the summary."""
+    from parity.analysis import sensitivity
+    from parity.analysis.noise import study
+    from parity.records.timed import case_times, session_seconds
+    from parity.report import view, write
+    from parity.report.tables import published
+
+    folder = plan.parent
+    sensitivity.write(folder)
+    study.write(study.study(folder, events), folder / "analysis")
+    shown = view.load(folder, values.parent)
+    known = published.load(values, shown.plan.study)
+    write.write(shown, known, folder, case_times(folder), session_seconds(folder))
+
+
+def figures(summary: Path, drawn: list[Path]) -> None:
+    """Print what a dataset says; the archives that were drawn are checked first."""
+    chosen, folders = summary.parent, sorted({path.parent for path in drawn})
+    for folder in folders:
+        refuse_broken(folder)
+    print(summary.read_text(encoding="utf-8"))
+    if len(folders) > 1:
+        print(f"{chosen.parent}/*/figures: of {len(folders)} datasets; this is {chosen.name}")
+    else:
+        print(f"{chosen}/figures")
+
+
+def publish(summary: Path, pdf: Path) -> None:
+    """Put a dataset's paper where people look for it, and say what it says."""
+    dataset = summary.parent
+    refuse_broken(dataset)
+    Path("paper").mkdir(exist_ok=True)
+    shutil.copyfile(pdf, "paper/paper.pdf")
+    print(summary.read_text(encoding="utf-8"))
+    print(f"paper/paper.pdf is the paper of {dataset}")
+
+
+def compare(
+    claims: Path, published: Path, plan: Path, fresh: Path, exclusions: Path, folder: Path
+) -> None:
+    """Hold what was measured here against the archive, effect by effect and word by word."""
+    from parity.analysis import exclusions as excluding
+    from parity.analysis.agreement import agree, refuse_missing
+    from parity.analysis.analysis import analysed
+    from parity.analysis.statistics.kappa import kappa_of
+    from parity.claims.judging import judged
+    from parity.claims.judging_data import JudgingData
+    from parity.claims.register import load_register
+    from parity.claims.terms import NOT_TESTED
+    from parity.plan.system_kind import kind_of
+    from parity.report import origin
+    from parity.report.figures import agreement
+    from parity.report.text import summary
+
+    refuse_missing(fresh)
+    excluded, register = excluding.load(exclusions), load_register(claims, published)
+    both = [analysed(dataset, excluded) for dataset in (fresh, plan.parent)]
+    found = agree(*both)
+    verdicts = []
+    for claim in register.claims:
+        # What a dataset alone can test of it.
+        said = [judged(claim, [JudgingData(x.dataset, x.analysis)]).verdict for x in both]
+        verdicts += [(said[0], said[1])] if NOT_TESTED not in said else []
+    origins = [origin.load(dataset) for dataset in (fresh, plan.parent)]
+    note = kind_of(label for each in origins for label in each.scale_labels).note
+    agreement.write(found, both[0].dataset.plan, note, folder)
+    print(summary.agreement(found, kappa_of(verdicts), origins))
+
+
+def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
+    """Print the verdict on every claim, and write the table in five forms; then one's own."""
+    from parity.claims import tables
+    from parity.report.tables import verdicts as shown
+
+    made = {folder: verdicts.parent}
+    made |= {folder / path.parent.name: path.parent for path in own}
+    for destination, source in made.items():
+        judged = tables.read(tables.VERDICTS, source)
+        tables.refuse_changed(judged, Path("results"))
+        shown.write(judged, destination)
+        print(shown.to_text(judged, shutil.get_terminal_size().columns))
+        print(f"All of them, with reasons: {destination}/claims.md (.html, .tex, .csv)")
+
+
+def dashboard(
+    verdicts: list[Path], plans: list[Path], claims: Path, published: Path, page: Path
+) -> None:
+    """Write every comparison and claim, down to single runs, as one HTML file."""
+    from parity.claims import tables
+    from parity.claims.register import load_register
+    from parity.claims.verdicts import Judgement
+    from parity.report import view
+    from parity.report.dashboard import content
+    from parity.report.dashboard import page as pages
+
+    judgements = []
+    for folder in (path.parent for path in verdicts):
+        judged = tables.read(tables.VERDICTS, folder)
+        tables.refuse_changed(judged, Path("results"))
+        judgements.append(Judgement(judged, tables.read(tables.EVIDENCE, folder)))
+    studies = load_register(claims, published).studies
+    views = [view.load(plan.parent) for plan in plans]
+    pages.write(content.content(views, judgements, studies), page)
+    print(f"{page}: {page.stat().st_size / 1e6:.1f} MB, open it in a browser")
+
+
+def tell(
+    verdicts: Path, claims: Path, published: Path, statements: Path, plans: list[Path]
+) -> None:
+    """Write the paper's sections on published claims, beside the verdicts."""
+    from parity.claims import published as papers
+    from parity.claims import register, tables
+    from parity.records import schema
+    from parity.report.text import adjudication
+
+    known = register.load_register(claims, published)
+    judged = schema.read(tables.VERDICTS, verdicts).to_pandas()
+    ours = adjudication.follows(map(read_plan, plans), known.studies)
+    studies, checked = (known.studies, papers.defects(statements)) if ours else ({}, ())
+    adjudication.write(judged, studies, checked, verdicts.parent)
+
+
+def build_paper(
+    main: Path,
+    studies: list[Path],
+    plan: Path,
+    beside: list[Path],
+    names: list[str],
+    expected: Path,
+    effort: Path,
+    pdf: Path,
+    log: Path,
+) -> None:
+    """Typeset the paper of a dataset, with TeX's own log beside it.
+
+    Args:
+        studies: the sections on studies, of which it takes its own.
+        beside: sections of the other datasets of its system.
+        names: of all studies, whose numbers it compares; an archive's paper alone does.
+    """
+    from parity.claims import expected as verdicts
+    from parity.core.documents import read_document
+    from parity.report.text import paper, section
+    from parity.report.text.artifact import Effort
+
+    dataset, others = plan.parent, [path.parent for path in beside]
+    made = [dataset / "numbers.tex"]
+    made += sorted([*dataset.glob("tables/*.tex"), *dataset.glob("claims/*.tex")])
+    said = paper.build(
+        main,
+        paper.of_study(studies, read_plan(plan).study),
+        [*made, *paper.pictures(dataset / "figures")],
+        pdf,
+        paper.together(
+            dataset,
+            others,
+            names if dataset.parent.name == "archive" else (),
+            verdicts.load(expected),
+            read_document(effort, Effort),
+        ),
+        {
+            other.name: [other / section.NAME, *paper.pictures(other / "figures")]
+            for other in others
+        },
+    )
+    log.write_text(said, encoding="utf-8")

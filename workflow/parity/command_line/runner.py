@@ -1,0 +1,87 @@
+"""Commands that run on the nodes that are measured; each imports its own part, to start soon."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from parity.core.documents import write_document
+from parity.core.spack_paths import TOOLCHAIN
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Ask to be stopped the same way as Ctrl-C does, so that the running program is ended."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def run_batch(
+    plan: Path,
+    batch: str,
+    images: Path,
+    system: Path,
+    folder: Path,
+    record: Path,
+    native: Path | None = None,
+    look: Path | None = None,
+) -> None:
+    """Run a batch of a plan's blocks on this node.
+
+    Args:
+        look: what the last look before it stopped.
+        native: the record of what Spack built.
+        folder: where the blocks are kept.
+        record: where to say what was done.
+    """
+    from parity.measure import batch as measured
+    from parity.measure.orphans import adopt
+    from parity.plan.looks import batches_of, read_look
+    from parity.plan.plan import read_plan
+    from parity.plan.system import load_system
+    from parity.software.images import read_images
+    from parity.software.native import read_native
+
+    _end_as_by_ctrl_c()
+    adopt()
+    planned = read_plan(plan)
+    done = measured.run_batch(
+        planned,
+        batches_of(planned)[batch],
+        read_images(images),
+        read_native(native).programs if native else {},
+        load_system(system),
+        folder,
+        read_look(look).by_run if look else {},
+    )
+    write_document(record, done)
+
+
+def pilot(study: Path, scale: str, system: Path, pilot: Path, toolchain: str = TOOLCHAIN) -> None:
+    """Find how much work takes the benchmarks' time on this node."""
+    from parity.core.settings import load_checked
+    from parity.measure.pilot import cases_to_pilot, make_pilot
+    from parity.plan.study import load_study
+    from parity.plan.system import load_system
+
+    _end_as_by_ctrl_c()
+    loaded = load_study(study, scale, toolchain)
+    cases = cases_to_pilot(loaded, load_checked(study, "study"))
+    write_document(pilot, make_pilot(loaded, cases, load_system(system)))
+
+
+def check_node(folder: Path) -> None:
+    """Answer the question on this node that lies in a folder, into the same folder."""
+    from parity.measure.block_folder import NODE_ANSWER, QUESTION
+    from parity.measure.node_check import check_node as check
+
+    answer = check(QUESTION.read_in(folder), folder)
+    write_document(folder / NODE_ANSWER.format(answer.state.node_name), answer)
+
+
+def clean_up(arm: str, name: str, ranks: int, state: Path) -> None:
+    """End what a program with ranks left on this node after a failed run."""
+    from parity.measure.cleanup import clean_node
+    from parity.runtimes import every_arm
+    from parity.runtimes.model import SCRATCH, Launch
+
+    clean_node(every_arm()[arm], Launch(name, None, SCRATCH, state), ranks)

@@ -1,0 +1,167 @@
+"""Commands of the rules on images and native builds, and those that say or install what is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from parity.core.documents import read_document, write_document
+from parity.software import images as records
+from parity.software.images import ImageRecord, made_or_reason, place_of
+
+
+def install(
+    toolchain: str | None = None, system: Path | None = None, keep_libraries: bool = False
+) -> None:
+    """As root, install and start what the study can use; else say what is missing."""
+    from parity.software import install
+
+    install.install(toolchain, system or install.SYSTEM, keep_libraries)
+
+
+def probe() -> None:
+    """Print which runtimes and benchmarks are here, and what to do about those that are not."""
+    from parity.software.probe import probe_lines
+
+    print("\n".join(probe_lines()))
+
+
+def bootstrap_base(record: Path, log: Path, base_image: str, folder: str) -> None:
+    """Make the base image from Debian's packages, or take it from a registry by digest."""
+    from parity.software import build
+
+    if base_image != "bootstrap":
+        write_document(record, build.registry_base(base_image))
+        return
+    make = partial(build.bootstrap_base, place_of(record, folder, "base.tar"), log)
+    write_document(record, made_or_reason(make, ImageRecord("base"), log))
+
+
+def take_image(
+    image: str, hosts: Path, foreign: Path, record: Path, log: Path, folder: str
+) -> None:
+    """Take an image that somebody else made, with what every run needs of one."""
+    from parity.software.foreign_image import take_foreign
+
+    taken, made = take_foreign(image, hosts, place_of(record, folder, "oci"), log)
+    write_document(foreign, taken)
+    write_document(record, made)
+
+
+def build_image(
+    base: Path,
+    containers: Path,
+    packages: list[str],
+    compiled: list[str],
+    compiler: list[str],
+    sources: Path | None,
+    site: Mapping[str, Any],
+    jobs: int,
+    record: Path,
+    log: Path,
+    folder: str,
+) -> None:
+    """Build the image with every benchmark that is installed or compiled natively."""
+    from parity.software import build_context
+    from parity.software.build import build_image as build
+    from parity.software.spack import chosen_spack
+
+    containers = containers.resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        if sources:
+            toolchain, spack = chosen_spack(site, jobs, log)
+            context = build_context.spack_context(
+                containers, packages, toolchain, spack, sources, Path(temporary)
+            )
+        elif compiled:
+            context = build_context.compiled_context(
+                containers, packages, compiled, compiler, Path(temporary)
+            )
+        else:
+            context = build_context.system_context(containers, packages)
+        parent = read_document(base, ImageRecord)
+        make = partial(build, parent, context, place_of(record, folder, "oci"), log)
+        empty = ImageRecord("oci", parent="base", parent_digest=parent.digest)
+        write_document(record, made_or_reason(make, empty, log))
+
+
+def unpack_image(oci: Path, record: Path, log: Path, folder: str) -> None:
+    """Unpack the image into a directory."""
+    from parity.software import build
+
+    image, place = read_document(oci, ImageRecord), place_of(record, folder, "directory")
+    unpack = partial(build.unpack_image, image, place, rootless=os.getuid() != 0, log=log)
+    empty = ImageRecord("directory", parent="oci", parent_digest=image.digest)
+    write_document(record, made_or_reason(unpack, empty, log))
+
+
+def convert_image(
+    format: str, oci: Path, directory: Path | None, record: Path, log: Path, folder: str
+) -> None:
+    """Convert the image into the format of one runtime."""
+    from parity.software.build import make_format
+    from parity.software.needed_image import maker_of
+
+    arm, place = maker_of(format), place_of(record, folder, f"image.{format}")
+    # Nothing is at this place for a format that is not made from it.
+    unpacked = ImageRecord("directory", location=str(place.with_name("directory")))
+    if directory:
+        unpacked = read_document(directory, ImageRecord)
+    make = partial(make_format, arm, read_document(oci, ImageRecord), unpacked, place)
+    write_document(record, made_or_reason(make, ImageRecord(format, parent=arm.made_from), log))
+
+
+def images(formats: list[Path], images: Path, table: Path) -> None:
+    """Gather the records of all formats, and print the digest chain."""
+    from parity.records import schema
+    from parity.records.surroundings import image_rows
+
+    made = [read_document(path, ImageRecord) for path in formats]
+    print("\n".join(map(records.line_of, made)))
+    by_format = {record.format: record for record in made}
+    records.write_images(images, by_format)
+    # The images of this folder belong to no campaign.
+    schema.write(schema.IMAGES, image_rows("", by_format), table)
+
+
+def lock(site: Mapping[str, Any], manifest: str, jobs: int, log: Path) -> None:
+    """Let Spack decide anew what spack.yaml means."""
+    from parity.software.native import make_lock
+    from parity.software.spack import chosen_spack
+
+    toolchain, spack = chosen_spack(site, jobs, log)
+    make_lock(spack, toolchain, manifest, log)
+
+
+def image_sources(site: Mapping[str, Any], jobs: int, sources: Path, log: Path) -> None:
+    """Check the toolchain, and gather the sources that its image is built from."""
+    from parity.software.environment import compilers_of
+    from parity.software.lock import check_lock
+    from parity.software.spack import chosen_spack, gather_sources
+    from parity.software.toolchain import check_compilers, installed_packages
+
+    toolchain, spack = chosen_spack(site, jobs, log)
+    check_lock(toolchain)
+    check_compilers(compilers_of(toolchain.manifest), toolchain)
+    installed_packages(toolchain)
+    gather_sources(spack, toolchain, sources, log)
+
+
+def native(
+    site: Mapping[str, Any], builds: Mapping[str, Any], jobs: int, record: Path, log: Path
+) -> None:
+    """Lock the environment at its first use, install it, and record every program's identity."""
+    from parity.software.native import build_native
+    from parity.software.spack import chosen_spack
+    from parity.software.toolchain import LOCKED, composed_manifest
+
+    toolchain, spack = chosen_spack(site, jobs, log)
+    manifest = composed_manifest(toolchain, builds, spack.release)
+    build_native(spack, toolchain, manifest, record, log)
+    for name in LOCKED:
+        shutil.copyfile(toolchain.folder / name, record.with_name(name))
