@@ -40,6 +40,7 @@ lint: environment  ## Formatting, lint, types and spelling
 	snakefmt --check Snakefile workflow
 	mypy
 	codespell
+	lint-imports
 
 bench: setup  ## What the harness itself costs, as ratios within one run
 	python tools/bench.py

@@ -229,7 +229,7 @@ def test_a_killed_runner_is_begun_again_and_every_run_counts_once(tmp_path: Path
         "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
     )
     folder = tmp_path / plan.blocks[0].name
-    command = [sys.executable, "-m", "parity.measure"]
+    command = [sys.executable, "-m", "parity", "run-batch"]
     for word in ("plan", "images", "system"):
         suffix = "yaml" if word == "system" else "json"
         command += [f"--{word}", str(tmp_path / f"{word}.{suffix}")]
@@ -315,7 +315,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
     _wait_for(lambda: not any(map(_runs, begun)), seconds=20)
 
 
-# As `python -m parity.measure` does.
+# As `parity run-batch` does.
 TERMINATED = """
 import signal, sys
 from parity.measure.orphans import adopt

@@ -290,7 +290,16 @@ def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, i
         f"{{system: test, scale_label: vm, base_image: bootstrap, quiet_node: {quiet}}}"
     )
     batch = plan.blocks[0].name
-    words = [sys.executable, "-m", "parity.measure", "--batch", batch, "--folder", str(tmp_path)]
+    words = [
+        sys.executable,
+        "-m",
+        "parity",
+        "run-batch",
+        "--batch",
+        batch,
+        "--folder",
+        str(tmp_path),
+    ]
     words += ["--plan", str(tmp_path / "plan.json"), "--images", str(tmp_path / "images.json")]
     words += ["--system", str(tmp_path / "system.yaml"), "--record", str(tmp_path / "batch.json")]
     begun = tmp_path / batch / "runs" / f"moosefs.{name}" / "attempt-1/stdout"

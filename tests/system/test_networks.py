@@ -229,7 +229,7 @@ def test_nothing_of_a_killed_runner_s_network_stays(name):
     runner.kill()
     runner.wait()
     assert all(each.is_running() for each in inside)
-    cleanup = [sys.executable, "-m", "parity.measure.cleanup", "--arm=native-a", "--name=none"]
+    cleanup = [sys.executable, "-m", "parity", "clean-up", "--arm=native-a", "--name=none"]
     subprocess.run([*cleanup, "--ranks=0", "--state=/tmp"], env=environment, check=True)
     _wait_for(lambda: not any(each.is_running() for each in inside))
     assert end_left_networks() == 0

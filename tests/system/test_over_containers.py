@@ -88,7 +88,7 @@ def test_nothing_of_a_killed_runner_is_left(name, tmp_path, images):
         "{max_busy_fraction: 1, settle_seconds: 0, max_steal_fraction: 1}}"
     )
     folder = tmp_path / plan.blocks[0].name
-    command = [sys.executable, "-m", "parity.measure"]
+    command = [sys.executable, "-m", "parity", "run-batch"]
     command += [f"--{word}={tmp_path}/{word}.json" for word in ("plan", "images")]
     command += [f"--system={tmp_path}/system.yaml", f"--batch={folder.name}"]
     command += [f"--folder={tmp_path}", f"--record={tmp_path}/batch.json"]

@@ -58,7 +58,7 @@ def study(clone: Path, images: dict) -> Path:
 def _runner(folder: Path) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        runs = "parity.measure" in words and Path(words[0]).name.startswith("python")
+        runs = "run-batch" in words and Path(words[0]).name.startswith("python")
         if runs and process.cwd() == str(folder):
             return process
     return None

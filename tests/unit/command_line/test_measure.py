@@ -13,7 +13,7 @@ from parity.command_line import measure
 from parity.command_line.main import main
 from parity.command_line.measure import chosen_arms, write_folder
 from parity.core.availability import Availability
-from parity.core.errors import UserError
+from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
 from parity.runtimes import arms
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_measured_leaves_no_folder(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["measure", *words])
-    assert ended.value.code == 1 and message in capfd.readouterr().err
+    assert ended.value.code == REFUSED and message in capfd.readouterr().err
     assert not list(folder.glob("parity-*"))
 
 

@@ -192,11 +192,11 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
     (tmp_path / "here" / BLOCK.file).touch()
     path = tmp_path / "batch.json"
     write_document(path, batch.BatchRecord(measured=("here",), out_of_time=("gone",)))
-    assert gather.measured_blocks([str(path)]) == [tmp_path / "here"]
+    assert gather.measured_blocks([path]) == [tmp_path / "here"]
     for lost in ("gone", "begun"):
         write_document(path, batch.BatchRecord(measured=("here", lost), out_of_time=()))
         with pytest.raises(UserError) as refused:
-            gather.measured_blocks([str(path)])
+            gather.measured_blocks([path])
         assert refused.value.what == f"block {lost} was measured, and is not there any more"
         assert refused.value.where == str(path)
         assert "delete this file" in refused.value.action

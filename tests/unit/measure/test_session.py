@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from trials import PAIR, case_of, trial
 
+from parity.command_line.main import main
 from parity.core.errors import UserError
 from parity.measure import arm_audit, node, node_check, session
 from parity.measure.allocation import Allocation
@@ -63,7 +64,7 @@ class World:
 
         def on(host: str) -> None:
             self.hosts.name = host
-            node_check.main(words[-1:])
+            main(words[-2:])
 
         with ThreadPoolExecutor() as pool:
             list(pool.map(on, TWO.hosts))

@@ -303,9 +303,9 @@ def test_snakemake_s_own_log_drives_it(plan, tmp_path) -> None:
     assert "3/3 blocks done; 213 ok, 3 failed (3 timeout) of 216 runs; all blocks are done" in said
     assert "progress is not shown" not in said
 
-    module = [sys.executable, "-m", "parity.preview.progress"]
+    module = [sys.executable, "-m", "parity", "progress"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    for words in ([], ["plan.json"]):
+    for words in ([], ["--plan", "plan.json"]):
         if not words:
             write_plan(report.with_name("plan.json"), plan)
         done = subprocess.run(

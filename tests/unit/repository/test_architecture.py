@@ -1,42 +1,23 @@
-"""The house plan of docs/design.md, held by a test: which package may know which."""
+"""The house plan of docs/design.md: its packages, their order, what they own and name."""
 
 import ast
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 
-import pytest
+from parity.benchmarks import benchmarks
+from parity.core.code_identity import LAYERS, PACKAGE
+from parity.runtimes import arms
 
-from parity.core.code_identity import imported_names
-
-ROOT = Path(__file__).parents[3]
-PACKAGE = ROOT / "workflow" / "parity"
+ROOT = PACKAGE.parents[1]
 # Rows of the table, highest first: package, what happens there, its documents, whom it knows.
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
+ROWS = {
+    cells[0].strip(" `"): cells[1:]
     for line in (ROOT / "docs/design.md").read_text(encoding="utf-8").splitlines()
-    if line.startswith("| `")
-]
-
-
-def _quoted(cell: str) -> list[str]:
-    return re.findall(r"`([^`]+)`", cell)
-
-
-# Each package, lowest first, and all that it may import from.
-PACKAGES = {row[0].strip("`"): set(_quoted(row[3])) for row in reversed(ROWS)}
-# The files with one name that a package owns.
-DOCUMENTS = {
-    document: row[0].strip("`")
-    for row in ROWS
-    for document in _quoted(row[2])
-    if re.fullmatch(r"[a-z]+\.(json|txt|tex)", document)
+    if line.startswith("| `") and len(cells := line.strip("|").split("|")) == 4
 }
-# The package itself, and its start as a program.
-LOOSE = {"__init__.py", "__main__.py"}
-MODULES = sorted(PACKAGE.rglob("*.py"))
-# A module of one idea has about 300 lines; above this many it needs a reason here.
-LONG = 400
-REASONS: dict[str, str] = {}
+LONG = 400  # lines of a module
 
 
 def _texts(path: Path) -> set[str]:
@@ -46,59 +27,46 @@ def _texts(path: Path) -> set[str]:
     return {value for value in constants if isinstance(value, str)}
 
 
-def test_the_table_of_the_design_holds_every_package() -> None:
-    loose = {path.name for path in PACKAGE.glob("*.py")}
-    assert loose == LOOSE
-    assert {path.relative_to(PACKAGE).parts[0] for path in MODULES} - loose == set(PACKAGES)
-    assert all(len(row) == 4 for row in ROWS) and len(ROWS) == len(PACKAGES)
+def test_imports_go_downwards_and_none_is_of_snakemake() -> None:
+    done = subprocess.run(["lint-imports"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
-def test_every_package_stands_above_those_that_it_knows() -> None:
-    order = list(PACKAGES)
-    for package, known in PACKAGES.items():
-        assert known <= set(order[: order.index(package)]), package
+def test_table_contract_and_digests_have_every_package_in_the_same_order() -> None:
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == set(ROWS) == {*LAYERS, "extensions"}
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [re.findall(r"\w+", layer) for layer in linter["contracts"][0]["layers"]]
+    height = {name: -row for row, names in enumerate(layers) for name in names}
+    assert height.keys() == set(LAYERS)
+    for package, row in ROWS.items():
+        for known in set(re.findall(r"`(\w+)`", row[2])) - {"extensions"}:
+            assert package == "extensions" or height[known] < height[package], package
+    # What a digest holds is all that may be imported.
+    assert [height[name] for name in LAYERS] == sorted(height.values())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_knows_only_the_packages_that_the_table_names(path: Path) -> None:
-    package = path.relative_to(PACKAGE).parts[0]
-    if package in LOOSE:
-        return
-    known = {name.split(".")[1] for name in imported_names(path)}
-    assert known - {package, "extensions"} <= PACKAGES[package]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_document_of_the_table_is_named_in_its_package(document: str) -> None:
+def test_a_document_of_the_table_is_named_in_its_package() -> None:
     """That it is named in no other package, test_documents.py says."""
-    modules = [path for path in MODULES if path.is_relative_to(PACKAGE / DOCUMENTS[document])]
-    assert document in {text.split("/")[-1] for path in modules for text in _texts(path)}
+    for package, row in ROWS.items():
+        named = {
+            text.split("/")[-1]
+            for path in (PACKAGE / package).rglob("*.py")
+            for text in _texts(path)
+        }
+        assert set(re.findall(r"`([a-z]+\.(?:json|txt|tex))`", row[1])) <= named, package
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_package_does_not_know_snakemake(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            assert not any(alias.name.split(".")[0] == "snakemake" for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert (node.module or "").split(".")[0] != "snakemake"
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_long_module_has_a_reason(path: Path) -> None:
-    relative = str(path.relative_to(PACKAGE))
-    long = len(path.read_text(encoding="utf-8").splitlines()) > LONG
-    assert long == bool(REASONS.get(relative)), f"{relative}: part it, or give a reason (or none)"
+def test_a_module_is_one_idea_and_not_long() -> None:
+    lines = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert {str(path): count for path, count in lines.items() if count > LONG} == {}
 
 
 def test_nothing_outside_its_own_file_names_a_runtime_or_a_benchmark() -> None:
-    from parity.benchmarks import benchmarks
-    from parity.runtimes import arms
-
     names = {arm.runtime for arm in arms().values()} | set(benchmarks())
-    names -= {"native", "startup", "memory", "namespaces", "ladder"}  # words of their own, too
+    names -= {"native", "startup", "memory", "namespaces", "ladder", "imports"}  # words, too
     # The builder of images is one of the runtimes' programs, and stores are named after theirs.
     own = {"runtimes", "benchmarks", "software", "extensions"}
-    for path in MODULES:
+    for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] not in own:
             assert not _texts(path) & names, path

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, get_args, get_origin
 
 from parity.command_line.model import Command
-from parity.core.errors import shown_to_the_user
+from parity.core.errors import REFUSED, shown_to_the_user
 
 # The commands of each module here; only that of the command that is called is imported. What rules
 # call lies in the module of the highest package that it uses, from which the digest of its code
@@ -58,7 +58,7 @@ def main(words: Sequence[str] | None = None) -> None:
         command.arguments(own)
         own.set_defaults(run=command.run)
     given = parser.parse_args(words)
-    with shown_to_the_user():
+    with shown_to_the_user(REFUSED):
         given.run(given)
 
 

@@ -67,8 +67,8 @@ def _in_lines(text: str) -> str:
 
 
 @contextmanager
-def shown_to_the_user() -> Iterator[None]:
-    """Print a UserError, or that a disk is full, as a message alone; exit with `REFUSED`.
+def shown_to_the_user(status: int = 1) -> Iterator[None]:
+    """Print a UserError, or that a disk is full, as a message alone; exit with `status`.
 
     What an output cannot show, as with PYTHONIOENCODING=latin-1, is shown as `?`. Ctrl-C and a
     reader that has read enough (`| head`) end it with the status that a shell gives them.
@@ -79,9 +79,10 @@ def shown_to_the_user() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except UserError as error:
-        sys.exit(_say(error))
+        print(f"{REFUSAL}{error}", file=sys.stderr)
+        sys.exit(status)
     except KeyboardInterrupt:
-        _say("interrupted")
+        print(f"{REFUSAL}interrupted", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # What is left in the buffer would fail again when Python ends.
@@ -95,13 +96,8 @@ def shown_to_the_user() -> Iterator[None]:
             where=str(error.filename or "the file system of results/"),
             action="make room and start Snakemake again: it goes on where it was",
         )
-        sys.exit(_say(full))
-
-
-def _say(what: object) -> int:
-    """Print it; returns the status to end with."""
-    print(f"{REFUSAL}{what}", file=sys.stderr)
-    return REFUSED
+        print(f"{REFUSAL}{full}", file=sys.stderr)
+        sys.exit(status)
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str], where: str, kind: str) -> None:
