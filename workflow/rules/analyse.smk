@@ -44,7 +44,7 @@ rule analyse:
     params:
         code=code_of("analysis"),
     shell:
-        "{PARITY} analyse --plan {input.plan:q} --exclusions {input.exclusions:q}"
+        "parity analyse --plan {input.plan:q} --exclusions {input.exclusions:q}"
         " --events {output.events:q} 2> {log:q}"
 
 
@@ -101,7 +101,7 @@ rule draw:
         code=code_of("report"),
         captions={spec.name: spec.caption for spec in FIGURES},
     shell:
-        "{PARITY} draw --plan {input.plan:q} --events {input.events:q}"
+        "parity draw --plan {input.plan:q} --events {input.events:q}"
         " --values {input.published[0]:q} 2> {log:q}"
 
 
@@ -117,4 +117,4 @@ rule figures:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} figures --summary {input.summary:q} --drawn {input.summaries:q} 2> {log:q}"
+        "parity figures --summary {input.summary:q} --drawn {input.summaries:q} 2> {log:q}"

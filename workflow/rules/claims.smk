@@ -53,7 +53,7 @@ rule judge:
         folder="results/{source}/{dataset}/claims",
         own=[],
     shell:
-        "{PARITY} judge --claims {input.claims:q} --published {input.published:q}"
+        "parity judge --claims {input.claims:q} --published {input.published:q}"
         " --own {params.own:q} --plan {input.plan:q} --beside {input.plans_beside:q}"
         " --registered {input.registration:q} --folder {params.folder:q} 2> {log:q}"
 
@@ -91,7 +91,7 @@ rule claims:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} claims --verdicts {input.verdicts:q} --own {input.own:q}"
+        "parity claims --verdicts {input.verdicts:q} --own {input.own:q}"
         " --folder results/claims 2> {log:q}"
 
 
@@ -108,7 +108,7 @@ rule claims_expected:
         known=configured(EXPECTED),
         accept=[],
     shell:
-        "{PARITY} expect --verdicts {input.verdicts:q} --known {params.known:q}"
+        "parity expect --verdicts {input.verdicts:q} --known {params.known:q}"
         " --accept {params.accept:q} 2> {log:q}"
 
 

@@ -30,7 +30,7 @@ rule gather_blocks:
         code=code_of("records"),
         system=SYSTEM.name,
     shell:
-        "{PARITY} gather --plan {input.plan:q} --images {input.images:q}"
+        "parity gather --plan {input.plan:q} --images {input.images:q}"
         " --native {input.native:q} --system {params.system:q} 2> {log:q}"
 
 
@@ -51,7 +51,7 @@ rule parse_records:
     params:
         code=code_of("records"),
     shell:
-        "{PARITY} parse --plan {input.plan:q} 2> {log:q}"
+        "parity parse --plan {input.plan:q} 2> {log:q}"
 
 
 rule reparse:
@@ -64,7 +64,7 @@ rule reparse:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} reparse --raw {input.raw:q} 2> {log:q}"
+        "parity reparse --raw {input.raw:q} 2> {log:q}"
 
 
 rule archive:
@@ -83,7 +83,7 @@ rule archive:
     params:
         system=SYSTEM.name,
     shell:
-        "{PARITY} archive --plan {input.plan:q} --system {params.system:q} 2> {log:q}"
+        "parity archive --plan {input.plan:q} --system {params.system:q} 2> {log:q}"
 
 
 rule crates:
@@ -96,4 +96,4 @@ rule crates:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} crates --plans {input:q} 2> {log:q}"
+        "parity crates --plans {input:q} 2> {log:q}"

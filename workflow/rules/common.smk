@@ -54,10 +54,16 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-# How rules call a command. Where Snakemake makes the environments, that of the rule has a Python.
+# How rules call a command: a function of their shells, so that no path of this folder is a part of
+# what they do. Where Snakemake makes the environments, the rule's own has a Python.
 BY_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-PYTHON = f"PYTHONPATH={quote(str(PACKAGE.parent))} {'python' if BY_CONDA else quote(sys.executable)}"
-PARITY = f"{PYTHON} -m parity"
+PYTHON = "python" if BY_CONDA else quote(sys.executable)
+PYTHONPATH = f"{quote(str(PACKAGE.parent))}${{PYTHONPATH:+:$PYTHONPATH}}"
+PREFIX = (
+    f'in_python() {{ PYTHONPATH={PYTHONPATH} exec {PYTHON} "$@"; }}; '
+    'parity() { in_python -m parity "$@"; }; '
+)
+shell.prefix(PREFIX.replace("{", "{{").replace("}", "}}"))
 # A dataset is a folder: the live one is measured here, the archived one is the configured.
 LIVE = f"results/live/{STUDY.campaign}"
 ARCHIVE = f"results/archive/{config['archive']}"

@@ -21,6 +21,6 @@ rule compare:
     params:
         fresh=f"results/{config['fresh']}" if "fresh" in config else LIVE,
     shell:
-        "{PARITY} compare --claims {input.claims:q} --published {input.published:q}"
+        "parity compare --claims {input.claims:q} --published {input.published:q}"
         " --plan {input.plan:q} --fresh {params.fresh:q} --exclusions {input.exclusions:q}"
         " --folder results/compare 2> {log:q}"

@@ -24,4 +24,4 @@ rule noise_traces:
     params:
         code=code_of("records"),
     shell:
-        "{PARITY} noise-traces --events {input.events:q} --folder {output:q} 2> {log:q}"
+        "parity noise-traces --events {input.events:q} --folder {output:q} 2> {log:q}"

@@ -28,6 +28,6 @@ if NEEDED.foreign:
             image=NEEDED.foreign,
             folder=IMAGE_PLACE,
         shell:
-            "{PARITY} take-image --image {params.image:q} --hosts {input.hosts:q}"
+            "parity take-image --image {params.image:q} --hosts {input.hosts:q}"
             " --foreign {output.foreign:q} --record {output.record:q} --folder {params.folder:q}"
             " --log {log:q} 2>> {log:q}"

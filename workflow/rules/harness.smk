@@ -25,6 +25,6 @@ rule harness:
         snakefile=workflow.main_snakefile,
         site=words_of_the_site,
     shell:
-        "{PYTHON} {params.tool:q} --plan {input.plan:q}"
+        "in_python {params.tool:q} --plan {input.plan:q}"
         " --system {params.system:q} --snakefile {params.snakefile:q} --seed {params.seed}"
         " --pairs {resources.pairs} --site {params.site:q} 2> {log:q}"

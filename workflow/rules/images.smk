@@ -24,7 +24,7 @@ rule bootstrap_base:
         base_image=SYSTEM.base_image,
         folder=BASE_PLACE,
     shell:
-        "{PARITY} bootstrap-base --base-image {params.base_image:q}"
+        "parity bootstrap-base --base-image {params.base_image:q}"
         " --record {output.record:q} --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
 
@@ -52,7 +52,7 @@ rule build_image:
         site=SPACK_SITE,
         folder=IMAGE_PLACE,
     shell:
-        "{PARITY} build-image --base {input.base:q} --containers {params.containers:q}"
+        "parity build-image --base {input.base:q} --containers {params.containers:q}"
         " --packages {params.packages:q} --compiled {params.compiled:q}"
         " --compiler {params.compiler:q} --sources {input.sources:q} --site {params.site:q}"
         " --jobs {threads} --record {output.record:q} --folder {params.folder:q}"
@@ -73,7 +73,7 @@ rule unpack_image:
     params:
         folder=IMAGE_PLACE,
     shell:
-        "{PARITY} unpack-image --oci {input.oci:q} --record {output.record:q}"
+        "parity unpack-image --oci {input.oci:q} --record {output.record:q}"
         " --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
 
@@ -99,7 +99,7 @@ rule convert_image:
     params:
         folder=IMAGE_PLACE,
     shell:
-        "{PARITY} convert-image --format {wildcards.format} --oci {input.oci:q}"
+        "parity convert-image --format {wildcards.format} --oci {input.oci:q}"
         " --directory {input.directory:q} --record {output.record:q}"
         " --folder {params.folder:q} --log {log:q} 2>> {log:q}"
 
@@ -117,5 +117,5 @@ rule images:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} images --formats {input:q} --images {output.images:q}"
+        "parity images --formats {input:q} --images {output.images:q}"
         " --table {output.table:q} 2> {log:q}"

@@ -40,7 +40,7 @@ rule lock:
     message:
         "spack.yaml:\n{params.manifest}"
     shell:
-        "{PARITY} lock --site {params.site:q} --manifest {params.manifest:q}"
+        "parity lock --site {params.site:q} --manifest {params.manifest:q}"
         " --jobs {threads} --log {log:q} 2>> {log:q}"
 
 
@@ -65,7 +65,7 @@ rule image_sources:
         environment=sha256(MANIFEST.encode()).hexdigest(),
         packages=packages_now(TOOLCHAIN) if BY_SPACK else [],
     shell:
-        "{PARITY} image-sources --site {params.site:q} --jobs {threads}"
+        "parity image-sources --site {params.site:q} --jobs {threads}"
         " --sources {output.sources:q} --log {log:q} 2>> {log:q}"
 
 
@@ -92,5 +92,5 @@ rule native:
         builds=json.dumps(BUILDS),
         environment=sha256(MANIFEST.encode()).hexdigest(),
     shell:
-        "{PARITY} native --site {params.site:q} --builds {params.builds:q}"
+        "parity native --site {params.site:q} --builds {params.builds:q}"
         " --jobs {threads} --record {output.record:q} --log {log:q} 2>> {log:q}"

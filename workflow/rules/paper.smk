@@ -34,7 +34,7 @@ rule tell:
     params:
         code=code_of("report"),
     shell:
-        "{PARITY} tell --verdicts {input.verdicts:q} --claims {input.claims:q}"
+        "parity tell --verdicts {input.verdicts:q} --claims {input.claims:q}"
         " --published {input.published[0]:q} --statements {input.published[1]:q}"
         " --plans {input.plan:q} {input.plans_beside:q} 2> {log:q}"
 
@@ -68,7 +68,7 @@ rule build_paper:
         code=code_of("report"),
         studies=STUDIES,
     shell:
-        "{PARITY} build-paper --main {input.main:q} --studies {input.studies:q}"
+        "parity build-paper --main {input.main:q} --studies {input.studies:q}"
         " --plan {input.plan:q} --beside {input.sections:q} --names {params.studies:q}"
         " --expected {input.expected:q} --effort {input.effort:q} --pdf {output.pdf:q}"
         " --log {log:q} 2>> {log:q}"
@@ -85,4 +85,4 @@ rule paper:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} publish --summary {input.summary:q} --pdf {input.pdf:q} 2> {log:q}"
+        "parity publish --summary {input.summary:q} --pdf {input.pdf:q} 2> {log:q}"

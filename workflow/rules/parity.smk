@@ -18,5 +18,5 @@ rule parity:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} parity --plan {input.plan:q} --images {input.images:q}"
+        "parity parity --plan {input.plan:q} --images {input.images:q}"
         " --native {input.native:q} --folder results/parity 2> {log:q}"

@@ -34,7 +34,7 @@ checkpoint pilot:
         toolchain=NAMED,
         modules=MODULES,
     shell:
-        "{params.modules}{PARITY} pilot"
+        "{params.modules}parity pilot"
         " --study {params.study:q} --scale {params.scale} --system {params.system:q}"
         " --toolchain {params.toolchain:q} --pilot {output.pilot:q}"
         " 2> {log:q}"
@@ -60,7 +60,7 @@ rule write_plan:
         needs=STUDY.needs,
         code=code_of("plan"),
     shell:
-        "{PARITY} write-plan --study {input.study:q} --scale {params.scale:q}"
+        "parity write-plan --study {input.study:q} --scale {params.scale:q}"
         " --toolchain {params.toolchain:q} --minutes {params.minutes} --pilot {input.pilot:q}"
         " --plan {output.plan:q} 2> {log:q}"
 
@@ -81,6 +81,6 @@ rule promise:
         archive=ARCHIVE,
         system=SYSTEM_FILE,
     shell:
-        "{PARITY} promise --plan {input.plan:q} --exclusions {input.exclusions:q}"
+        "parity promise --plan {input.plan:q} --exclusions {input.exclusions:q}"
         " --system {params.system:q} --archive {params.archive:q}"
         " --promise {output.promise:q} 2> {log:q}"

@@ -25,6 +25,6 @@ rule register:
         known=configured(REGISTRATION),
         registration=REGISTRATION,
     shell:
-        "{PARITY} register --claims {input.claims:q} --published {input.published:q}"
+        "parity register --claims {input.claims:q} --published {input.published:q}"
         " --own {input.own:q} --plans {input.plans:q} --known {params.known:q}"
         " --registered {params.registration:q} 2> {log:q}"

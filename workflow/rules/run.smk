@@ -38,7 +38,7 @@ rule run_batch:
         # More time than there was at first goes on with what was not begun.
         time=STUDY.minutes,
     shell:
-        "{params.modules}{PARITY} run-batch"
+        "{params.modules}parity run-batch"
         " --plan {input.plan:q} --batch {wildcards.batch} --images {input.images:q}"
         " {params.native} {params.look:q} --system {params.system:q}"
         " --folder results/blocks --record {output.batch:q}"
@@ -63,6 +63,6 @@ rule look:
     params:
         system=SYSTEM.name,
     shell:
-        "{PARITY} look --number {wildcards.look} --plan {input.plan:q}"
+        "parity look --number {wildcards.look} --plan {input.plan:q}"
         " --images {input.images:q} --exclusions {input.exclusions:q}"
         " --before {input.before:q} --system {params.system:q} 2> {log:q}"

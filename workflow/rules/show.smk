@@ -28,7 +28,7 @@ rule chances:
         pilots=measured_before,
         code=code_of("preview"),
     shell:
-        "{PARITY} chances --plan {input.plan:q} --claims {input.claims:q}"
+        "parity chances --plan {input.plan:q} --claims {input.claims:q}"
         " --published {input.published:q} --own {input.own:q} --system {input.system:q}"
         " --exclusions {input.exclusions:q} --archive {params.archive:q}"
         " --images {params.images:q} --jobs {params.jobs} --chances {output.chances:q}"
@@ -49,7 +49,7 @@ rule plan:
         **PREVIEWED,
         system=SYSTEM_FILE,
     shell:
-        "{PARITY} plan --plan {input.plan:q} --chances {input.chances:q}"
+        "parity plan --plan {input.plan:q} --chances {input.chances:q}"
         " --system {params.system:q} --archive {params.archive:q}"
         " --images {params.images:q} --jobs {params.jobs} 2> {log:q}"
 
@@ -62,4 +62,4 @@ rule probe:
     conda:
         "../../envs/parity.yaml"
     shell:
-        "{PARITY} probe 2> {log:q}"
+        "parity probe 2> {log:q}"

@@ -22,7 +22,8 @@ RULES = "".join(
 CALLS = [
     (words.split()[0], set(re.findall(r"--([a-z-]+)", words)))
     for words in (
-        re.sub(r'"\s+"', "", call) for call in re.findall(r'PARITY} ((?:[^\n"]|"\s+")+)"', RULES)
+        re.sub(r'"\s+"', "", call)
+        for call in re.findall(r'"(?:{params.modules})?parity ((?:[^\n"]|"\s+")+)"', RULES)
     )
 ]
 
