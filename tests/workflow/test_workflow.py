@@ -136,7 +136,14 @@ try:
 except SystemExit as ended:
     assert not ended.code
 """
-BLOCK = "before = set()\nimport parity.measure.__main__"
+BLOCK = """
+before = set()
+from parity.command_line.main import main
+try:
+    main("run-batch --batch a --record b --folder c --system d --images e --plan f".split())
+except SystemExit as ended:
+    assert ended.code
+"""
 
 
 @pytest.mark.parametrize("program", [DRY_RUN, BLOCK], ids=["dry run", "block"])
