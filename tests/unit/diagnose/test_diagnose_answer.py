@@ -77,8 +77,8 @@ def test_natives_that_differ_allow_no_answer():
 def diagnosed(tmp_path):
     """What was measured of a program that sleeps, of one step and of a container; its answer."""
 
-    def made(step, container, **how):
-        words = {"native-a": [SLEEP, "0.03"], BINDING: step, CONTAINER: container}
+    def made(step, container, native=(SLEEP, "0.03"), **how):
+        words = {"native-a": native, BINDING: step, CONTAINER: container}
         lines = [Line(title, line, ["/bin/true"]) for title, line in words.items()]
         dataset = measure(study_of(SLEEP, lines, 60, 1e-9, **how), tmp_path / "runs")
         return " ".join(concluded(dataset, LADDER, 0.6, tmp_path / "runs").split()), dataset
@@ -98,8 +98,10 @@ def test_a_step_that_costs_is_named_from_runs_that_were_made(diagnosed):
 
 def test_runs_that_fail_now_and_then_are_lost_and_no_equivalence_is_said(diagnosed, tmp_path):
     made = tmp_path / "made"
-    script = f"sleep 0.03; echo broken; echo >> {made}; exit $(($(wc -l < {made}) % 2))"
-    said, dataset = diagnosed(["/bin/false"], ["/bin/sh", "-c", script])
+    script = f"echo took 1.0; echo broken; echo >> {made}; exit $(($(wc -l < {made}) % 2))"
+    container = ["/bin/sh", "-c", script]
+    native = "/bin/echo", "took 1.0"
+    said, dataset = diagnosed(["/bin/false"], container, native, pattern=r"took ([\d.]+)")
     assert said.startswith("Undecided") and "runs were lost" in said
     assert study.last_words(dataset, tmp_path / "runs", "step-2") == "broken"
     assert study.never_well(dataset) == ["step-1"]

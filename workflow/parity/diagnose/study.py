@@ -215,9 +215,9 @@ def without_starts(dataset: Dataset) -> Dataset:
     """
     metrics = dataset.metrics
     timed = metrics[(metrics["metric"] == WALL.metric) & metrics["valid"]]
-    starts = timed[timed["case"] == START].groupby("arm")["value"].median()
+    starts = timed[timed["case"] == START].groupby("arm")["value"].median().to_dict()
     program = timed[timed["case"] == PROGRAM]
-    seconds = program["value"] - program["arm"].map(starts).fillna(0.0)
+    seconds = program["value"] - program["arm"].map(lambda arm: starts.get(arm, 0.0)).astype(float)
     if (seconds <= 0).any():
         arm = str(program["arm"][seconds <= 0].iloc[0])
         raise UserError(
