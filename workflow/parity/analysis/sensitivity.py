@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from parity.analysis import analysis, estimate, outcomes, pairing, tables
+from parity.analysis import analysis, outcomes, pairing, tables
 from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
 from parity.analysis.dataset import Dataset, load
 from parity.analysis.decision import UNKNOWN, outcome_of
@@ -27,15 +27,11 @@ from parity.analysis.pairing import RATIO, ByCase, Numbers
 from parity.analysis.statistics import mixed
 
 # In the order in which they are shown.
-PAIRED, RANKS, TRIMMED, BESERRA = "paired", "ranks", "trimmed", "beserra-trim"
-MIXED, POSTERIOR = "mixed", "posterior"
-METHODS = (PAIRED, RANKS, TRIMMED, BESERRA, MIXED, POSTERIOR)
+METHODS = PAIRED, RANKS, TRIMMED, MIXED = "paired", "ranks", "trimmed", "mixed"
 # The outcome where a method gives no estimate for these data; the note says why.
 NO_ESTIMATE = "no-estimate"
-FEW, FIXED = "too few blocks", "all effects are the same"
+FEW = "too few blocks"
 LEVELS = (0.90, 0.95)
-# What the posterior must hold inside the margin, and what beyond one of its ends.
-SHARE_INSIDE, SHARE_BEYOND = 0.95, 0.975
 # What a row has from that of the comparison.
 _SAME = ("case", "metric", "arm", "references", "margin", "control")
 _ENDS = ("low90", "high90", "low95", "high95")
@@ -48,14 +44,12 @@ class Found:
     Attributes:
         blocks: how many the estimate rests on.
         intervals: of each of LEVELS.
-        inside: share of the posterior within the margin, where the method has one.
         note: why there is no estimate.
     """
 
     blocks: int = 0
     estimate: float = math.nan
     intervals: Sequence[Interval] = (UNKNOWN, UNKNOWN)
-    inside: float = math.nan
     outcome: str = NO_ESTIMATE
     note: str = ""
 
@@ -66,7 +60,6 @@ class Found:
         return {
             **dict(zip(("estimate", *_ENDS), shown, strict=True)),
             "blocks": self.blocks,
-            "inside": self.inside,
             "outcome": self.outcome,
             "note": self.note,
         }
@@ -105,7 +98,7 @@ def sensitivity(
         found = {
             PAIRED: _paired(row, bound),
             RANKS: _ranks(row),
-            **of_pairs(paired, bound),
+            TRIMMED: trimmed(paired["effect"].to_numpy(dtype=float), bound),
             MIXED: models.found(row, bound),
         }
         same = {name: row[name] for name in _SAME}
@@ -131,7 +124,9 @@ class _Models:
             return Found(note=contrasts)
         if row["arm"] not in contrasts:
             return Found(note=FEW)
-        return _mixed(contrasts[row["arm"]], bound)
+        contrast = contrasts[row["arm"]]
+        intervals = [contrast.interval(level) for level in LEVELS]
+        return _decided(contrast.blocks, contrast.estimate, intervals, bound)
 
     def _contrasts(
         self, case: str, metric: str, references: str
@@ -181,28 +176,13 @@ def _in_row(row: Mapping[str, Any], prefix: str) -> Found:
     return Found(row["blocks"], logs[0], ((logs[1], logs[2]), (logs[3], logs[4])))
 
 
-def of_pairs(paired: pd.DataFrame, bound: float) -> dict[str, Found]:
-    """What the methods say that need nothing but the pairs of one comparison.
-
-    Args:
-        paired: rows of `tables.PAIRS`.
-        bound: the margin as a log.
-    """
-    effects = paired["effect"].to_numpy(dtype=float)
-    return {
-        TRIMMED: _trimmed(effects, bound),
-        BESERRA: _beserra(paired, bound),
-        POSTERIOR: _posterior(effects, bound),
-    }
-
-
 def _decided(blocks: int, centre: float, intervals: Sequence[Interval], bound: float) -> Found:
     """An estimate with the outcome of its intervals."""
     inner, outer = intervals
     return Found(blocks, centre, intervals, outcome=outcome_of(inner, outer, (-bound, bound)))
 
 
-def _trimmed(effects: np.ndarray, bound: float) -> Found:
+def trimmed(effects: np.ndarray, bound: float) -> Found:
     """The mean without the lowest and the highest effect.
 
     Its standard error is that of the winsorised effects (Tukey & McLaughlin, Sankhya A 1963), by
@@ -216,58 +196,3 @@ def _trimmed(effects: np.ndarray, bound: float) -> Found:
     intervals = [(float(low), float(high)) for low, high in ends]
     centre = float(stats.mstats.trimmed_mean(effects, limits))
     return _decided(blocks - 2, centre, intervals, bound)
-
-
-def _beserra(paired: pd.DataFrame, bound: float) -> Found:
-    """The mean after Beserra's trim, with Student's t.
-
-    Beserra et al. (CISIS 2015, section IV-C) left the highest and the lowest of the 32 measurements
-    of each environment out, and took the rest for a whole sample. So do we, side by side: what is
-    left of both is paired, and its interval knows nothing of what was left out. It is too narrow;
-    it is here to show what that habit does to a conclusion.
-    """
-    sides = [paired[side] for side in ("value", "reference_value") if len(paired)]
-    extremes = {row for side in sides for row in (side.idxmin(), side.idxmax())}
-    left = paired["effect"].drop(list(extremes)).to_numpy(dtype=float)
-    if len(left) < 2:
-        return Found(len(left), note=FEW)
-    mean = estimate.student(left)
-    intervals = [mean.interval(level) for level in LEVELS]
-    return _decided(len(left), mean.value, intervals, bound)
-
-
-def _posterior(effects: np.ndarray, bound: float) -> Found:
-    """The mean's posterior under a prior flat in it and in the log of the deviation, by scipy.
-
-    Blocks are taken for independent. It is Student's t around the mean (Box & Tiao, Bayesian
-    Inference in Statistical Analysis, 1973, section 2.4), so its central intervals are Student's;
-    but what decides is how much of it lies inside the margin, with both sides together, or beyond
-    one end.
-    """
-    if len(effects) < 2:
-        return Found(len(effects), note=FEW)
-    if np.ptp(effects) == 0:
-        return Found(len(effects), note=FIXED)
-    law = stats.mvsdist(effects)[0]
-    inside, beyond = _shares(law, bound)
-    outcome = outcomes.INCONCLUSIVE
-    if inside >= SHARE_INSIDE:
-        outcome = outcomes.EQUIVALENT
-    elif beyond >= SHARE_BEYOND:
-        outcome = outcomes.DIFFERENT
-    intervals = [law.interval(level) for level in LEVELS]
-    return Found(len(effects), float(law.mean()), intervals, inside, outcome)
-
-
-def _mixed(contrast: mixed.Contrast, bound: float) -> Found:
-    """The hierarchical model's contrast; its posterior under a flat prior beside it."""
-    law = stats.t(contrast.freedom, contrast.estimate, contrast.error)
-    intervals = [contrast.interval(level) for level in LEVELS]
-    found = _decided(contrast.blocks, contrast.estimate, intervals, bound)
-    return replace(found, inside=_shares(law, bound)[0])
-
-
-def _shares(law: Any, bound: float) -> tuple[float, float]:
-    """The shares of a posterior inside the margin, and beyond the end that has more beyond it."""
-    low, high = float(law.cdf(-bound)), float(law.sf(bound))
-    return 1.0 - low - high, max(low, high)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.sensitivity import (
-    BESERRA,
     METHODS,
     MIXED,
     NO_ESTIMATE,
     PAIRED,
-    POSTERIOR,
     RANKS,
     TRIMMED,
 )
@@ -26,9 +23,7 @@ OTHERS = tuple(method for method in METHODS if method != PAIRED)
 _BY = {
     RANKS: "ranks",
     TRIMMED: "the trimmed mean",
-    BESERRA: "Beserra's trim",
     MIXED: "the mixed model",
-    POSTERIOR: "the posterior",
 }
 
 
@@ -90,11 +85,8 @@ def _differs(row: Any, paired: Any) -> bool:
 
 
 def _beside(row: Any, paired: Any) -> str:
-    """The outcome, or that it is the same; with the posterior's share inside the margin."""
-    text = _words(row) if row.outcome == NO_ESTIMATE or _differs(row, paired) else "same"
-    if not math.isfinite(row.inside):
-        return text
-    return f"{text} ({formatting.number(100 * row.inside, 1)}\u2009%)"
+    """The outcome, or that it is the same."""
+    return _words(row) if row.outcome == NO_ESTIMATE or _differs(row, paired) else "same"
 
 
 def _words(row: Any) -> str:
