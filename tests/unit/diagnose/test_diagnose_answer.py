@@ -98,7 +98,7 @@ def test_a_step_that_costs_is_named_from_runs_that_were_made(diagnosed):
 
 def test_runs_that_fail_now_and_then_are_lost_and_no_equivalence_is_said(diagnosed, tmp_path):
     made = tmp_path / "made"
-    script = f"echo took 1.0; echo broken; echo >> {made}; exit $(($(wc -l < {made}) % 2))"
+    script = f"echo took 1.0; echo broken >&2; echo >> {made}; exit $(($(wc -l < {made}) % 2))"
     container = ["/bin/sh", "-c", script]
     native = "/bin/echo", "took 1.0"
     said, dataset = diagnosed(["/bin/false"], container, native, pattern=r"took ([\d.]+)")

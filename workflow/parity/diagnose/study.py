@@ -143,7 +143,8 @@ def measure(study: Mapping[str, Any], folder: Path) -> Dataset:
         place = folder / _BLOCKS / block.name
         with (
             (folder / "log").open("a", encoding="utf-8") as log,
-            redirect_stdout(log),
+            # What it waits for is told beside the answer, and each run in the log.
+            redirect_stdout(sys.stderr),
             redirect_stderr(log),
         ):
             session = run_block(plan, block.name, {}, {}, _HERE, place, checked=session)
@@ -184,7 +185,7 @@ def last_words(dataset: Dataset, folder: Path, arm: str) -> str:
         attempt = (
             folder / _BLOCKS / run["block"] / "runs" / run["run"] / f"attempt-{run['attempt']}"
         )
-        texts = [attempt / stream for stream in ("stderr", "stdout")]
+        texts = [attempt / stream for stream in ("stdout", "stderr")]
         lines = [
             line.strip()
             for path in texts
