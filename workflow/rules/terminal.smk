@@ -1,23 +1,30 @@
-"""Shows how far Snakemake is and why a rule failed; see parity/preview/steps.py and rule_errors.py."""
+"""What people see while Snakemake works: its steps, why a rule failed, how far the campaign is.
+
+See parity/preview/snakemake_log.py and, for progress.txt, parity/preview/progress.py.
+"""
 
 from logging import FileHandler
 
 from snakemake.logging import logger
 
-from parity.preview.rule_errors import RuleErrors
-from parity.preview.steps import Steps, is_needed
+from parity.measure.block_folder import BLOCK_FOLDERS
+from parity.preview.progress import REPORT, BlockLog
+from parity.preview.snakemake_log import Shown
 
 # Jobs read the rules, too; a dry run and `--verbose` tell everything.
 if workflow.is_main_process:
-    is_quiet = not (workflow.output_settings.dryrun or workflow.output_settings.verbose)
-    rule_errors = RuleErrors(logger.error, is_quiet)
+    is_dry = workflow.output_settings.dryrun
     files = [each for each in logger.handlers if isinstance(each, FileHandler)]
+    logs = ", ".join(os.path.relpath(each.baseFilename) for each in files)
+    shown = Shown(logger.log, not (is_dry or workflow.output_settings.verbose), logs)
     # Those of Snakemake's own: ours, which are added after them, follow every event.
     for handler in [each for each in logger.handlers if each not in files]:
-        handler.addFilter(rule_errors.keeps)
-        if is_quiet:
-            handler.addFilter(is_needed)
-    logger.addHandler(rule_errors)
-    if is_quiet:
-        logs = [os.path.relpath(each.baseFilename) for each in files]
-        logger.addHandler(Steps(logger.info, ", ".join(logs)))
+        handler.addFilter(shown.keeps)
+    logger.addHandler(shown)
+    if not is_dry:
+        live, report_file = Path(LIVE), Path(LIVE) / REPORT
+        logger.addHandler(
+            BlockLog(
+                live / "plan.json", "run_batch", BLOCK_FOLDERS, report_file, logger.info
+            )
+        )

@@ -1,4 +1,4 @@
-"""A rule that refuses is shown by its message alone, and one that fails quietly by its log."""
+"""A rule that refuses is shown by its message alone, one that fails by its log, and few steps."""
 
 import logging
 from pathlib import Path
@@ -7,7 +7,17 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from parity.core.errors import REFUSED
-from parity.preview.rule_errors import RuleErrors
+from parity.preview.snakemake_log import OF_JOBS, Shown
+
+
+def _shown(said: list[str], quiet: bool) -> Shown:
+    return Shown(lambda _, text: said.append(text), quiet, "x.log")
+
+
+def _said(text: str, event: LogEvent | None = None, **more: int) -> logging.LogRecord:
+    record = logging.LogRecord("x", logging.INFO, "", 0, text, (), None)
+    record.__dict__.update(more, **({"event": event} if event else {}))
+    return record
 
 
 def _record(log: Path) -> logging.LogRecord:
@@ -20,9 +30,9 @@ def _record(log: Path) -> logging.LogRecord:
 def test_a_refusal_stands_alone(tmp_path: Path, quiet: bool) -> None:
     log, said = tmp_path / "compare.log", list[str]()
     log.write_text("parity: there is no such dataset\n  to do:   measure one\n")
-    RuleErrors(said.append, quiet).handle(_record(log))
+    _shown(said, quiet).handle(_record(log))
     assert said == ["parity: there is no such dataset\n  to do:   measure one"]
-    assert not RuleErrors(said.append, quiet).keeps(_record(log))
+    assert not _shown(said, quiet).keeps(_record(log))
 
 
 def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) -> None:
@@ -30,8 +40,8 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
     log.write_text("parity: the allocation is no longer whole\n")
     record = _record(log)
     record.rule_msg = "SLURM-job '2' failed, SLURM status is: 'NODE_FAIL'."
-    loud, quiet = RuleErrors(said.append, quiet=False), RuleErrors(said.append, quiet=True)
-    assert loud.keeps(record) and quiet.keeps(record)
+    loud, quiet = _shown(said, False), _shown(said, True)
+    assert loud.keeps(record) and not quiet.keeps(record)
     loud.handle(record)
     quiet.handle(record)
     refusal = "parity: the allocation is no longer whole"
@@ -41,10 +51,10 @@ def test_what_a_cluster_says_of_a_job_stands_beside_its_refusal(tmp_path: Path) 
 def test_a_refusal_after_runs_stands_alone_and_a_traceback_is_none(tmp_path: Path) -> None:
     log, said = tmp_path / "batch.log", list[str]()
     log.write_text("b0001  1/40  sysbench.native-a  0.42 s\nparity: the file system is full\n")
-    RuleErrors(said.append, True).handle(_record(log))
+    _shown(said, True).handle(_record(log))
     assert said == ["parity: the file system is full"]
     log.write_text("parity: a line of it\nTraceback (most recent call last):\nKeyError: 'a'\n")
-    RuleErrors(said.append, True).handle(_record(log))
+    _shown(said, True).handle(_record(log))
     assert said[1].startswith("Error in rule compare\n")
 
 
@@ -54,23 +64,23 @@ def test_the_rule_s_own_log_comes_last_and_whole_whatever_a_cluster_s_says(tmp_p
     of_job.write_text("words\n" * 200)
     record = _record(own)
     record.log = [str(own), str(of_job)]
-    RuleErrors(said.append, True).handle(record)
+    _shown(said, True).handle(record)
     assert said[0].endswith(f"words\n{own}\nwhat went wrong") and said[0].count("words") == 40
 
 
 def test_another_failure_is_snakemake_s_to_tell_but_where_that_is_quiet(tmp_path: Path) -> None:
     log, said = tmp_path / "build.log", list[str]()
     log.write_text("".join(f"line {number}\n" for number in range(100)))
-    loud = RuleErrors(said.append, False)
+    loud = _shown(said, False)
     loud.handle(_record(log))
     assert said == [] and loud.keeps(_record(log))
-    RuleErrors(said.append, True).handle(_record(log))
+    _shown(said, True).handle(_record(log))
     assert said[0].startswith(f"Error in rule compare\n{log}\nline 60\n")
-    RuleErrors(said.append, True).handle(_record(tmp_path / "absent.log"))
+    _shown(said, True).handle(_record(tmp_path / "absent.log"))
     assert said[1] == f"Error in rule compare\n{tmp_path / 'absent.log'}"
     of_cluster = _record(tmp_path / "absent.log")
     of_cluster.rule_msg = "SLURM-job '4' failed, SLURM status is: 'NODE_FAIL'."
-    RuleErrors(said.append, True).handle(of_cluster)
+    _shown(said, True).handle(of_cluster)
     assert said[2].splitlines()[1] == of_cluster.rule_msg
 
 
@@ -87,7 +97,7 @@ def test_the_exception_of_a_command_is_told_in_a_line_or_not_at_all(ended: str, 
         f"RuleException:\nCalledProcessError in file x, line 7:\nCommand 'sh -c \"a. b\"' {ended}."
     )
     record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
-    loud, quiet = RuleErrors(said.append, quiet=False), RuleErrors(said.append, quiet=True)
+    loud, quiet = _shown(said, False), _shown(said, True)
     assert (loud.keeps(record), quiet.keeps(record)) == (kept, False)
     loud.handle(record)
     assert said == []
@@ -99,6 +109,58 @@ def test_what_a_cluster_says_with_all_that_its_job_said_is_kept(tmp_path: Path) 
     job = "CalledProcessError in file x, line 7:\nCommand 'a' died with <Signals.SIGTERM: 15>.\nEnd"
     text = f"Error in rule run_batch: SLURM-job '1' failed, SLURM status is: 'CANCELLED'.\n{job}"
     record, said = logging.LogRecord("x", logging.ERROR, "", 0, text, (), None), list[str]()
-    assert RuleErrors(said.append, quiet=True).keeps(record)
-    RuleErrors(said.append, quiet=True).handle(record)
+    assert _shown(said, True).keeps(record)
+    _shown(said, True).handle(record)
     assert said == []
+
+
+def test_its_events_are_still_called_so() -> None:
+    assert {*map(str, LogEvent)} - OF_JOBS == {
+        *("workflow_started", "shellcmd", "debug_dag", "rulegraph", "error", "group_error")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "needed"),
+    [
+        ("Building DAG of jobs...", None, False),
+        ("Select jobs to execute...", None, False),
+        ("Execute 3 jobs...", None, False),
+        ("", LogEvent.JOB_FINISHED, False),
+        ("", LogEvent.PROGRESS, False),
+        ("", LogEvent.ERROR, True),
+        ("Nothing to be done (all requested files are present and up to date).", None, True),
+        ("Job 3 has been submitted with SLURM jobid 7", None, True),
+    ],
+)
+def test_only_news_of_jobs_is_dropped(text: str, event: LogEvent | None, needed: bool) -> None:
+    assert _shown([], True).keeps(_said(text, event)) is needed
+
+
+def test_a_warning_is_shown_whatever_it_begins_with() -> None:
+    record = _said("Execute nothing: the disk is full")
+    record.levelno = logging.WARNING
+    assert _shown([], True).keeps(record)
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [
+        (3, []),
+        (5, ["1 of 5 steps; see x.log", *(f"{done} of 5 steps" for done in (2, 3, 4))]),
+        (
+            100,
+            [
+                "10 of 100 steps; see x.log",
+                *(f"{done} of 100 steps" for done in range(20, 100, 10)),
+            ],
+        ),
+    ],
+)
+def test_ten_times_at_most_it_says_how_far_it_is(total: int, said: list[str]) -> None:
+    shown = list[str]()
+    handler = _shown(shown, True)
+    for done in range(1, total + 1):
+        handler.handle(_said("", LogEvent.PROGRESS, done=done, total=total))
+    handler.handle(_said("Execute 3 jobs..."))
+    assert shown == said

@@ -1,0 +1,131 @@
+"""What is shown while Snakemake works: how far it is, and of a rule that failed why.
+
+All that it says of jobs, with all of their files, stands in its own log, which the first line
+names. Of a refusal its message is shown alone, once; of another failure the end of the rule's log.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parity.core.errors import REFUSAL, REFUSED
+
+# Of Snakemake's log events (snakemake_interface_logger_plugins.common), by their values.
+OF_JOBS = frozenset(
+    (
+        *("run_info", "job_info", "job_started", "job_finished", "job_error"),
+        *("group_info", "progress", "resources_info"),
+    )
+)
+# What it says of itself beside them, in messages that have no event.
+OF_ITSELF = re.compile(
+    "Building DAG of jobs|Using shell:|Provided |Rules claiming more threads"
+    "|Conda environments: ignored|Select jobs to execute|Execute |Complete log|Elapsed time"
+)
+FEW = 3  # Steps that nobody waits for.
+LAST_LINES = 40
+# How an exception of Python's subprocess, alone in its record, says that a command ended. A record
+# of a cluster's job may hold the same text among all that the job said.
+_ENDED = re.compile(
+    r"(?:RuleException:\s+)?CalledProcessError in file .*"
+    r" (returned non-zero exit status \d+|died with [^\n]*?)\.?\s*",
+    re.DOTALL,
+)
+_REFUSED = f"returned non-zero exit status {REFUSED}"
+
+
+class Shown(logging.Handler):
+    """Shows of Snakemake's events what people need, and says what its own handlers may show.
+
+    Args:
+        say: shows a text to the user, at a level.
+        is_quiet: whether nothing else is shown of jobs.
+        log: the file that Snakemake writes.
+    """
+
+    def __init__(self, say: Callable[[int, str], None], is_quiet: bool, log: str) -> None:
+        super().__init__(logging.INFO)
+        self._say, self._is_quiet, self._log, self._tenth = say, is_quiet, log, 0
+
+    def emit(self, record: Any) -> None:
+        """Say ten times how many steps are done, and of a failure why."""
+        if self._is_quiet and _event(record) == "progress":
+            self._say_how_far(record.done, record.total)
+        elif record.levelno >= logging.ERROR and (text := self._why(record)):
+            self._say(logging.ERROR, text)
+
+    def keeps(self, record: logging.LogRecord) -> bool:
+        """The filter for Snakemake's own handlers: whether a record says more than we do."""
+        ended, event = _ended(record), _event(record)
+        if ended == _REFUSED or (event == "job_error" and self._is_told(record)):
+            return False
+        if not self._is_quiet:
+            return True
+        is_of_itself = record.levelno <= logging.INFO and OF_ITSELF.match(str(record.msg))
+        return not (ended or event in OF_JOBS or is_of_itself)
+
+    def _is_told(self, record: logging.LogRecord) -> bool:
+        return bool(refusal(_logs(record))) and not _of_cluster(record)
+
+    def _say_how_far(self, done: int, total: int) -> None:
+        tenth = 10 * done // total
+        if total > FEW and self._tenth < tenth < 10:
+            more = f"; see {self._log}" if self._tenth == 0 else ""
+            self._tenth = tenth
+            self._say(logging.INFO, f"{done} of {total} steps{more}")
+
+    def _why(self, record: logging.LogRecord) -> str:
+        """The refusal of a rule; in quiet runs how another one ended, and the end of its log."""
+        if self._is_quiet and (ended := _ended(record)) not in ("", _REFUSED):
+            return f"A job {ended}"
+        if _event(record) != "job_error":
+            return ""
+        logs = _logs(record)
+        texts = [_of_cluster(record)] if self._is_quiet else []
+        if text := refusal(logs):
+            texts.append(text)
+        elif self._is_quiet:
+            # Last the rule's own, which is the first of them: a cluster's job says much before.
+            ends = [f"{log}\n{_end(log)}".rstrip() for log in reversed(logs)]
+            texts = [record.getMessage(), *texts, *ends]
+        return "\n".join(filter(None, texts)) if text or self._is_quiet else ""
+
+
+def refusal(logs: list[Path]) -> str:
+    """The message for the user with which a rule's own log ends, the first of them; else empty."""
+    _, begin, message = f"\n{_text(logs[0]) if logs else ''}".rpartition(f"\n{REFUSAL}")
+    is_traceback = "Traceback (most recent call last)" in message
+    return "" if not begin or is_traceback else f"{REFUSAL}{message}".rstrip()
+
+
+def _event(record: Any) -> str:
+    """The kind of a record of Snakemake's; empty for a plain message."""
+    return str(getattr(getattr(record, "event", None), "value", ""))
+
+
+def _ended(record: logging.LogRecord) -> str:
+    """How a job's command ended, of an exception that says so with all of its words; else empty."""
+    found = _ENDED.fullmatch(str(record.msg))
+    return found[1] if found else ""
+
+
+def _logs(record: Any) -> list[Path]:
+    """The logs of the rule that has failed."""
+    return [Path(log) for log in record.log]
+
+
+def _of_cluster(record: Any) -> str:
+    """What the cluster says of a job's end, such as the state that Slurm gives it; else empty."""
+    return str(getattr(record, "rule_msg", None) or "")
+
+
+def _end(log: Path) -> str:
+    return "\n".join(_text(log).splitlines()[-LAST_LINES:])
+
+
+def _text(log: Path) -> str:
+    return log.read_text("utf-8", "replace") if log.is_file() else ""
