@@ -77,7 +77,7 @@ def test_natives_that_differ_allow_no_answer():
 def diagnosed(tmp_path):
     """What was measured of a program that sleeps, of one step and of a container; its answer."""
 
-    def made(step, container, native=(SLEEP, "0.03"), **how):
+    def made(step, container, native=(SLEEP, "0.05"), **how):
         words = {"native-a": native, BINDING: step, CONTAINER: container}
         lines = [Line(title, line, ["/bin/true"]) for title, line in words.items()]
         dataset = measure(study_of(SLEEP, lines, 60, 1e-9, **how), tmp_path / "runs")
@@ -87,7 +87,7 @@ def diagnosed(tmp_path):
 
 
 def test_a_step_that_costs_is_named_from_runs_that_were_made(diagnosed):
-    said, dataset = diagnosed([SLEEP, "0.12"], [SLEEP, "0.12"])
+    said, dataset = diagnosed([SLEEP, "0.4"], [SLEEP, "0.4"])
     assert said.startswith("Cause: CPU binding. The container costs ")
     table = list(csv.DictReader(study.table_of(dataset).splitlines()))
     assert len(table) == 6 * 4 and {row["valid"] for row in table} == {"yes"}
@@ -112,4 +112,4 @@ def test_runs_that_fail_now_and_then_are_lost_and_no_equivalence_is_said(diagnos
 
 def test_a_program_that_tells_no_number_is_refused(diagnosed):
     with pytest.raises(UserError, match=r"program itself fails: .*0 lines match instead of one"):
-        diagnosed([SLEEP, "0.03"], [SLEEP, "0.03"], pattern=r"time (\d+)")
+        diagnosed([SLEEP, "0.05"], [SLEEP, "0.05"], pattern=r"time (\d+)")
