@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
 
+from jinja2 import StrictUndefined, Template
+
 from parity.analysis.identity import BINARY_DIFFERS, LIBRARIES_DIFFER, NOT_RECORDED, SAME
 from parity.checks.parity_audit.comparison import (
     Difference,
@@ -18,15 +20,12 @@ from parity.checks.parity_audit.side import Programs, Side
 from parity.preview.terminal import aligned
 
 NOT_VISIBLE = "not visible"
+TEMPLATE = Path(__file__).with_name("report.txt.j2")
 _DIGITS = 8
 # How much of a reason is shown in the table, and below it; all of it is in the JSON.
 _CELL, _LINE = 60, 300
 # The library that most of what a program does goes through; named first where it differs.
 _FIRST = "libc.so.6"
-_FOREIGN = (
-    "The image is not ours: programs and libraries are held against each other by SHA-256,"
-    " and lists of packages are not compared"
-)
 _FINDINGS = {SAME: "identical", BINARY_DIFFERS: "other program"}
 
 
@@ -37,17 +36,29 @@ def report(audit: ParityAudit, programs: Programs, is_foreign: bool = False) -> 
         is_foreign: whether the image is one that somebody else made.
     """
     base = reference_of(audit.sides, audit.reference)
-    return [
-        f"Both sides of {audit.campaign}: every arm asked, held against {base.title}",
-        "",
-        *aligned(_program_rows(programs, base, audit.likenesses)),
-        "",
-        f"Kernel interface, where it is not that of {base.title}",
-        *_interface_lines(audit.sides, base, audit.interface),
-        "",
-        *_confounded_lines(audit.likenesses),
-        *([_FOREIGN] if is_foreign else []),
-    ]
+    confounded = defaultdict(list)
+    for row in audit.likenesses:
+        if row.confounded:
+            confounded[row.benchmark, row.verdict].append(row.title)
+
+    def differences(side: Side) -> list[str]:
+        own = [each for each in audit.interface if each.arm == side.arm]
+        return aligned([(f"    {each.fact}", _in_words(each)) for each in own]) if own else []
+
+    template = Template(
+        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
+    )
+    text: str = template.render(
+        audit=audit,
+        base=base,
+        programs=aligned(_program_rows(programs, base, audit.likenesses)),
+        differences=differences,
+        shorten=lambda reason: shorten(reason, _LINE, placeholder="…"),
+        confounded=confounded,
+        unknown=[row.title for row in audit.likenesses if row.verdict == NOT_RECORDED],
+        is_foreign=is_foreign,
+    )
+    return text.splitlines()
 
 
 def verdict_text(row: Likeness) -> str:
@@ -98,25 +109,6 @@ def _hashes(programs: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def _interface_lines(
-    sides: Sequence[Side], base: Side, differences: Sequence[Difference]
-) -> list[str]:
-    lines = []
-    for side in sides:
-        if side is base:
-            continue
-        own = [each for each in differences if each.arm == side.arm]
-        if side.reason:
-            reason = shorten(side.reason, _LINE, placeholder="…")
-            lines.append(f"  {side.title}: not asked: {reason}")
-        elif own:
-            rows = [(f"    {each.fact}", _in_words(each)) for each in own]
-            lines += [f"  {side.title}", *aligned(rows)]
-        else:
-            lines.append(f"  {side.title}: the same")
-    return lines
-
-
 def _in_words(difference: Difference) -> str:
     """The value and the reference's; of a list of names what is more and what is missing."""
     value, reference = difference.value, difference.reference
@@ -125,22 +117,3 @@ def _in_words(difference: Difference) -> str:
         parts = (("also ", here - there), ("without ", there - here))
         return "; ".join(word + " ".join(sorted(names)) for word, names in parts if names)
     return f"{value or NOT_VISIBLE} (reference: {reference or NOT_VISIBLE})"
-
-
-def _confounded_lines(likenesses: Sequence[Likeness]) -> list[str]:
-    """What is confounded, by benchmark and finding; and what nothing is known of."""
-    lines = []
-    groups = defaultdict(list)
-    for row in likenesses:
-        if row.confounded:
-            groups[row.benchmark, row.verdict].append(row.title)
-    if groups:
-        lines.append("Confounded: a difference may come from the programs, not the runtime")
-        lines += [f"  {name} ({found}): {', '.join(on)}" for (name, found), on in groups.items()]
-    else:
-        lines.append("Nothing is confounded: all programs and libraries seen are the same")
-    unknown = [row for row in likenesses if row.verdict == NOT_RECORDED]
-    if unknown:
-        arms = ", ".join(dict.fromkeys(row.title for row in unknown))
-        lines.append(f"Not known, because not seen: {len(unknown)} of {len(likenesses)} ({arms})")
-    return lines
