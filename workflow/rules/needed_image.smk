@@ -19,8 +19,8 @@ IMAGE_ROOT = f"{BUILT}/images" if BY_SPACK else ROOT
 BASE, IMAGE = NEEDED.base_in(IMAGE_ROOT), NEEDED.image_in(IMAGE_ROOT)
 IMAGES = NEEDED.records_in(IMAGE_ROOT)
 # Where a site wants the images themselves; beside their records if it does not say.
-BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else ""
-IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else ""
+BASE_PLACE = NEEDED.base_in(IMAGE_FOLDER) if IMAGE_FOLDER else []
+IMAGE_PLACE = NEEDED.image_in(IMAGE_FOLDER) if IMAGE_FOLDER else []
 # What commands on Spack take: its configuration, and where the toolchain's recipes lie.
 SPACK_SITE = json.dumps(
     {

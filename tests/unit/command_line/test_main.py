@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parity.command_line import main as command_line
+from parity.command_line import software
 from parity.command_line.main import COMMANDS, MODULES, main
 from parity.core.code_identity import PACKAGE
 from parity.core.errors import REFUSED
@@ -67,6 +68,13 @@ def test_options_are_what_the_parameters_say(monkeypatch: pytest.MonkeyPatch) ->
     main(words.split())
     assert (seen["many"], seen["one"], seen["hours"]) == ([Path("b"), Path("c")], Path("d"), 1.5)
     assert command_line._command("lock").summary == "Say it."
+
+
+def test_a_rule_s_empty_parameter_is_none_of_an_option() -> None:
+    """Snakemake quotes an empty text as nothing, so what may be empty takes no word as well."""
+    for name in ("bootstrap-base", "take-image", "build-image", "unpack-image", "convert-image"):
+        function = getattr(software, name.replace("-", "_"))
+        assert inspect.signature(function).parameters["folder"].annotation == "str | None", name
 
 
 @pytest.mark.parametrize("words", [["lock"], ["lock", "--jobs", "x"], ["lick"], []])

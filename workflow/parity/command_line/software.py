@@ -31,7 +31,7 @@ def probe() -> None:
     print("\n".join(probe_lines()))
 
 
-def bootstrap_base(record: Path, log: Path, base_image: str, folder: str) -> None:
+def bootstrap_base(record: Path, log: Path, base_image: str, folder: str | None) -> None:
     """Make the base image from Debian's packages, or take it from a registry by digest."""
     from parity.software import build
 
@@ -43,7 +43,7 @@ def bootstrap_base(record: Path, log: Path, base_image: str, folder: str) -> Non
 
 
 def take_image(
-    image: str, hosts: Path, foreign: Path, record: Path, log: Path, folder: str
+    image: str, hosts: Path, foreign: Path, record: Path, log: Path, folder: str | None
 ) -> None:
     """Take an image that somebody else made, with what every run needs of one."""
     from parity.software.foreign_image import take_foreign
@@ -64,7 +64,7 @@ def build_image(
     jobs: int,
     record: Path,
     log: Path,
-    folder: str,
+    folder: str | None,
 ) -> None:
     """Build the image with every benchmark that is installed or compiled natively."""
     from parity.software import build_context
@@ -90,7 +90,7 @@ def build_image(
         write_document(record, made_or_reason(make, empty, log))
 
 
-def unpack_image(oci: Path, record: Path, log: Path, folder: str) -> None:
+def unpack_image(oci: Path, record: Path, log: Path, folder: str | None) -> None:
     """Unpack the image into a directory."""
     from parity.software import build
 
@@ -101,7 +101,7 @@ def unpack_image(oci: Path, record: Path, log: Path, folder: str) -> None:
 
 
 def convert_image(
-    format: str, oci: Path, directory: Path | None, record: Path, log: Path, folder: str
+    format: str, oci: Path, directory: Path | None, record: Path, log: Path, folder: str | None
 ) -> None:
     """Convert the image into the format of one runtime."""
     from parity.software.build import make_format

@@ -130,7 +130,7 @@ def made_or_reason(make: Callable[[], ImageRecord], empty: ImageRecord, log: Pat
         )
 
 
-def place_of(record: Path, folder: str, name: str) -> Path:
+def place_of(record: Path, folder: str | None, name: str) -> Path:
     """Where the image of that name goes: into the site's folder, or beside its record."""
     place = Path(folder) if folder else record.parent
     place.mkdir(parents=True, exist_ok=True)
