@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from parity.command_line.main import main
 from parity.core import digests
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, output_of
@@ -280,8 +281,9 @@ def test_compilers_are_wanted_only_with_a_toolchain():
 
 def test_an_unknown_toolchain_installs_nothing(monkeypatch, capsys):
     monkeypatch.setattr(install, "install_as_root", lambda _wanted: pytest.fail("installed"))
-    assert install.main(["--toolchain", "debian99"]) == 1
-    assert "unknown toolchain" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["install", "--toolchain", "debian99"])
+    assert "unknown toolchain" in capsys.readouterr().err
 
 
 def test_one_failed_install_does_not_stop_the_others(monkeypatch):
