@@ -344,7 +344,7 @@ def test_a_tool_that_fails_is_a_reason_and_not_the_end(tmp_path, capsys):
     record = made_or_reason(fail, ImageRecord("sif", parent="oci"), tmp_path / "log")
     assert (record.format, record.reason) == ("sif", "making it failed: the tool failed")
     assert "much to say" in (tmp_path / "log").read_text()
-    assert "sif could not be made" in capsys.readouterr().err
+    assert "sif could not be made" in capsys.readouterr().out
 
 
 def test_a_registry_s_base_is_a_line_without_size():
