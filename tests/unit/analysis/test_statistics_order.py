@@ -1,4 +1,4 @@
-"""Trend, factorial and multiplicity: published examples and closed forms."""
+"""Trend and multiplicity: published examples and closed forms."""
 
 import itertools
 import math
@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from parity.analysis.statistics import factorial, multiplicity, trend
+from parity.analysis.conclusions import ARM_OVERALL, CROSSED, INTERACTION, LEVEL_OVERALL
+from parity.analysis.contrast import weighted_sum
+from parity.analysis.statistics import multiplicity, trend
 
 
 def _blocks(rows: list[list[float]]) -> pd.DataFrame:
@@ -49,28 +51,6 @@ def test_slopes_per_doubling_of_each_block() -> None:
     assert list(trend.slopes_per_doubling(table)) == pytest.approx([0.1, 0.0])
 
 
-def test_two_by_two_by_hand() -> None:
-    # Linking costs 1 on the host and 3 in the container; the container costs 5 and 7.
-    logs = {("host", "no"): 0.0, ("host", "yes"): 1.0, ("box", "no"): 5.0, ("box", "yes"): 8.0}
-    frame = pd.DataFrame(
-        {"block": block, "first": a, "second": b, "log": log + shift}
-        for block, shift in (("x", 0.0), ("y", 10.0))
-        for (a, b), log in logs.items()
-    )
-    found = factorial.two_by_two(frame, ("host", "box"), ("no", "yes"))
-    assert found.blocks == ("x", "y")
-    assert list(found.first) == [6, 6] and list(found.second) == [2, 2]
-    assert list(found.interaction) == [2, 2]
-    assert factorial.two_by_two(frame[1:], ("host", "box"), ("no", "yes")).blocks == ("y",)
-
-
-@pytest.mark.parametrize("rows", [[], [("x", "a", "c", 0.0)]])
-def test_two_by_two_without_a_whole_block_has_no_effects(rows: list) -> None:
-    frame = pd.DataFrame(rows, columns=["block", "first", "second", "log"])
-    found = factorial.two_by_two(frame, ("a", "b"), ("c", "d"))
-    assert (found.blocks, len(found.first), len(found.interaction)) == ((), 0, 0)
-
-
 def test_holm_of_a_worked_example() -> None:
     assert multiplicity.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert multiplicity.holm([]) == () and multiplicity.holm([0.04]) == (0.04,)
@@ -95,13 +75,26 @@ def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
         lambda: trend.slopes_per_doubling(_blocks([[0.0]])),
         lambda: multiplicity.holm([0.5, 1.5]),
         lambda: multiplicity.holm([math.nan]),
-        lambda: factorial.two_by_two(
-            pd.DataFrame({"block": ["x"], "first": ["a"], "second": ["c"], "log": [0.0]}),
-            ("a", "a"),
-            ("c", "d"),
-        ),
     ],
 )
 def test_nonsense_is_refused(wrong) -> None:
     with pytest.raises(ValueError):
         wrong()
+
+
+def test_a_crossing_by_hand() -> None:
+    """Linking costs 1 on the host and 3 in the container; the container costs 5 and 7."""
+    logs = {(0, 0): 0.0, (1, 0): 1.0, (0, 1): 5.0, (1, 1): 8.0}
+
+    def effects(form: str, whole: tuple[str, ...] = ("x", "y")) -> dict[str, float]:
+        return weighted_sum(
+            (CROSSED[form][level][side], {block: log + ord(block) for block in blocks})
+            for (level, side), log in logs.items()
+            for blocks in [whole if (level, side) == (1, 1) else ("x", "y")]
+        )
+
+    assert effects(INTERACTION) == pytest.approx({"x": 2, "y": 2})
+    assert effects(LEVEL_OVERALL) == pytest.approx({"x": 2, "y": 2})
+    assert effects(ARM_OVERALL) == pytest.approx({"x": 6, "y": 6})
+    # A block counts that holds all four; where none does, there is no effect.
+    assert list(effects(INTERACTION, ("y",))) == ["y"] and effects(INTERACTION, ()) == {}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,12 +46,6 @@ class Numbers:
         logs = self.column(True, arm, *doubles)
         return {block: math.exp(self.sign * log) for block, log in logs.items()}
 
-    def with_reference(self, natives: Sequence[str]) -> Numbers:
-        """The numbers in which the first of these arms stands for all of them."""
-        if len(natives) < 2:
-            return self
-        return replace(self, by_arm={**self.by_arm, natives[0]: dict(self.mean_of(*natives))})
-
     def costs(self, arm: str) -> Mapping[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""
         if arm not in self._logs:
@@ -86,40 +79,6 @@ class Numbers:
 
 # By case and metric.
 ByCase = Mapping[tuple[str, str], Numbers]
-
-
-class Asked(NamedTuple):
-    """A comparison of two arms that is wanted.
-
-    Attributes:
-        margin: of the cost ratio; None for a plain difference.
-        planned: whether the study compares by it.
-    """
-
-    case: str
-    metric: str
-    arm: str
-    reference: str
-    margin: float | None
-    planned: bool = True
-
-    @property
-    def kind(self) -> str:
-        """How it is expressed: as a ratio if it has a margin, else as a difference."""
-        return DIFFERENCE if self.margin is None else RATIO
-
-
-class Pair(NamedTuple):
-    """Two arms in one block: a row of `tables.PAIRS`."""
-
-    case: str
-    metric: str
-    arm: str
-    reference: str
-    block: str
-    value: float
-    reference_value: float
-    effect: float
 
 
 def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
@@ -156,25 +115,3 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
             raise ValueError(f"two final values: {case}, {metric}, {arm}, {block}")
         of_arm[block] = value
     return by_case
-
-
-def pairs(of_case: Numbers, asked: Asked) -> list[Pair]:
-    """One pair per block that holds a number for both sides of the comparison.
-
-    For a ratio the effect is the log of the cost ratio: arm over reference where
-    lower is better, reference over arm where higher is, so a positive effect always
-    costs more. Ratios need positive numbers; a pair without them is dropped and counts as
-    lost (`parity.analysis.ledger`).
-    """
-    arm, reference = of_case.of(asked.arm), of_case.of(asked.reference)
-    made = []
-    for block in sorted(arm.keys() & reference.keys()):
-        value, base = arm[block], reference[block]
-        if asked.kind == DIFFERENCE:
-            effect = value - base
-        elif min(value, base) > 0:
-            effect = of_case.sign * math.log(value / base)
-        else:
-            continue
-        made.append(Pair(*asked[:4], block, value, base, effect))
-    return made

@@ -13,15 +13,14 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
+from parity.analysis.contrast import weighted_sum
 from parity.analysis.dataset import Place
 from parity.analysis.decision import NONE, assay_of, decide
 from parity.analysis.ledger import objection_to_losses
-from parity.analysis.pairing import Asked, Numbers, Pair, numbers, pairs
+from parity.analysis.pairing import Numbers, numbers
 from parity.analysis.sample import Sample, sample
 from parity.analysis.statistics.sequential import ONE_LOOK, Levels, strictest
 from parity.plan.plan import Plan
-
-_SOME_MARGIN = 1.0  # `pairs` takes a comparison with a margin for a ratio, whatever it is.
 
 
 class CellLevels(NamedTuple):
@@ -116,8 +115,7 @@ class Cell:
         return self.losses.get(sides) or self._sample(True, *sides).objection
 
     def _sample(self, ratio: bool, arm: str, against: str) -> Sample:
-        by_block = {pair.block: pair.effect for pair in self._pairs(ratio, arm, against)}
-        return sample(by_block, self.places)
+        return sample(self._by_block(ratio, arm, against), self.places)
 
     def _sides(self, control: bool) -> tuple[str, str]:
         """The arm and what it is compared with: this cell's, or those of the A/A pair."""
@@ -139,21 +137,20 @@ class Cell:
         independent allocations, which may be put beside each other at will.
         """
         return {
-            self.number_of[pair.block]: pair.effect
-            for pair in self._pairs(True, *self._sides(control))
+            self.number_of[block]: effect
+            for block, effect in self._by_block(True, *self._sides(control)).items()
         }
 
     def costs(self, arm: str) -> dict[int, float]:
         """Logs of what an arm costs by the number of the block."""
         return {self.number_of[block]: log for block, log in self.numbers.costs(arm).items()}
 
-    def _pairs(self, ratio: bool, arm: str, against: str) -> list[Pair]:
-        compared, margin = self.numbers, None
-        if ratio:
-            margin = _SOME_MARGIN
-            if against in self.natives and arm not in self.natives:
-                compared = self.numbers.with_reference(self.natives)
-        return pairs(compared, Asked(self.case, self.metric, arm, against, margin))
+    def _by_block(self, ratio: bool, arm: str, against: str) -> dict[str, float]:
+        """The effect of each block; both natives are the reference of a ratio to one of them."""
+        is_pooled = ratio and against in self.natives and arm not in self.natives
+        base = self.natives if is_pooled else (against,)
+        own, theirs = self.numbers.column(ratio, arm), self.numbers.column(ratio, *base)
+        return weighted_sum([(1, own), (-1, theirs)])
 
 
 @dataclass(frozen=True)

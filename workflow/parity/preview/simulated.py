@@ -23,11 +23,11 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
-from parity.analysis.contrast import references
+from parity.analysis.contrast import references, weighted_sum
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import UNDECIDED, Decision, decide
 from parity.analysis.outcomes import DIFFERENT
-from parity.analysis.pairing import Asked, Numbers, pairs
+from parity.analysis.pairing import Numbers
 from parity.claims.judging_data import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.plan import Plan, cases_of
@@ -122,10 +122,11 @@ class Simulated(JudgingData):
         """The plan's own comparisons of the A/A pair, of what was drawn."""
         found = {}
         for planned in self.plan.comparisons:
-            key, sides = (planned.case, planned.metric), (planned.arm, planned.reference)
-            if key in self.drawn and planned.arm == self.plan.double and planned.margin:
-                paired = pairs(self.drawn[key], Asked(*key, *sides, planned.margin))
-                found[key] = decide([pair.effect for pair in paired], planned.margin)
+            key, drawn = (planned.case, planned.metric), self.drawn
+            if key in drawn and planned.arm == self.plan.double and planned.margin:
+                arm, reference = map(drawn[key].costs, (planned.arm, planned.reference))
+                logs = weighted_sum([(1, arm), (-1, reference)])
+                found[key] = decide(list(logs.values()), planned.margin)
         return found
 
     def cell(self, case: str, metric: str, arm: str, against: str) -> Cell:

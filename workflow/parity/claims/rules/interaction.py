@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from parity.analysis.statistics.factorial import two_by_two
+from parity.analysis.conclusions import CROSSED, INTERACTION, LEVEL_OVERALL
+from parity.analysis.contrast import weighted_sum
 from parity.claims.finding import Finding, tested, too_few, untested
 from parity.claims.judging_data import Cell
 from parity.claims.rules.direction import directed
@@ -90,16 +90,16 @@ def _interaction(
 
 def _effects(pair: Series, arm: str, against: str) -> tuple[np.ndarray, np.ndarray]:
     """Interaction, and effect of the factor, over what holds both arms at both levels."""
-    rows = [
-        (number, side, level, log)
-        for level, cell in zip(("low", "high"), pair.cells, strict=True)
-        for side in (against, arm)
-        for number, log in cell.costs(side).items()
-    ]
-    frame = pd.DataFrame(rows, columns=["block", "first", "second", "log"])
-    found = two_by_two(frame, (against, arm), ("low", "high"))
-    numbers = [int(block) for block in found.blocks]
-    return pair.independent(found.interaction, numbers), pair.independent(found.second, numbers)
+
+    def effects(form: str) -> np.ndarray:
+        by_number = weighted_sum(
+            (weight, cell.costs(side))
+            for cell, weights in zip(pair.cells, CROSSED[form], strict=True)
+            for side, weight in zip((against, arm), weights, strict=True)
+        )
+        return pair.independent(np.array(list(by_number.values())), by_number)
+
+    return effects(INTERACTION), effects(LEVEL_OVERALL)
 
 
 RULES = (Interaction(),)
