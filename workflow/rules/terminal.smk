@@ -3,7 +3,9 @@
 See parity/preview/snakemake_log.py and, for progress.txt, parity/preview/progress.py.
 """
 
+import os
 from logging import FileHandler
+from pathlib import Path
 
 from snakemake.logging import logger
 

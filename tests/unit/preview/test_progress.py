@@ -240,7 +240,7 @@ SNAKEFILE = """
 from parity.plan.plan import read_plan
 
 PLAN, LIVE = read_plan(Path("plan.json")), "results/live/torrez2019-smoke"
-include: "{rules}/progress.smk"
+include: "{rules}/terminal.smk"
 
 rule all:
     input:
