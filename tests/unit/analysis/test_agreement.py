@@ -12,8 +12,8 @@ from matplotlib import pyplot
 from scipy import stats
 
 from parity.analysis import agreement, prediction
+from parity.analysis.agreement import ABSOLUTE
 from parity.analysis.analysis import Analysed, analysed
-from parity.analysis.comparable import ABSOLUTE
 from parity.analysis.dataset import Place
 from parity.analysis.decision import ASSAY
 from parity.analysis.ledger import LOSSES

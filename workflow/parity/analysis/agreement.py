@@ -8,6 +8,7 @@ every other: the same within the margin, different, or neither, if the controls 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pandas as pd
 
 from parity.analysis import outcomes, prediction, tables
 from parity.analysis.analysis import Analysed, Key
-from parity.analysis.comparable import another_problem, obstacle, other_amounts
+from parity.analysis.conclusions import Conclusion
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import (
     FEW,
@@ -31,13 +32,16 @@ from parity.analysis.decision import (
 )
 from parity.analysis.identity import worst
 from parity.analysis.ledger import LOSSES
+from parity.analysis.pairing import DIFFERENCE
 from parity.analysis.sample import CLUSTERS
 from parity.analysis.statistics.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
+from parity.records.sizes import choosing_size
 
 NOT_COMPARED = "not-compared"
+ABSOLUTE = "an absolute difference, which is not compared between machines"
 # Two logs that differ by rounding alone.
 ROUNDING = 1e-12
 
@@ -129,16 +133,64 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     if here is None or there is None:
         reason = f"only in the {'archive' if here is None else 'fresh dataset'}"
     else:
-        reason = obstacle(here, there) or another_problem(key[0], fresh, archive)
+        reason = _obstacle(here, there) or _another_problem(key[0], fresh, archive)
     if reason:
         return row | {"outcome": NOT_COMPARED, "counted": False, "reason": reason}
     effects = fresh.effects[key], archive.effects[key]
     decision = decide_difference(*effects, min(margins))
     if not row["control"]:
         decision = _gated(decision, key, min(margins), fresh, archive)
-    amounts = other_amounts(key[0], fresh, archive)
+    amounts = _other_amounts(key[0], fresh, archive)
     decision = replace(decision, reason="; ".join(filter(None, (decision.reason, amounts))))
     return row | _numbers(*effects) | _decided(decision) | {"counted": _varies(*effects)}
+
+
+def _obstacle(here: Conclusion, there: Conclusion) -> str:
+    """Why two comparisons cannot be compared; empty if they can."""
+    if DIFFERENCE in (here.kind, there.kind):
+        return ABSOLUTE
+    if here.reference != there.reference:
+        return f"against {here.reference} here, against {there.reference} in the archive"
+    for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
+        if decision.outcome == outcomes.NOT_TESTED:
+            return f"not tested {where}: {decision.reason}"
+        if decision.blocks < 2:
+            return f"fewer than two blocks {where}: {decision.reason}"
+    return ""
+
+
+def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Why a case is not the same in both: parameters, or a size chosen by the node; or empty.
+
+    How often the same work is done is no other problem: each machine's pilot finds its own amount.
+    """
+    here_size, there_size = (each.dataset.sizes.get(case, "") for each in (fresh, archive))
+    planned = fresh.dataset.plan.case(case)
+    # However a size was chosen: the runs tell which it was.
+    told = choosing_size(planned.definition) if here_size and there_size else set()
+    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
+    asked = (here.keys() | there.keys()) - told - {planned.definition.sized_by}
+    if parts := _differing(asked, case, fresh, archive):
+        return f"other parameters: {parts}"
+    if here_size == there_size:
+        return ""
+    return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
+
+
+def _other_amounts(case: str, fresh: Analysed, archive: Analysed) -> str:
+    """How much more often a case does its work in one of both, in words; empty if in none."""
+    amount = fresh.dataset.plan.case(case).definition.sized_by
+    return _differing({amount} - {""}, case, fresh, archive)
+
+
+def _differing(names: Collection[str], case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Those of the parameters of a case that both plans give otherwise."""
+    here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
+    return "; ".join(
+        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
+        for name in sorted(names)
+        if here.get(name) != there.get(name)
+    )
 
 
 def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> Decision:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -40,28 +39,8 @@ def paired(first: Iterable[float], second: Iterable[float], at_least: int) -> np
     return np.vstack(rows)
 
 
-def above_zero(**numbers: float) -> None:
-    """Refuse any of the named numbers that is not a finite number above zero."""
-    for name, number in numbers.items():
-        if not (math.isfinite(number) and number > 0):
-            raise ValueError(f"{name} must be a finite number above zero, not {number}")
-
-
 def share(**numbers: float) -> None:
     """Refuse any of the named numbers that does not lie strictly between 0 and 1."""
     for name, number in numbers.items():
         if not 0 < number < 1:
             raise ValueError(f"{name} must lie between 0 and 1, not {number}")
-
-
-def count(at_least: int, **numbers: int) -> None:
-    """Refuse any of the named counts that is not a whole number of at least `at_least`."""
-    for name, number in numbers.items():
-        if number != int(number) or number < at_least:
-            raise ValueError(f"{name} must be a whole number of at least {at_least}, not {number}")
-
-
-def log_margin(margin: float) -> float:
-    """A margin as the bound of the log ratio: 0.05 means a ratio within (1/1.05, 1.05)."""
-    above_zero(margin=margin)
-    return math.log1p(margin)
