@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from parity.report.figures import figures, forest, specs
+from parity.report.figures import compare, figures, specs
 from parity.report.view import View
 
 
@@ -25,7 +25,7 @@ def boxes(texts: Iterable[Text]) -> list[Bbox]:
 def drawn(view: View) -> dict[str, Figure]:
     """All figures, laid out."""
     made = {s.name: figures.draw(view, s) for s in specs.FIGURES if view.shown(s)}
-    made[specs.OVERVIEW] = forest.overview(view)
+    made[specs.OVERVIEW] = compare.overview(view)
     for figure in made.values():
         figure.canvas.draw()
     return made

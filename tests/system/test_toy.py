@@ -28,11 +28,11 @@ import json, sys
 from pathlib import Path
 from matplotlib.text import Text
 from parity.report import view
-from parity.report.figures import figures, forest, specs, style
+from parity.report.figures import compare, figures, specs, style
 style.use()
 shown = view.load(Path(sys.argv[1]))
 spec = next(spec for spec in specs.FIGURES if spec.benchmark == "toy-copy")
-for figure in (figures.draw(shown, spec), forest.overview(shown)):
+for figure in (figures.draw(shown, spec), compare.overview(shown)):
     print(json.dumps([text.get_text() for text in figure.findobj(Text)]))
 """
 

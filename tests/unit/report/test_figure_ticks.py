@@ -1,4 +1,4 @@
-"""Labels of narrow panels beside each other meet neither each other nor that of 1."""
+"""Labels of narrow panels are told in full, and do not meet."""
 
 from itertools import pairwise
 
@@ -6,26 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from parity.report import figures
-from parity.report.figures.panels import logarithmic, plain_tick, ticks_around_one
-
-
-@pytest.mark.parametrize(
-    ("ends", "ticks"),
-    [
-        ((0.1, 10), [0.2, 1, 5]),
-        ((0.15, 4000), [1, 1000]),
-        ((0.6, 1.6), [1]),
-        ((0.0005, 3), [0.002, 1]),
-    ],
-)
-def test_ticks_are_one_and_the_farthest_round_ratios(
-    ends: tuple[float, float], ticks: list[float]
-) -> None:
-    figure, axes = plt.subplots()
-    axes.set(xscale="log", xlim=ends)
-    ticks_around_one(axes)
-    assert [*axes.get_xticks()] == pytest.approx(ticks)
-    plt.close(figure)
+from parity.report.figures.page import plain_tick, scaled
 
 
 @pytest.mark.parametrize(
@@ -49,7 +30,7 @@ def test_labels_of_a_narrow_logarithmic_axis_do_not_meet(ends: tuple[float, floa
     with plt.style.context(figures.__path__[0] + "/house.mplstyle"):
         figure, axes = plt.subplots(figsize=(1.9, 1))
         axes.set_position((0.2, 0.3, 0.63, 0.5))
-        logarithmic(axes, ends)
+        scaled(axes, "x", ends, "log")
         figure.canvas.draw()
         told = [label for label in axes.get_xticklabels() if label.get_text()]
         boxes = [label.get_window_extent() for label in told]

@@ -14,7 +14,7 @@ from parity.analysis import conclusions, outcomes
 from parity.benchmarks.figure_spec import Form
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
-from parity.report.figures import figures, page_layout, specs, style
+from parity.report.figures import figures, specs, style
 from parity.report.text import contrasts, numbers, questions, section
 from parity.report.view import View
 
@@ -151,7 +151,7 @@ def test_a_ladder_of_few_blocks_or_with_a_failed_pair_reaches_no_conclusion(tmp_
 def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:
     view = view_of(tmp_path, "hpcg", 2)
     assert view.shown(SPECS["ladder"]) == []
-    assert "no arm of the ladder" in page_layout.missing(view, SPECS["ladder"])
+    assert "no arm of the ladder" in figures.missing(view, SPECS["ladder"])
     assert view.form(SPECS["hpcg"]) is Form.PANELS
 
 

@@ -18,7 +18,10 @@ from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
 from parity.report import along
-from parity.report.figures import figures, page_layout, specs
+from parity.report.figures import figures, specs
+from parity.report.figures.along import page_of
+from parity.report.figures.lines import Lines
+from parity.report.figures.page import PAGE
 from parity.report.series import series
 from parity.report.tables import networks as tables
 from parity.report.text import captions, formatting, networks, numbers, questions, sentences
@@ -330,7 +333,8 @@ def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec)
     assert "time over Native (ratio)" in texts(figure) or "rate (Gbit/s)" in texts(figure)
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert len(axes.get_lines()) == (2 if spec.relative else 3)
+    curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+    assert len(curves) == (2 if spec.relative else 3)
     assert sentences.of_figure(sent, spec).startswith(
         "1 node, MPI: median ratios of times within blocks: 1.500 (Podman, "
     )
@@ -339,9 +343,12 @@ def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec)
 
 @pytest.mark.parametrize("panels", [1, 2, 3, 15, 16, 30, 48])
 def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
-    titles = ["kernel cg, 1 node, 4 ranks"] * panels
-    figure, made = page_layout.grid(view, CONTAINERS, titles, ["n"], 12)
-    assert len(made) == panels and figure.get_size_inches()[1] <= page_layout.PAGE + 0.01
+    names = {arm: "LXC, veth without offloads" for arm in "abcdefghijkl"}
+    table = pd.DataFrame([(arm, 1, 1.0) for arm in names], columns=["arm", "x", "y"])
+    panel = Lines("kernel cg, 1 node, 4 ranks", table, {a: {"color": "k"} for a in names}, names)
+    figure = page_of(view, CONTAINERS, [panel] * panels, "cost (ratio)", "n")
+    made = figure.axes
+    assert len(made) == panels and figure.get_size_inches()[1] <= PAGE + 0.01
     figure.canvas.draw()
     boxes = [axes.bbox for axes in made]
     assert all(box.height > 0.3 * figure.dpi and box.width > 0.6 * figure.dpi for box in boxes)
@@ -368,7 +375,7 @@ def test_one_block_one_arm_and_no_value_are_said(
 
 
 def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:
-    monkeypatch.setattr("parity.report.figures.timeouts.MOST", 1)
+    monkeypatch.setattr("parity.report.figures.along.MOST", 1)
     assert "the first 1 of 2 cases; the table has all of them" in texts(drawn(view, WAITS))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report.figures import figures, page_layout, small_multiples, specs, style
+from parity.report.figures import ecdf, figures, specs, style
 from parity.report.tables import noise as tables
 from parity.report.text import captions, numbers, sentences
 from parity.report.view import ALONE, View
@@ -52,11 +52,11 @@ def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: Figu
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
 def test_without_events_no_figure_is_drawn(bare: View, spec: FigureSpec, tmp_path: Path) -> None:
     assert bare.shown(spec) == []
-    assert "no run of the study left what this is made of" in page_layout.missing(bare, spec)
+    assert "no run of the study left what this is made of" in figures.missing(bare, spec)
     plan = synthetic.plan(1, ("native-a", "native-b"))
     other = synthetic.view(tmp_path, plan, synthetic.records(plan))
     assert other.shown(spec) == []
-    assert "the study has no such case of selfish" in page_layout.missing(other, spec)
+    assert "the study has no such case of selfish" in figures.missing(other, spec)
     assert f"text-{spec.name}" not in numbers.values(other)
 
 
@@ -95,8 +95,9 @@ def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(view: View) -> No
 
 @given(st.lists(st.integers(1, 10**9), max_size=400))
 def test_a_curve_is_the_share_that_is_as_long_or_longer(lengths: list[int]) -> None:
-    found, shares, count = small_multiples.curve(np.array(lengths, np.int64))
-    assert count == len(lengths) and len(found) == len(shares) <= small_multiples.POINTS
+    curve = ecdf.curve(np.array(lengths, np.int64))
+    found, shares, count = curve.x, curve.y, curve.n
+    assert count == len(lengths) and len(found) == len(shares) <= ecdf.POINTS
     for length, share in zip(found, shares, strict=True):
         longer = sum(each > length for each in lengths)
         assert longer / count < share <= sum(each >= length for each in lengths) / count

@@ -14,6 +14,7 @@ import pytest
 import synthetic
 from figure_help import drawn, texts, words_apart
 from matplotlib.axis import Tick
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -23,7 +24,8 @@ from parity.core.wording import counted
 from parity.plan.system_kind import KINDS
 from parity.records.noise_audit import read_noise_audit
 from parity.report import write
-from parity.report.figures import curves, figures, specs
+from parity.report.figures import along, figures, specs
+from parity.report.series import Series
 from parity.report.text import campaign, formatting, numbers, paper
 from parity.report.text.summary import summary
 from parity.report.view import View
@@ -65,14 +67,14 @@ def written(view: View, tmp_path_factory) -> Path:
     return folder
 
 
-def curve(view: View, each: int, arm: str) -> dict[int, curves.Point]:
+def curve(view: View, each: int, arm: str) -> dict[int, Any]:
     """The points of an arm by number of nodes, for one number of ranks per node."""
-    found = {s.title: s for s in curves.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
-    return {p.nodes: p for p in curves.curve(view, found, SPEC.quantities[0], arm)}
+    found = {s.title: s for s in along.series(view, SPEC)}[f"{counted(each, 'rank')} per node"]
+    return {p.x: p for p in along.curve(view, found, SPEC.quantities[0], arm).itertuples()}
 
 
 def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
-    found = curves.series(view, SPEC)
+    found = along.series(view, SPEC)
     assert [each.title for each in found] == ["1 rank per node", "2 ranks per node"]
     assert found[1].cases == {1: "hpcc-1x2", 2: "hpcc-2x4", 4: "hpcc-4x8"}
 
@@ -81,54 +83,47 @@ def test_cases_are_parted_by_ranks_per_node(view: View) -> None:
 def test_a_planted_cost_is_seen_where_it_was_planted(view: View, each: int) -> None:
     docker = curve(view, each, "docker")
     assert [point.note.split()[1] for point in docker.values()] == ["=", "=", "≠"]
-    assert docker[4].summary[1] == pytest.approx(100 / 1.1, rel=0.02)
-    assert docker[2].summary[1] == pytest.approx(100, rel=0.02)
-    assert len(docker[4].values) == 12
+    assert docker[4].y == pytest.approx(100 / 1.1, rel=0.02)
+    assert docker[2].y == pytest.approx(100, rel=0.02)
+    assert docker[4].n == 12
 
 
 def test_performance_is_relative_to_the_reference_at_the_same_case(view: View) -> None:
     reference = view.values("hpcc-4x8", "hpl")["native-a"]
     values = np.array(view.values("hpcc-4x8", "hpl")["docker"])
     expected = 100 * values / np.median(reference)
-    assert curve(view, 2, "docker")[4].values == pytest.approx(expected)
-    assert curve(view, 1, "native-a")[1].summary[1] == pytest.approx(100)
+    docker = curve(view, 2, "docker")[4]
+    assert (docker.low, docker.high) == pytest.approx((expected.min(), expected.max()))
+    assert curve(view, 1, "native-a")[1].y == pytest.approx(100)
 
 
 def test_of_a_time_less_is_faster(view: View) -> None:
     latency = Quantity("latency", "latency", "s", "lower")
-    cases = curves.Series("", {2: "netpipe-2x2-tcp"})
-    (point,) = curves.curve(view, cases, latency, "docker")
+    cases = Series("", {2: "netpipe-2x2-tcp"})
+    (point,) = along.curve(view, cases, latency, "docker").itertuples()
     reference = view.median("netpipe-2x2-tcp", "latency", "native-a")
     values = np.array(view.values("netpipe-2x2-tcp", "latency")["docker"])
-    assert reference and point.values == pytest.approx(100 * reference / values)
+    assert reference and point.y == pytest.approx(100 * reference / np.median(values))
+    assert point.high == pytest.approx(100 * reference / values.min())
 
 
 def test_what_is_missing_is_said_in_its_place(view: View) -> None:
-    assert curve(view, 1, "lxc")[4].absence == "not tested: needs root"
+    assert curve(view, 1, "lxc")[4].words == "not tested: needs root"
     podman = curve(view, 2, "podman")
-    assert [len(point.values) for point in podman.values()] == [12, 0, 12]
+    assert [point.n for point in podman.values()] == [12, 0, 12]
     said = texts(figures.draw(view, SPEC))
     assert "not tested: needs root" in said
-    assert "no valid run:\ntimeout" in said and "n=0" in said
+    assert "no valid run: timeout" in said and "n=0" in said
 
 
 def test_a_point_without_neighbours_shows_its_range(view: View) -> None:
     row = 2 * (len(ARMS) - 1 + 1) - 1  # the last panel of the second column is Podman's
     axes = figures.draw(view, SPEC).axes[row]
-    ranges = {
-        float(line.get_xdata()[0]): tuple(line.get_ydata())
-        for line in axes.get_lines()
-        if len(set(line.get_xdata())) == 1
-    }
-    low, _, high = curve(view, 2, "podman")[4].summary
-    assert ranges[4.0] == pytest.approx((low, high))
-    assert np.isnan(ranges[2.0]).all()
-
-
-def test_the_noise_is_that_of_both_native_arms(view: View) -> None:
-    cases = curves.series(view, SPEC)[0]
-    points = curves.control(view, cases, SPEC.quantities[0])
-    assert [len(point.values) for point in points] == [24, 24, 24]
+    (lines,) = (c for c in axes.collections if isinstance(c, LineCollection))
+    ranges = {path[0][0]: (path[0][1], path[1][1]) for path in lines.get_segments()}
+    point = curve(view, 2, "podman")[4]
+    assert ranges[4.0] == pytest.approx((point.low, point.high))
+    assert set(ranges) == {1.0, 4.0}
 
 
 def drawn_texts(figure: Figure) -> list[Text]:

@@ -16,12 +16,13 @@ import synthetic
 from matplotlib.text import Text
 from msgspec.structs import replace
 
+from parity.analysis.ledger import STAGES
 from parity.core.errors import UserError
 from parity.extensions.servers.benchmarks import usage
 from parity.records import dataset
 from parity.records.timed import CaseTime
 from parity.report import answer, write
-from parity.report.figures import ledger, specs
+from parity.report.figures import specs, sums
 from parity.report.tables import provenance_tables, published, result_tables, table
 from parity.report.text import (
     artifact,
@@ -165,9 +166,9 @@ def test_the_answer_of_several_datasets_counts_them_together(make_view: MakeView
 def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     lost = {(1, "sysbench.docker"): ("ran", "timeout"), (2, "sysbench.docker"): ("ran", "timeout")}
     view = make_view(3, failures=lost)
-    words = [text.get_text().strip() for text in ledger.draw(view).findobj(Text)]
+    words = [text.get_text().strip() for text in sums.of_ledger(view).findobj(Text)]
     planned = str(view.analysis.ledger["planned"].sum())
-    assert [word for word in words if word in ledger.STAGES] == list(ledger.STAGES)
+    assert list(dict.fromkeys(word for word in words if word in STAGES)) == list(STAGES)
     assert "2: timeout" in words and planned in words
     rows = result_tables.ledger(view).rows
     others = len(view.arms) - 1
@@ -180,7 +181,7 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     stopped = make_view(3, failures={(1, "sysbench.docker"): ("ran", "stopped-time")})
     assert captions.of_ledger(stopped).endswith(" Stopped-time: the time was over.")
     assert "Stopped" not in captions.of_ledger(view)
-    assert ledger.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
+    assert sums.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 
 def test_the_abstract_counts_what_was_measured(make_view: MakeView) -> None:

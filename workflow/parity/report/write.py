@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.records.timed import CaseTime
-from parity.report.figures import figures, forest, ledger, page_layout, style
+from parity.report.figures import compare, figures, style, sums
 from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.tables import (
     networks,
@@ -75,16 +75,16 @@ def write(
 def draw(view: View, folder: Path) -> list[str]:
     """Draw every figure that shows anything of a dataset; the others with what is missing."""
     style.use()
-    style.save(ledger.draw(view), folder, LEDGER)
+    style.save(sums.of_ledger(view), folder, LEDGER)
     absent = []
     for spec in view.figures:
         if not view.shown(spec):
-            absent.append(f"{spec.name}: {page_layout.missing(view, spec)}")
+            absent.append(f"{spec.name}: {figures.missing(view, spec)}")
         elif said := constant(view, spec):
             absent.append(f"{spec.name}: {said}")
         else:
             style.save(figures.draw(view, spec), folder, spec.name)
-    if every_ratio := forest.overview(view):
+    if every_ratio := compare.overview(view):
         style.save(every_ratio, folder, OVERVIEW)
     else:
         absent.append(f"{OVERVIEW}: no comparison of this study has a margin")

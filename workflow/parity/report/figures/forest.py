@@ -1,164 +1,162 @@
-"""A forest: panels of comparisons alone, as of all ratios in the overview."""
+"""The form of conclusions: a row for each arm, its estimate and intervals, its blocks behind."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from parity.plan.plan import Plan
-from parity.report.figures import page_layout, style
-from parity.report.figures.comparison import NUMBERS, comparison
-from parity.report.figures.page_layout import LABELS, PAGE, place
-from parity.report.figures.panels import Column, rows
-from parity.report.figures.specs import quantity
-from parity.report.text import formatting
-from parity.report.view import View
+from parity.report.figures import style
+from parity.report.figures.page import bands, beside, rows, say, scaled
+from parity.report.view import rows_of
 
-AXIS, FOOT_OF_FOREST = 0.26, 0.58
-LONGEST = 44  # letters of a title that a wide panel has room for
-LETTER = 0.0092  # inches of a bold letter, for each point of its size
+THICK, THIN = 2.2, 0.8  # points: the 90 % and the 95 % interval
+JITTER = 0.26  # of a row, to either side
 
 
 @dataclass(frozen=True)
-class Grid:
-    """How the panels of a forest stand.
+class Forest:
+    """A panel of estimates.
 
     Attributes:
-        across: panels beside each other.
-        row: inches of an arm's row.
-        head: inches above a panel.
-        beside: inches right of a panel.
-        numbers: whether the estimates are printed there.
-        title: size of a panel's title in points.
+        table: a row for each arm, with `arm` and `label`, and where it has an estimate
+            `estimate`, `low95`, `high95`, `low90`, `high90` (numbers on the axis); `words` stand
+            in place of a mark, `symbol` and `note` right of it. `hatched` marks what is
+            confounded, `box_low` and `box_high` where it is expected, `mark` what it is held
+            against.
+        blocks: `arm` and `value`: what each block says, drawn behind the interval.
+        label: what the axis is of.
+        head: what stands above the notes.
+        scale: linear, log or symlog.
+        band: both ends of the margin.
+        published: of a publication: one value, or both ends of a range.
+        ends: of the axis.
+        groups: rows above which a line stands.
     """
 
-    across: int
-    row: float
-    head: float
-    beside: float
-    numbers: bool
-    title: float
+    title: str
+    table: pd.DataFrame
+    looks: Mapping[str, style.ArmStyle]
+    blocks: pd.DataFrame | None = None
+    label: str = ""
+    head: str = ""
+    scale: str = "log"
+    band: Sequence[float] = ()
+    neutral: float | None = 1.0
+    published: Sequence[float] = ()
+    ends: tuple[float, float] | None = None
+    groups: Sequence[int] = ()
 
-    def cell(self, arms: int) -> float:
-        """Height of a panel of so many arms, in inches, with what is above and below it."""
-        return self.head + self.row * arms + AXIS
+    @property
+    def rows(self) -> float:
+        """As many as arms."""
+        return len(self.table)
 
-    def folded(self, title: str) -> str:
-        """A title in lines that do not reach into the panel beside it."""
-        room = (style.TWO_COLUMNS - LABELS) / self.across - 0.06
-        lines = title.split("\n")
-        return "\n".join(textwrap.fill(line, int(room / (LETTER * self.title))) for line in lines)
+    def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
+        """Draw it; the label stands below the last row of panels."""
+        rows(axes, list(self.table["label"]), is_first)
+        ends = self.ends or limits([self])
+        scaled(axes, "x", ends, self.scale)
+        bands(axes, "x", self.band, self.neutral)
+        if len(self.published) > 1:
+            axes.axvspan(*self.published, facecolor=style.PUBLISHED, zorder=-2, linewidth=0)
+        for value in self.published:
+            axes.axvline(value, color="black", linestyle=":", linewidth=0.8, zorder=-1)
+        for place in self.groups:
+            axes.axhline(place - 0.5, color=style.EDGE, linewidth=0.6, zorder=0)
+        self._strip(axes, ends)
+        for number, row in enumerate(rows_of(self.table)):
+            self._row(axes, number, row, ends)
+        if self.head:
+            beside(axes, -0.9, self.head)
+        if not np.isfinite(self.table["estimate"]).any():
+            axes.set_xticks([])
+        if is_last or not self.label.startswith("cost"):
+            axes.set_xlabel(self.label)
+        return {}
 
-    def height(self, panels: int, arms: int) -> float:
-        """Height of the figure in inches."""
-        return -(-panels // self.across) * self.cell(arms) + FOOT_OF_FOREST
+    def _strip(self, axes: Axes, ends: tuple[float, float]) -> None:
+        """Each block's value as a dot, those beyond the axis at its end."""
+        if self.blocks is None or self.blocks.empty:
+            return
+        place = {arm: number for number, arm in enumerate(self.table["arm"])}
+        shown = self.blocks[self.blocks["arm"].isin(place)]
+        # As far from each other as the golden ratio puts them, and the same in every run.
+        off = (np.arange(len(shown)) * 0.618034) % 1 * 2 - 1
+        axes.scatter(
+            np.clip(shown["value"], *ends), shown["arm"].map(place) + JITTER * off, s=4,
+            c=[self.looks[arm].colour for arm in shown["arm"]], alpha=0.4, linewidths=0, zorder=1,
+        )  # fmt: skip
 
-    def place(
-        self, figure: Figure, number: int, panels: int, arms: int, foot: float = FOOT_OF_FOREST
-    ) -> Axes:
-        """The axes of a panel by its number; those of a row share the names of the arms."""
-        down, right = divmod(number, self.across)
-        width = (style.TWO_COLUMNS - LABELS) / self.across - self.beside
-        below = -(-panels // self.across) - 1 - down
-        bottom = foot + below * self.cell(arms) + AXIS
-        left = LABELS + right * (width + self.beside)
-        return place(figure, left, bottom, width, self.row * arms)
-
-
-WIDE = Grid(across=2, row=0.155, head=0.42, beside=NUMBERS, numbers=True, title=7.5)
-DENSE = Grid(across=4, row=0.14, head=0.6, beside=0.42, numbers=False, title=6.5)
-
-
-def overview(view: View) -> Figure | None:
-    """A forest of all ratios; None for a study without any margin."""
-    shown = _columns_with_margin(view)
-    return of_columns(shown) if shown else None
-
-
-def _columns_with_margin(view: View) -> list[Column]:
-    """One panel per case and metric that has a margin; the A/A pair is its first row."""
-    compared = {pair: view.comparisons(*pair) for pair in view.planned()}
-    own = view.plan.definitions
-    held = {arm for rows_of in compared.values() for arm in rows_of}
-    arms = sorted(
-        (arm for arm in view.arms if arm in held), key=lambda arm: arm != view.plan.double
-    )
-    return [
-        Column(view, case, quantity(case, metric, next(iter(rows_of.values())).unit, own), arms)
-        for (case, metric), rows_of in compared.items()
-        if any(row.kind == "ratio" for row in rows_of.values())
-    ]  # fmt: skip
-
-
-def of_columns(shown: Sequence[Column]) -> Figure:
-    """The comparisons of these columns.
-
-    Where the panels would not fit on a page they stand closer, and the estimates are
-    left to the table of results.
-    """
-    arms = max(len(column.arms) for column in shown)
-    grid = WIDE if WIDE.height(len(shown), arms) <= PAGE else DENSE
-    reference = formatting.reference_title(shown[0].view.plan)
-    titles, shared = _titles(shown, grid)
-    all_have = f"{shared}; " if shared else ""
-    key = f"{all_have}cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
-    return in_grid(shown, titles, grid, [key, page_layout.KEY])
-
-
-def in_grid(
-    shown: Sequence[Column], titles: Sequence[str], grid: Grid, lines: Sequence[str]
-) -> Figure:
-    """A panel of comparisons for each column, each with its title; lines at the foot."""
-    view, arms = shown[0].view, max(len(column.arms) for column in shown)
-    figure = page_layout.new_figure(grid.height(len(shown), arms))
-    for number, (column, title) in enumerate(zip(shown, titles, strict=True)):
-        axes = grid.place(figure, number, len(shown), arms)
-        rows(axes, column.labels, show=number % grid.across == 0)
-        comparison(axes, column, numbers=grid.numbers, label=False, beside_it=shown)
-        axes.set_title(grid.folded(title), loc="left", pad=13, fontsize=grid.title, linespacing=1)
-    page_layout.foot(figure, view, [column.case for column in shown], lines)
-    return figure
-
-
-def _titles(shown: Sequence[Column], grid: Grid) -> tuple[list[str], str]:
-    """The titles of the panels, and what they all share and leave out, as one would be too long."""
-    titles, plan = [_title(column, grid) for column in shown], shown[0].view.plan
-    shared = {f"{formatting.benchmark_title(plan, plan.case(c.case).benchmark)}: " for c in shown}
-    for word in (", margin ", *(shared if len(shared) == 1 else ())):
-        if grid.numbers and max(map(len, titles)) > LONGEST:
-            titles = [title.replace(word, ", " * word.startswith(","), 1) for title in titles]
-    if len(shown) == 1 or max(map(len, titles)) <= LONGEST:
-        return titles, ""
-    # A narrow panel's second line holds its levels.
-    heads = [title.split("\n")[0] + "\n" if not grid.numbers else "" for title in titles]
-    parts = [title.split("\n")[-1].split(", ") for title in titles]
-    common = [part for part in parts[0] if all(part in others for others in parts)]
-    left = [", ".join(part for part in of_one if part not in common) for of_one in parts]
-    return [f"{h}{each}".rstrip() for h, each in zip(heads, left, strict=True)], ", ".join(common)
+    def _row(self, axes: Axes, number: int, row: Any, ends: tuple[float, float]) -> None:
+        fact = row._asdict().get
+        beside(axes, number, fact("symbol") or "", fontsize=9, fontweight="bold", color="black")
+        beside(axes, number, fact("note") or "", 17 if "symbol" in row._fields else 3)
+        if (mark := fact("mark")) is not None and np.isfinite(mark):
+            axes.plot(mark, number, "|", color="black", markersize=8, zorder=2)
+        if fact("words"):
+            say(axes, number, str(row.words))
+            return
+        if not np.isfinite(row.estimate):
+            return
+        look = self.looks[row.arm]
+        if fact("hatched"):
+            axes.axhspan(number - 0.45, number + 0.45, facecolor="none", hatch="////", zorder=-1)
+        if (low := fact("box_low")) is not None:
+            size: dict[str, Any] = {"height": 0.62, "facecolor": "white", "edgecolor": style.GREY}
+            axes.barh(number, row.box_high - low, left=low, linewidth=0.7, zorder=1, **size)
+        for width, low, high in ((THIN, "low95", "high95"), (THICK, "low90", "high90")):
+            if (interval := [fact(low, np.nan), fact(high, np.nan)]) and np.isfinite(
+                interval[0] + 0 * interval[1]
+            ):
+                axes.plot(
+                    np.clip(interval, *ends), [number, number], color=look.colour, linewidth=width,
+                    solid_capstyle="butt", zorder=3,
+                )  # fmt: skip
+        outer = (fact("low95", row.estimate), fact("high95", row.estimate))
+        for end, marker, is_cut in (
+            (0.012, "<", min(outer[0], row.estimate) < ends[0]),
+            (0.988, ">", max(outer[1], row.estimate) > ends[1]),
+        ):
+            if is_cut:
+                at: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "color": look.colour}
+                axes.plot(end, number, marker, markersize=4, clip_on=False, **at)
+        if ends[0] <= row.estimate <= ends[1]:
+            axes.plot(row.estimate, number, **look.behind(), zorder=2.5, clip_on=False)
 
 
-def _title(column: Column, grid: Grid) -> str:
-    """The case and its margin, and the quantity where the case has several."""
-    view = column.view
-    first = next(iter(column.compared.values()))
-    ratio = first.kind == "ratio"
-    unit = formatting.unit_of_difference(column.quantity)
-    margin = formatting.margin(first.margin) if ratio else f"difference in {unit}"
-    several = sum(case == column.case for case, _ in view.planned()) > 1
-    label = column.quantity.label if several else ""
-    title, levels = title_of(view.plan, column.case, label, grid.numbers)
-    if grid.numbers:
-        return f"{title}, {'margin ' * ratio}{margin}"
-    return f"{title}\n{', '.join(filter(None, (levels, margin)))}"
-
-
-def title_of(plan: Plan, case: str, label: str, wide: bool) -> tuple[str, str]:
-    """Case and quantity as a title, and the levels that a panel has room for below it only."""
-    if wide:
-        return ", ".join(filter(None, (formatting.case_title(plan, case), label))), ""
-    benchmark = formatting.benchmark_title(plan, plan.case(case).benchmark)
-    return f"{benchmark} {label}".rstrip(), formatting.case_levels(plan, case)
+def limits(panels: Sequence[Forest]) -> tuple[float, float]:
+    """Ends of an axis with room for all intervals and bands, and for most of the blocks."""
+    logarithmic = panels[0].scale == "log"
+    turned = np.log if logarithmic else np.asarray
+    known: list[float] = []
+    for panel in panels:
+        columns = panel.table.columns.intersection(
+            ["estimate", "low95", "high95", "mark", "box_low", "box_high"]
+        )
+        values = panel.table[columns].to_numpy(float).ravel()
+        values = np.concatenate([values, panel.published])
+        known += list(turned(values[np.isfinite(values) & ((values > 0) | (not logarithmic))]))
+        if len(panel.band):
+            known += list(1.5 * turned(np.asarray(panel.band, float)))
+        if panel.neutral is not None:
+            known.append(float(turned(panel.neutral)))
+    if not known:
+        return (0.9, 1.1) if logarithmic else (-1.0, 1.0)
+    low, high = min(known), max(known)
+    for panel in panels:
+        if panel.blocks is not None and len(panel.blocks):
+            values = turned(panel.blocks["value"].to_numpy(float))
+            ends, reach = np.quantile(values, (0.05, 0.95)), 0.75 * (max(known) - min(known))
+            low = min(low, max(ends[0], min(known) - reach))
+            high = max(high, min(ends[1], max(known) + reach))
+    air = 0.05 * (high - low) or 0.02 * (abs(high) or 1)
+    if panels[0].scale == "symlog":
+        return min(2 * low, -1.0), 2 * high
+    ends = low - air, high + air
+    return (float(np.exp(ends[0])), float(np.exp(ends[1]))) if logarithmic else ends

@@ -7,7 +7,7 @@ from typing import Any
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core.wording import capital, span
-from parity.report.figures import densities, figures
+from parity.report.figures import compare
 from parity.report.figures.specs import FEW, LEDGER
 from parity.report.text import formatting, storage
 from parity.report.view import View
@@ -48,9 +48,9 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 
 def _marks(view: View, spec: FigureSpec) -> str:
     """What stands for the values of a figure of panels; empty where it shows ratios alone."""
-    if densities.has(view, spec):
+    if compare.has_violins(view, spec):
         return CAPTIONS["densities"]
-    if figures.has_ratios_alone(view, spec):
+    if compare.has_ratios_alone(view, spec):
         return ""
     return CAPTIONS["bars" if spec.from_zero else "points"].format(few=FEW)
 

@@ -1,0 +1,257 @@
+"""A page: panels in a grid that matplotlib lays out, a title, a key and the small print below."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
+
+from parity.core.wording import span
+from parity.report.figures import style
+from parity.report.text import formatting
+from parity.report.view import View
+
+PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
+KEYED = 4  # entries of a key beside each other
+LINE = 0.13  # inches of a line of text
+LETTERS = 105  # of 7 points across a page
+WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
+NARROW = 1.5  # inches below which a panel has room for few ticks
+FAR = 1e5  # from which a tick's label, told in full, would meet the one before
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+LONG = 25  # letters from which an arm's name takes two lines
+SYMBOLS = (
+    "=  equivalent     ≠  different     ≈  within the margin, not concluded     ?  inconclusive\n"
+    "…  too few blocks     †  confounded     thick line: 90 % interval, thin: 95 %     "
+    "dots: blocks, those beyond the axis at its end"
+)
+
+
+class Panel(Protocol):
+    """One panel: what it shows, and the form that it is drawn in."""
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+
+    @property
+    def rows(self) -> float:
+        """Its height, in rows of arms."""
+
+    def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
+        """Draw it.
+
+        Args:
+            is_first, is_last: whether none is left of it, and none below it.
+
+        Returns:
+            What the key of the page has of it.
+        """
+
+
+@dataclass(frozen=True)
+class Page:
+    """A figure.
+
+    Attributes:
+        panels: row by row; None leaves a place empty.
+        across: how many stand beside each other.
+        foot: lines of small print.
+        left: what the vertical axes of all panels are of.
+        around: inches above and below each row of panels for titles and axes.
+        widths: of the columns, one relative to the others.
+        width: of the page in inches.
+    """
+
+    title: str
+    panels: Sequence[Panel | None]
+    across: int = 1
+    foot: Sequence[str] = ()
+    left: str = ""
+    around: float = 0.62
+    widths: Sequence[float] | None = None
+    width: float = style.TWO_COLUMNS
+
+    def figure(self) -> Figure:
+        """The page, drawn and laid out."""
+        down = -(-len(self.panels) // self.across)
+        lines = [self.panels[n * self.across : (n + 1) * self.across] for n in range(down)]
+        heights = [style.ROW * max(panel.rows for panel in line if panel) for line in lines]
+        foot = "\n".join(filter(None, self.foot))
+        edges = 0.25 + LINE * (foot.count("\n") + bool(foot)) + 0.17 * bool(self.title)
+        figure = plt.figure(figsize=(self.width, 1.0), layout="constrained")
+        grid = figure.add_gridspec(
+            down, self.across, height_ratios=heights, width_ratios=self.widths
+        )
+        drawn: dict[str, Artist] = {}
+        for number, panel in enumerate(self.panels):
+            if panel is None:
+                continue
+            axes = figure.add_subplot(grid[divmod(number, self.across)])
+            is_last = number + self.across >= len(self.panels)
+            drawn |= panel.draw(axes, number % self.across == 0, is_last)
+            # A head that reaches over the panel stands below the title, a short one beside it.
+            pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
+            axes.set_title(_folded(panel.title, 98 // self.across - 4), loc="left", pad=pad)
+        key_rows = -(-len(drawn) // KEYED)
+        whole = sum(heights) + self.around * down + edges + LINE * key_rows
+        figure.set_figheight(min(PAGE, whole))
+        self._words(figure, drawn, foot)
+        engine: Any = figure.get_layout_engine()
+        engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        return figure
+
+    def _words(self, figure: Figure, drawn: Mapping[str, Artist], foot: str) -> None:
+        """Title and key on top, the label left of all panels, small print below them."""
+        if drawn:
+            figure.legend(
+                list(drawn.values()), list(drawn), ncols=KEYED, loc="outside upper left",
+                title=self.title, title_fontproperties={"weight": "bold", "size": 8},
+                alignment="left", frameon=False, borderpad=0, handlelength=1.8, labelspacing=0.25,
+            )  # fmt: skip
+        elif self.title:
+            figure.suptitle(self.title, x=0.01, ha="left", fontsize=8, fontweight="bold")
+        if self.left:
+            figure.supylabel(self.left, fontsize=7.5)
+        if foot:
+            figure.supxlabel(foot, fontsize=6.6, color=style.GREY)
+
+
+def _folded(text: str, letters: int) -> str:
+    """Words in lines of so many letters; lines that there are stay apart."""
+    return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+
+
+def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
+    """Small print: the lines given, the arms that are only declared, the kind of system."""
+    titles = [formatting.arm_title(view.plan, arm) for arm in view.declared(cases)]
+    absent = f"not tested: {', '.join(titles)} (appendix)" if titles else ""
+    last = "     ".join(filter(None, (absent, view.origin.note)))
+    return [*lines, *textwrap.wrap(last, LETTERS)]
+
+
+def blocks_that_count(view: View, cases: Sequence[str]) -> str:
+    """What `n` means in a figure of these cases."""
+    planned = span([view.blocks_of[case] for case in cases])
+    return f"n: blocks that count, of {planned} planned"
+
+
+def rows(axes: Axes, labels: Sequence[str], is_first: bool = True) -> None:
+    """Prepare one row for each label, the first on top."""
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), [folded(each) if is_first else "" for each in labels])
+    for tick in axes.get_yticklabels():
+        if "\n" in tick.get_text():
+            tick.set(fontsize=6, linespacing=0.9)
+    between = np.arange(len(labels) - 1) + 0.5
+    across = axes.get_yaxis_transform()
+    axes.hlines(between, 0, 1, transform=across, color="#ececec", linewidth=0.5, zorder=0)
+
+
+def folded(label: str) -> str:
+    """A name, in two lines if it is long; the second holds the last variant."""
+    place = max(label.rfind(" ("), label.rfind(", ") + 1)
+    return f"{label[:place]}\n{label[place + 1 :]}" if place > 0 and len(label) > LONG else label
+
+
+def beside(axes: Axes, row: float, text: str, points: float = 3.0, **look: Any) -> None:
+    """Words right of a row, so many points from the panel; row -0.9 is the head."""
+    if not text:
+        return
+    shown: dict[str, Any] = {"fontsize": 6.8, "color": style.GREY} | look
+    axes.annotate(
+        text, (1, row), (points, 0), xycoords=axes.get_yaxis_transform(), va="center",
+        textcoords="offset points", annotation_clip=False,
+        **shown,
+    )  # fmt: skip
+
+
+def _across(axes: Any) -> int:
+    """How many panels stand beside each other."""
+    return int(axes.get_gridspec().ncols)
+
+
+def say(axes: Axes, row: float, text: str) -> None:
+    """Words in a row that has no mark, cut to the panel's width."""
+    letters = 66 // _across(axes) - 4
+    shown = text if len(text) <= letters else text[: letters - 1].rstrip(" :") + "…"
+    axes.text(
+        0.5, row, shown, style="italic",
+        transform=axes.get_yaxis_transform(), ha="center", va="center", fontsize=6.6,
+        color=style.GREY, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+    ).set_in_layout(False)  # fmt: skip
+
+
+def bands(axes: Axes, across: str, edges: Sequence[float], neutral: float | None) -> None:
+    """The band of a margin, and the line where both sides are equal, across an axis."""
+    span_of, line = (axes.axvspan, axes.axvline) if across == "x" else (axes.axhspan, axes.axhline)
+    if len(edges):
+        span_of(*edges, facecolor=style.BAND, zorder=-2, linewidth=0)
+    for value in (*edges, *([] if neutral is None else [neutral])):
+        line(value, color=style.EDGE, linewidth=0.5, zorder=-1)
+
+
+class RoundTicks(Locator):
+    """Few round ticks: as many as the labels, told in full, have room for on their axis."""
+
+    axis: Any
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """The ticks between two ends."""
+        low, high = sorted((vmin, vmax))
+        is_x = self.axis.axis_name == "x"
+        box = self.axis.axes.bbox
+        most = 4 if (box.width if is_x else 2 * box.height) / self.axis.figure.dpi > NARROW else 3
+        chosen = [*MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
+        if self.axis.get_scale() == "log" and high > WIDE * low > 0:
+            decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            for digits in ((1, 2, 5), (1, 3), (1,)):
+                chosen = [digit * 10.0**decade for decade in decades for digit in digits]
+                if sum(low <= value <= high for value in chosen) <= most + 1:
+                    break
+        shown = [value for value in chosen if low <= value <= high]
+        return shown[:: -(-len(shown) // (most + 1))] if shown else []
+
+    def __call__(self) -> Sequence[float]:
+        """The ticks of the axis as it is."""
+        return self.tick_values(*self.axis.get_view_interval())
+
+
+def scaled(
+    axes: Axes, across: str, ends: tuple[float, float] | None = None, scale: str = "linear"
+) -> None:
+    """Scale and ends of the axis `x` or `y`, with few round ticks."""
+    axis = axes.xaxis if across == "x" else axes.yaxis
+    if scale == "symlog":
+        axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
+    elif scale != "linear":
+        (axes.set_xscale if across == "x" else axes.set_yscale)(scale)
+    if ends is not None:
+        (axes.set_xlim if across == "x" else axes.set_ylim)(*ends)
+    if scale == "symlog":
+        powers = [100.0**power for power in range(1, 8)]
+        axis.set_major_locator(FixedLocator([0, *powers, *(-power for power in powers)]))
+    else:
+        axis.set_major_locator(RoundTicks())
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(plain_tick))
+
+
+def plain_tick(value: float, _position: int) -> str:
+    """The label of a tick, without powers of ten unless it is far away."""
+    if abs(value) < FAR:
+        return f"{value:g}"
+    power = math.floor(math.log10(abs(value)))
+    digits, ten = f"{value / 10**power:g}", f"10{str(power).translate(RAISED)}"
+    return ten if digits == "1" else f"-{ten}" if digits == "-1" else f"{digits}·{ten}"
