@@ -214,9 +214,9 @@ def test_a_replay_has_a_panel_for_each_kind_and_step(view: View) -> None:
     assert [axes.get_title(loc="left") for axes in panels[:5]] == [
         "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s",
     ]  # fmt: skip
-    # Of each arm a full line, a broken one, and hollow points beyond 2^17 ranks.
+    # Of each arm a full line, a broken one, and of both hollow points beyond 2^17 ranks.
     lines = {line.get_label(): line for line in reversed(panels[5].get_lines())}
     half = lines["podman-quota-50000-of-100000-us"]
     assert half.get_ydata()[-1] == pytest.approx(1 + 0.05 / 1e-4)
     hollow = [line for line in panels[5].get_lines() if line.get_marker() == "o"]
-    assert [list(line.get_xdata()) for line in hollow] == 4 * [[2**18, 2**19, 2**20]]
+    assert [sorted({*line.get_xdata()}) for line in hollow] == 2 * [[2**18, 2**19, 2**20]]

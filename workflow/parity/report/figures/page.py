@@ -101,7 +101,9 @@ class Page:
             drawn |= panel.draw(axes, number % self.across == 0, is_last)
             # A head that reaches over the panel stands below the title, a short one beside it.
             pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
-            axes.set_title(_folded(panel.title, 98 // self.across - 4), loc="left", pad=pad)
+            letters, size = (98 // self.across - 4, 7.2) if self.across < 4 else (26, 6.3)
+            title = _folded(panel.title, letters)
+            axes.set_title(title, loc="left", pad=pad, fontsize=size, linespacing=1.0)
         key_rows = -(-len(drawn) // KEYED)
         whole = sum(heights) + self.around * down + edges + LINE * key_rows
         figure.set_figheight(min(PAGE, whole))
