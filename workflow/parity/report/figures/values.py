@@ -112,7 +112,8 @@ class Values:
         elif len(boxed) and not several:
             seaborn.boxplot(
                 boxed, hue="arm", palette=palette, legend=False, width=0.62, linewidth=0.8,
-                whis=(0, 100), boxprops={"alpha": 0.35}, medianprops={"color": "black"}, **common,
+                whis=(0, 100),  # codespell:ignore whis
+                boxprops={"alpha": 0.35}, medianprops={"color": "black"}, **common,
             )  # fmt: skip
         if several:
             look: dict[str, Any] = {"dodge": True, "palette": CASES[: self.table["case"].nunique()]}
