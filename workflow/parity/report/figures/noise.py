@@ -77,12 +77,12 @@ def timelines(view: View, spec: FigureSpec) -> Figure:
         found[arm] = pd.DataFrame({"start": start / 1e9, "length": US * length})
     xlim = (0.0, max([t["start"].max() for t in found.values() if len(t)], default=1.0))
     ylim = _ends([table["length"].to_numpy() for table in found.values()])
-    looks, below = styles(view), "seconds since the run began"
+    looks, below = styles(view), "seconds"
     made = [
         Timeline(formatting.arm_title(view.plan, arm), t, looks[arm].colour, xlim, ylim, below)
         for arm, t in found.items()
     ]
-    said = [f"one run of each arm, all of one block ({block}); n: events"]
+    said = [f"one run of each arm, all of one block ({block}), from its begin; n: events"]
     return _page(view, spec, case, made, said, "length (µs)")
 
 
