@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parity.analysis import tables
-from parity.analysis.noise import windows
 from parity.analysis.pairing import ByCase
+from parity.analysis.statistics import bootstrap
 from parity.plan.plan import Plan
 
 TIME, TIMEOUTS = "time", "tcp_timeouts"
@@ -54,10 +54,10 @@ def line(timeouts: Numbers, seconds: Numbers) -> Line:
     (slope,) = _slopes(timeouts, seconds, once)
     if np.isnan(slope):
         return Line(None, None, None, None, None)
-    ends = windows.NO_INTERVAL
-    if len(seconds) >= windows.FEWEST:
-        drawn = windows.drawn(len(seconds))
-        ends = windows.interval(_slopes(timeouts, seconds, drawn), len(seconds))
+    ends = bootstrap.NO_INTERVAL
+    if len(seconds) >= bootstrap.FEWEST:
+        drawn = bootstrap.drawn(len(seconds))
+        ends = bootstrap.interval(_slopes(timeouts, seconds, drawn), len(seconds))
     total = float(np.var(seconds))
     explained = float(slope**2 * np.var(timeouts) / total) if total else None
     return Line(float(slope), *ends, float(seconds.mean() - slope * timeouts.mean()), explained)

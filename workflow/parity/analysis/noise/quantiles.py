@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.analysis.noise.windows import NO_INTERVAL, Key, Window, interval, joined
+from parity.analysis.noise.windows import Key, Window, joined
+from parity.analysis.statistics.bootstrap import NO_INTERVAL, interval
 from parity.analysis.statistics.quantiles import ranks_of_interval
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -53,7 +54,7 @@ def quantiles(
 
     Args:
         place_of: the column of `often` of each window of any arm, so that arms are drawn alike.
-        often: as of `windows.drawn`.
+        often: as of `bootstrap.drawn`.
     """
     lengths = np.sort(joined(windows))
     rows = [_row(share, lengths, windows) for share in SHARES]

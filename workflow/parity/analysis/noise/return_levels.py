@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from parity.analysis.noise.windows import Window, drawn, interval, joined
+from parity.analysis.noise.windows import Window, joined
+from parity.analysis.statistics.bootstrap import drawn, interval
 
 PERIOD_SECONDS = 900.0
 # The threshold is the 95th percentile, or higher where more than so many would lie above it:

@@ -14,7 +14,8 @@ from parity.analysis import tables
 from parity.analysis.noise import replay, return_levels
 from parity.analysis.noise.quantiles import Quantiles, quantiles
 from parity.analysis.noise.quota_law import quota_law
-from parity.analysis.noise.windows import Key, Window, drawn, parts_of, split
+from parity.analysis.noise.windows import Key, Window, parts_of, split
+from parity.analysis.statistics.bootstrap import drawn
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA

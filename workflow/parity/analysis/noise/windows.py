@@ -1,8 +1,7 @@
-"""Stretches of time in which events were recorded, and samples of them with replacement.
+"""Stretches of time in which events were recorded.
 
 Events come in bursts, so one after the other they are not independent. Runs, or their parts of
-half a minute, are drawn anew instead (block bootstrap: Carlstein, Ann. Stat. 1986; Künsch, Ann.
-Stat. 1989).
+half a minute, are drawn anew instead (`statistics.bootstrap`).
 """
 
 from __future__ import annotations
@@ -15,13 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SECONDS = 30
-# Of fewer windows a bootstrap says too little of how much they differ.
-FEWEST = 6
-REPLICATES = 500
 # Whose events they are: block and number within its run.
 Key = tuple[str, int]
-Interval = tuple[float | None, float | None]
-NO_INTERVAL: Interval = (None, None)
 
 
 @dataclass(frozen=True)
@@ -56,22 +50,6 @@ def split(
 def parts_of(seconds: float) -> int:
     """How many windows a run of so many seconds has."""
     return max(1, int(seconds // SECONDS))
-
-
-def drawn(windows: int) -> NDArray[np.float64]:
-    """How often each window is in each sample, shape (replicates, windows); always the same."""
-    random = np.random.default_rng(windows)
-    often = random.multinomial(windows, [1 / windows] * windows, size=REPLICATES)
-    return often.astype(np.float64)
-
-
-def interval(replicates: NDArray[np.float64], windows: int) -> Interval:
-    """The 95 % percentile interval of the bootstrap; none where windows or numbers are too few."""
-    found = replicates[~np.isnan(replicates)]
-    if windows < FEWEST or len(found) < len(replicates) / 2:
-        return NO_INTERVAL
-    low, high = np.quantile(found, (0.025, 0.975))
-    return float(low), float(high)
 
 
 def joined(windows: Sequence[Window]) -> NDArray[np.int64]:
