@@ -72,10 +72,10 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.
         logarithmic: whether the axis of values is logarithmic.
-        from_zero: whether values are drawn as bars from zero.
+        from_zero: whether the axis of values begins at zero.
         in_rows: whether cases stand below each other, each with its values left and its
             comparison right, rather than beside each other.
-        densities: whether values are drawn as densities on each other, where there are enough.
+        densities: whether values are drawn as violins, where there are enough.
         placed: whether it shows only cases that are placed on an allocation (True), or only
             those that are not (False).
         levels: what stands above the panels of a factor's level, if not the level.
