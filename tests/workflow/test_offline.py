@@ -34,8 +34,8 @@ def drawn(new_clone) -> tuple[Path, Path, str]:
     first, second = new_clone(), new_clone()
     call = _offline(first, "figures")
     assert call.returncode == 0, call.stderr
-    # The figures are drawn with the list of those that are not.
-    files = [name for name in _made(first) if "/figures/" not in name]
+    # Figures and tables are made with the list of what is not drawn, and stand in folders.
+    files = [name for name in _made(first) if "/figures/" not in name and "/tables/" not in name]
     again = _offline(second, *files, f"{ARCHIVE}/not-drawn.txt")
     assert again.returncode == 0, again.stderr
     return first, second, call.stdout + call.stderr

@@ -4,7 +4,7 @@ Needs: plan.json and records of a dataset. Makes: its analysis/, events/ (every 
 of a dataset), figures/, tables/, numbers.tex, section.tex and summary.txt.
 """
 
-from parity.report.figures.specs import FIGURES, TABLE_NAMES
+from parity.report.figures.specs import FIGURES
 
 ANALYSED = [
     "values",
@@ -78,16 +78,13 @@ rule draw:
         shown=expand(
             "results/{{source}}/{{dataset}}/analysis/{table}.parquet", table=SHOWN
         ),
-        latex=expand(
-            "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
-        ),
-        csv=report(
-            expand(
-                "results/{{source}}/{{dataset}}/tables/{name}.csv", name=TABLE_NAMES
-            ),
+        tables=report(
+            directory("results/{source}/{dataset}/tables"),
+            patterns=["{table}.csv"],
             caption="../report/table.rst",
             category="{dataset}",
             subcategory="tables",
+            labels={"table": "{table}"},
         ),
         numbers="results/{source}/{dataset}/numbers.tex",
         section="results/{source}/{dataset}/section.tex",

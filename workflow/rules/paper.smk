@@ -47,9 +47,7 @@ rule build_paper:
         studies=sorted(map(str, Path(own("paper/studies")).glob("*.tex"))),
         plan="results/{source}/{dataset}/plan.json",
         figures="results/{source}/{dataset}/figures",
-        tables=expand(
-            "results/{{source}}/{{dataset}}/tables/{name}.tex", name=TABLE_NAMES
-        ),
+        tables="results/{source}/{dataset}/tables",
         numbers="results/{source}/{dataset}/numbers.tex",
         claims=rules.tell.output.parts,
         compared="results/{source}/{dataset}/analysis/conclusions.parquet",

@@ -21,9 +21,9 @@ from parity.analysis.statistics.kappa import kappa_of
 from parity.core.errors import UserError
 from parity.plan.plan import PositiveControl
 from parity.records import schema
+from parity.report import agreement as told
 from parity.report import origin
 from parity.report.figures import agreement as figure
-from parity.report.text import summary
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
 
@@ -375,7 +375,6 @@ def test_where_all_agree_the_share_tells_how_many_that_were() -> None:
     found = kappa_of([("same", "same"), ("open", "open")] * 10)
     assert found.kappa == 1 and found.interval95 == (1, 1)
     assert found.share95[0] == pytest.approx(0.832, abs=1e-3)
-    assert "20 of 20 are the same (83 to 100 %)" in summary.said_alike("outcomes", found)
 
 
 def test_a_copy_of_the_archive_is_no_fresh_data(tmp_path, archive) -> None:
@@ -405,7 +404,7 @@ def test_it_is_drawn_written_and_told(tmp_path, shifted) -> None:
     pyplot.close("all")
     where = origin.Origin({}, ("machine (vm)",), ("vm",), None)
     verdicts = kappa_of([("supported", "supported")] * 3)
-    said = summary.agreement(shifted, verdicts, [where, where])
+    said = told.agreement(shifted, verdicts, [where, where])
     assert "of 10 ratios of both agree by their 95 % intervals" in said
     assert "outcomes: " in said and "words need 18" in said
     assert "verdicts on claims: 3 of 3 are the same" in said and "all are supported in both" in said

@@ -10,7 +10,7 @@ import pytest
 
 from parity.claims import expected, terms
 from parity.core.errors import UserError
-from parity.report.tables import verdicts as shown
+from parity.report import claims as shown
 
 HOSTILE = 'a <b> & "c" | 50 % of x_y^z ~ \\input{#1} $'
 
@@ -76,6 +76,12 @@ def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.Da
     assert len(pd.read_csv(folders[0] / "claims.csv")) == len(judged)
 
 
+def written(judged: pd.DataFrame, folder: Path, form: str) -> str:
+    """One of the forms in which verdicts are written."""
+    shown.write(judged, folder)
+    return (folder / f"claims.{form}").read_text()
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(
     judged: pd.DataFrame, width: int
@@ -91,13 +97,15 @@ def test_the_terminal_shows_what_was_tested_and_the_counts_first_and_last(
     counted = "3 claims: 1 supported, 2 not-tested."
     assert said.count(counted) == 2 and said.endswith(counted)
     assert f"{counted} Rules: 3 unregistered (+)" in said and "1 of 3 claims tested" in said
-    assert "Claims of own.yaml, not published ones, by x" in shown.title(
-        judged.assign(register="own", judged="x")
+    assert "Claims of own.yaml, not published ones, by x" in shown.to_text(
+        judged.assign(register="own", judged="x"), 1000
     )
 
 
-def test_the_page_is_well_formed_and_nothing_breaks_out(judged: pd.DataFrame) -> None:
-    page = shown.to_html(judged)
+def test_the_page_is_well_formed_and_nothing_breaks_out(
+    judged: pd.DataFrame, tmp_path: Path
+) -> None:
+    page = written(judged, tmp_path, "html")
     rows = minidom.parseString(page).getElementsByTagName("tr")
     assert len(rows) == 1 + len(judged)
     cells = [td.firstChild for td in rows[-1].getElementsByTagName("td")]
@@ -105,10 +113,10 @@ def test_the_page_is_well_formed_and_nothing_breaks_out(judged: pd.DataFrame) ->
     assert "<b>" not in page and "script" not in page
 
 
-def test_latex_and_markdown_are_escaped(judged: pd.DataFrame) -> None:
-    latex = shown.to_latex_table(judged)
+def test_latex_and_markdown_are_escaped(judged: pd.DataFrame, tmp_path: Path) -> None:
+    latex = written(judged, tmp_path, "tex")
     assert r"x\_y\textasciicircum{}z" in latex and r"\textbackslash{}input\{\#1\}" in latex
-    markdown = shown.to_markdown(judged)
+    markdown = written(judged, tmp_path, "md")
     rows = [line for line in markdown.splitlines() if line.startswith("| last")]
     assert len(rows) == 1 and len(re.findall(r"(?<!\\)\|", rows[0])) == len(shown.HEAD) + 1
     assert "<b>" not in markdown

@@ -16,7 +16,7 @@ from parity.claims.published import (
 )
 from parity.core.errors import UserError
 from parity.core.wording import listed
-from parity.report.text import adjudication
+from parity.report import claims as told
 
 PUBLISHED = Path(__file__).parents[3] / "config" / "published"
 STATEMENTS = PUBLISHED / "statements.csv"
@@ -194,6 +194,6 @@ def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path) -> None
 
 def test_the_table_of_the_paper() -> None:
     found = defects(STATEMENTS)
-    table = adjudication.defects(found, dict.fromkeys((d.study for d in found), "they"))
+    table = told.defects(found, dict.fromkeys((d.study for d in found), "they"))
     stated = ("they", "IV-C", "1,024 nodes are 36,864 nodes", "36,864 cores", "no")
     assert (len(table.rows), table.rows[1]) == (17, stated)

@@ -11,7 +11,7 @@ import yaml
 
 from parity.claims.published import load_published
 from parity.claims.register import load_register
-from parity.report.text.paper import BANNED
+from parity.report.paper import BANNED
 
 CONFIG = Path(__file__).parents[3] / "config"
 PUBLISHED = CONFIG / "published"

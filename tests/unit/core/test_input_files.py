@@ -16,7 +16,7 @@ from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
 from parity.plan.plan import read_plan
 from parity.report.tables import published as published_values
-from parity.report.text.formatting import latex
+from parity.report.templating import latex
 
 MOST_SECONDS, MOST_BYTES = 2, 300 << 20
 NINE = ",".join(["*{}"] * 9)

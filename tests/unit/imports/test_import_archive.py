@@ -17,9 +17,7 @@ from parity.imports.planned import Request
 from parity.imports.rows import Row, refuse_bad
 from parity.records.dataset import archived, broken_files, differing_tables
 from parity.records.timed import case_times, session_seconds
-from parity.report import origin, view
-from parity.report.text import captions, numbers
-from parity.report.text.summary import summary
+from parity.report import captions, origin, texts, view
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 METRICS = (("time", "s", "lower", 1), ("rate", "1/s", "higher", -1))
@@ -98,11 +96,11 @@ def test_a_report_without_a_second_reference_says_so(imported):
     (archive / "analysis").mkdir()
     analysis.write(analysis.analyse(load(archive)), archive / "analysis")
     seen = view.load(archive)
-    text = summary(seen, case_times(archive), session_seconds(archive))
+    text = texts.summary(seen, case_times(archive), session_seconds(archive))
     assert "A/A pair: none, so nothing is concluded" in text
     assert "order of runs not known to be random" in " ".join(text.split())
     assert "A/A pair" not in captions.of_overview(seen)
-    assert numbers.values(seen)["control"] == "none"
+    assert r"\paritydefine{control}{none}" in texts.numbers(seen, [])
 
 
 def test_without_a_margin_differences_are_reported(imported):

@@ -12,11 +12,12 @@ import pytest
 import sample_claims
 import synthetic
 
-from parity.report.dashboard import comparisons, content, page
+from parity.report.dashboard import content, page
 from parity.report.dashboard.content import Content
 from parity.report.dashboard.runs import FIELDS
+from parity.report.rows import ended_of
+from parity.report.templating import WORDS
 from parity.report.view import View
-from parity.report.wording import DASHBOARD
 
 
 def _synthetic(folder: Path, blocks: int) -> View:
@@ -116,8 +117,8 @@ def test_an_outcome_is_one_of_the_words_that_the_page_explains(
     view: View, estimate: float, outcome: str, word: str
 ) -> None:
     row = next(view.analysis.comparisons.itertuples(index=False))
-    assert comparisons.outcome(row._replace(estimate=estimate, outcome=outcome)) == word
-    assert word in {**DASHBOARD["outcomes"], **DASHBOARD["verdicts"]}
+    assert ended_of(row._replace(estimate=estimate, outcome=outcome)) == word
+    assert word in {**WORDS["dashboard"]["outcomes"], **WORDS["dashboard"]["verdicts"]}
 
 
 def test_a_run_without_a_record_is_there_as_not_run(tmp_path: Path) -> None:
@@ -145,11 +146,11 @@ def test_what_is_put_in_as_it_stands_cannot_close_its_own_element() -> None:
 
 def test_no_wording_takes_a_difference_not_found_for_sameness() -> None:
     template = [path.read_text("utf-8") for path in page.TEMPLATE.iterdir()]
-    said = json.dumps(DASHBOARD) + "".join(template)
+    said = json.dumps(WORDS["dashboard"]) + "".join(template)
     assert not re.search(r"significant(ly)? differ|no difference", said, re.IGNORECASE)
 
 
 def test_each_outcome_and_verdict_has_a_mark_of_its_own() -> None:
-    said = [*DASHBOARD["verdicts"].items(), *DASHBOARD["outcomes"].items()]
+    said = [*WORDS["dashboard"]["verdicts"].items(), *WORDS["dashboard"]["outcomes"].items()]
     marks = [mark for name, (mark, _) in said if name != "equivalent"]  # as `supported`
     assert len(set(marks)) == len(marks)

@@ -1,6 +1,5 @@
 """A factor crossed with the container, the ladder, and what Spack provides: drawn and said."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from parity.benchmarks.figure_spec import Form
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
 from parity.report.figures import figures, specs, style
-from parity.report.text import contrasts, numbers, questions, section
+from parity.report.tables import results
 from parity.report.view import View
 
 SPECS = {spec.name: spec for spec in specs.FIGURES}
@@ -76,11 +75,6 @@ def test_a_library_is_told_from_a_container(tmp_path: Path) -> None:
     assert effect(view, conclusions.ARM_OVERALL, "podman").estimate == pytest.approx(
         1.03**0.5, abs=0.004
     )
-    said = numbers.values(view)["text-libaio"]
-    assert "contains 1.018, the ratio of Torrez et al. 2019" in said
-    assert "With libaio linked the cost of an arm over Native ranges from" in said
-    assert "1 beyond the margin, 6 equivalent to a ratio of 1, 1 confounded" in said
-    assert "1.8\u2009%" in numbers.values(view)["caption-libaio"].replace(" %", "\u2009%")
     assert "dotted: Torrez et al. 2019" in texts(figures.draw(view, SPECS["libaio"]))
 
 
@@ -90,7 +84,6 @@ def test_a_library_that_differs_in_the_pair_is_no_finding(tmp_path: Path) -> Non
         row = effect(view, conclusions.LEVEL, arm)
         assert (row.outcome, row.reason) == (outcomes.INCONCLUSIVE, "A/A pair differs")
     assert effect(view, conclusions.INTERACTION, "native-b").outcome == outcomes.DIFFERENT
-    assert "the ratio of Torrez et al." not in numbers.values(view)["text-libaio"]
 
 
 def test_an_arm_without_values_has_no_effect(tmp_path: Path) -> None:
@@ -123,29 +116,16 @@ def test_a_step_is_held_against_the_step_before(tmp_path: Path) -> None:
     assert steps["docker"].estimate == pytest.approx(1.09 / 1.08, abs=0.01)
     net = steps["ladder-net"]
     assert (net.outcome, net.reason) == (outcomes.NOT_TESTED, "needs root")
-    said = numbers.values(view)["text-ladder"]
-    assert "reaches the 8\u2009% to 10\u2009% of Medeiros et al. 2024 or beyond with" in said
-    assert "+net: needs root." in questions.answers(view)
-    assert ("HPCG: 1 node", "+seccomp", "+user") in {row[:3] for row in contrasts.steps(view).rows}
+    assert ("HPCG: 1 node", "+seccomp", "+user") in {row[:3] for row in results.steps(view).rows}
 
 
 def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(tmp_path) -> None:
     view = view_of(tmp_path, "ladder")
-    assert "No arm reaches the 8\u2009% to 10\u2009%" in numbers.values(view)["text-ladder"]
     rungs = conclusions.rungs(view.plan, view.arms)
     order = conclusions.ladder_order(view.plan, view.arms)
     assert order[:2] == ["native-a", "native-b"] and order[2 : 2 + len(rungs)] == rungs
     figure = figures.draw(view, SPECS["ladder"])
     assert "tinted: 8\u2009% to 10\u2009%, Medeiros et al. 2024" in texts(figure)
-
-
-def test_a_ladder_of_few_blocks_or_with_a_failed_pair_reaches_no_conclusion(tmp_path) -> None:
-    view = view_of(tmp_path, "ladder", 3)
-    assert "10\u2009% of Medeiros et al. 2024 is open: fewer than 6 blocks." in (
-        numbers.values(view)["text-ladder"].replace("\u00a0", " ")
-    )
-    view = view_of(tmp_path / "pair", "ladder", 8, effects={("hpcg-1x1", "native-b"): 1.2})
-    assert "is open: A/A pair differs." in numbers.values(view)["text-ladder"]
 
 
 def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:
@@ -182,20 +162,6 @@ def test_an_arm_that_a_case_leaves_out_is_said_to_be_no_part_of_it(tmp_path: Pat
     assert "Docker" not in texts(figures.draw(view, SPECS["stream"]))
     assert view.absence("stream", "docker") == "not planned"
     assert "docker" not in view.comparisons("stream", "copy")
-
-
-def test_a_dataset_is_a_section_of_another_one_s_paper(tmp_path: Path) -> None:
-    written = section.of_dataset(view_of(tmp_path, "libaio", 3))
-    assert r"\includegraphics{machine-libaio/libaio.pdf}" in written
-    assert written.count(r"\begin{figure*}") == 2
-    # What compares with native is told by question, the crossing in a paragraph of its own.
-    asked = re.findall(r"\\point\{([^}(]+)", written)
-    assert asked[-1].startswith("Library or container")
-    assert all(each.endswith("?") for each in asked[:-1]) and "Does native equal itself?" in asked
-    together = section.together(["machine-libaio"], ["hpcg", "ladder"])
-    assert r"\input{machine-libaio/section}" in together
-    assert "The studies hpcg and ladder of this system are not in the archive." in together
-    assert section.together([], []).strip() == ""
 
 
 def test_archives_say_their_system_and_study_with_old_and_new_names(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
-from parity.report import along
+from parity.report import along, captions
 from parity.report.figures import figures, specs
 from parity.report.figures.along import page_of
 from parity.report.figures.lines import Lines
 from parity.report.figures.page import PAGE
 from parity.report.series import series
 from parity.report.tables import networks as tables
-from parity.report.text import captions, formatting, networks, numbers, questions, sentences
+from parity.report.text import formatting
 from parity.report.view import View
 
 SPECS = {spec.name: spec for spec in specs.FIGURES if spec.along or spec.form is Form.TIMEOUTS}
@@ -59,7 +59,6 @@ def test_every_figure_can_be_read_and_says_n_margin_and_unit(view: View, beserra
         assert ("band: margin ±6\u2009%" in said) == (spec.form is Form.ALONG and not spec.scatter)
         assert any(unit in said for unit in ("(ratio)", "(%)", "(s)"))
         assert captions.of_figure(shown, spec).startswith(spec.caption)
-        assert sentences.of_figure(shown, spec) in numbers.values(shown).values()
 
 
 def test_parts_of_a_time_stand_beside_each_other(view: View) -> None:
@@ -75,8 +74,6 @@ def test_parts_of_a_time_stand_beside_each_other(view: View) -> None:
     starts = sorted(bar.get_x() for bar in cg.patches if round(bar.get_y()) == 0)
     assert starts == pytest.approx([0, 3.1, 4.0], rel=0.03)
     assert words_apart(figure) and "smallest to largest sum" in texts(figure)
-    said = sentences.of_figure(view, spec)
-    assert "own work 61 and 61\u2009%" in said and "over 12 blocks" in said
     assert "smallest sum of a block" in captions.of_figure(view, spec)
 
 
@@ -84,9 +81,8 @@ def test_a_study_without_such_cases_shows_none_of_it(tmp_path: Path) -> None:
     plan = synthetic.plan(1, ("native-a", "native-b"))
     other = synthetic.view(tmp_path, plan, synthetic.records(plan))
     assert not any(other.shown(spec) for spec in SPECS.values())
-    assert [table.rows for table in tables.tables(other)] == [[], [], []]
-    known = numbers.values(other)
-    assert not any(f"text-{name}" in known for name in SPECS)
+    made = (tables.timeouts, tables.time_in_mpi, tables.message_sizes, tables.placement)
+    assert not any(table(other).rows for table in made)
 
 
 def test_cases_are_parted_by_all_but_the_parameter(view: View) -> None:
@@ -169,16 +165,6 @@ def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None
     assert cg.get_yscale() == "log" and cg.get_ylim()[1] > 40
 
 
-def test_sentences_give_both_ends_outcomes_and_what_was_published(view: View) -> None:
-    said = sentences.of_figure(view, CONTAINERS)
-    assert (
-        said.count("(margin ±6\u2009%, 12 blocks), cost ratio at 1 container on each node: ") == 3
-    )
-    assert "at 4 containers on each node: 1.00" in said
-    assert "Kernel ep, 1 node, 4 ranks" in said and "(LXC, veth, no offloads). Published" in said
-    assert "CG.B, Linux 3.2 (Fig. 1a): 1.15, 16.8 and 40.3 at 1, 2 and 4" in said
-
-
 def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
     spec = SPECS["hpl-scatter"]
     (found,) = beserra.series(spec)
@@ -187,9 +173,6 @@ def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
     values = beserra.values("hpcc-1x4/2", "hpl")["lxc"]
     assert points["lxc"][1].value == pytest.approx(100 * np.std(values, ddof=1) / np.mean(values))
     assert points["lxc"][1].low < points["lxc"][1].value < points["lxc"][1].high
-    said = sentences.of_figure(beserra, spec)
-    assert said.startswith("1 node, 4 ranks (12 blocks), coefficient of variation at 1 container")
-    assert "margin" not in said and "Published" not in said
 
 
 def test_planted_waits_are_the_slopes(view: View) -> None:
@@ -202,10 +185,6 @@ def test_planted_waits_are_the_slopes(view: View) -> None:
         assert short.low < 0.002 < short.high
     table = tables.timeouts(view)
     assert [row[2] for row in table.rows] == ["200"] * 3 + ["2"] * 3
-    said = sentences.of_figure(view, WAITS)
-    assert "cg, rto200: each timeout cost 0.198 s [0.189, 0.202] with LXC, veth (238 timeo" in said
-    assert "; the least waiting time is 0.2 s. " in said
-    assert said.endswith("No timeout was counted with Native; Native again; LXC and LXC, macvlan.")
 
 
 def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:
@@ -215,42 +194,6 @@ def test_the_line_of_the_least_waiting_time_is_drawn(view: View) -> None:
         (x0, x1), (y0, y1) = line.get_data()
         assert (x0, y0) == (0, 0) and y1 / x1 == pytest.approx(wait)
     assert "n = 12: 0.198 s [0.189, 0.202]" in texts(first.figure)
-
-
-def waits(*rows: dict) -> SimpleNamespace:
-    """What a view says of lines, where it has these."""
-    usual = {"case": "npb-1x4/2-cg", "rto_min_ms": 200.0, "runs": 8, "timeouts": 30, "slope": 0.2,
-             "low": 0.19, "high": 0.21, "intercept": 4.0, "explained": 0.9}  # fmt: skip
-    made = [SimpleNamespace(**usual | row) for row in rows]
-    plan = split.plan("x", [split.case("npb", (1, 4, 2), kernel="cg")])
-    lines = pd.DataFrame([vars(row) for row in made])
-    return SimpleNamespace(
-        plan=plan, waits=lambda cases: made, shown=lambda spec: ["npb-1x4/2-cg"],
-        arms=list(split.ARMS), analysis=SimpleNamespace(timeouts=lines),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "rows, said",
-    [
-        ([{"arm": "lxc-veth"}],
-         "each timeout cost 0.200 s [0.190, 0.210] with LXC, veth (30 timeouts in 8 runs, "
-         "90\u2009% of the variance explained); the least waiting time is 0.2 s."),
-        ([{"arm": "lxc-veth", "runs": 1, "timeouts": 1, "slope": np.nan, "rto_min_ms": np.nan}],
-         "all runs had as many with LXC, veth (1 timeout in 1 run), so what one costs is not "
-         "told."),
-        ([{"arm": "lxc-veth", "runs": 4, "low": np.nan, "high": np.nan}],
-         "each timeout cost 0.200 s with LXC, veth (30 timeouts in 4 runs, too few for an "
-         "interval, 90\u2009% of the variance explained); the least waiting time is 0.2 s."),
-        ([{"arm": "lxc-veth"}, {"arm": "lxc-macvlan", "slope": np.nan}],
-         "each timeout cost 0.200 s [0.190, 0.210] with LXC, veth (30 timeouts in 8 runs, "
-         "90\u2009% of the variance explained); all runs had as many with LXC, macvlan "
-         "(30 timeouts in 8 runs), so what one costs is not told; the least waiting time is "
-         "0.2 s."),
-    ],
-)  # fmt: skip
-def test_one_arm_two_arms_and_arms_without_a_line(rows: list[dict], said: str) -> None:
-    assert networks.of_timeouts(waits(*rows), WAITS) == f"1 node, 2 containers per node, cg: {said}"
 
 
 def test_table_1_stands_beside_ours(view: View) -> None:
@@ -335,10 +278,8 @@ def test_curves_over_sizes_can_be_read(sent: View, view: View, spec: FigureSpec)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
     assert len(curves) == (2 if spec.relative else 3)
-    assert sentences.of_figure(sent, spec).startswith(
-        "1 node, MPI: median ratios of times within blocks: 1.500 (Podman, "
-    )
-    assert "; those of the A/A pair 1.000 to 1.000." in sentences.of_figure(sent, spec)
+    rows = {row[1]: row[2:] for row in tables.message_sizes(sent).rows}
+    assert rows["Podman"][0] == "1.500" and rows["Native again"][::2] == ("1.000", "1.000")
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3, 15, 16, 30, 48])
@@ -353,25 +294,6 @@ def test_any_number_of_panels_fits_on_a_page(view: View, panels: int) -> None:
     boxes = [axes.bbox for axes in made]
     assert all(box.height > 0.3 * figure.dpi and box.width > 0.6 * figure.dpi for box in boxes)
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
-
-
-@pytest.mark.parametrize("blocks, there", [(1, list(split.ARMS)), (1, ["native-a"]), (2, [])])
-def test_one_block_one_arm_and_no_value_are_said(
-    tmp_path: Path, blocks: int, there: list[str]
-) -> None:
-    absent = {arm: "needs root" for arm in split.ARMS if arm not in there}
-    shown = split.view(tmp_path / "live/few", "beserra2015", split.BESERRA, blocks, absent)
-    for name in ("hpl-containers", "hpl-scatter"):
-        assert words_apart(drawn(shown, SPECS[name]))
-    said = sentences.of_figure(shown, SPECS["hpl-containers"])
-    if "lxc" in there:
-        assert said.startswith("1 node, 4 ranks (margin ±6\u2009%, 1 block), cost ratio at 1 cont")
-        assert "[" not in said
-    else:
-        assert said.startswith("1 node, 4 ranks: no value.")
-        assert "LXC" in questions.answers(shown) and "needs root" in questions.answers(shown)
-    few = sentences.of_figure(shown, SPECS["hpl-scatter"])
-    assert few.startswith("1 node, 4 ranks: no value.")
 
 
 def test_what_has_no_panel_of_its_own_is_said(view: View, monkeypatch) -> None:

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import pytest
 import synthetic
 from plans import changed
 
 from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY
+from parity.report import answer
 from parity.report.figures import specs, style
 from parity.report.figures.figures import draw
-from parity.report.text import campaign, questions, sentences
 from parity.report.view import View
 
 PLUS = "native-plus"
@@ -51,21 +50,7 @@ def test_it_is_no_arm_of_the_crossing_and_none_of_those_that_are_counted(tmp_pat
     assert PLUS not in set(view.analysis.factorial["arm"])
     containers = [arm for arm in view.arms if not arm.startswith("native")]
     measured = len(CASES) * len(containers)
-    assert f"Of {measured} measured comparisons" in sentences.abstract(view)
-
-
-@pytest.mark.parametrize(("ratio", "beyond"), [(1.04, 2), (1.0, 0)])
-def test_what_it_gives_is_said(ratio, beyond, tmp_path) -> None:
-    text = questions.answers(_view(tmp_path, ratio))
-    assert f"The positive control lies beyond its margin in {beyond} of {len(CASES)}." in text
-
-
-def test_the_paper_says_whether_there_is_one(tmp_path) -> None:
-    said = campaign.positive_control(_view(tmp_path, 1.04))
-    assert said.startswith("Native, 4 % more work is the positive control")
-    plain = synthetic.libaio_plan()
-    view = synthetic.view(tmp_path / "live/plain", plain, synthetic.records(plain))
-    assert campaign.positive_control(view).startswith("There is no positive control")
+    assert measured == len(answer.of_dataset(view.plan, view.analysis.comparisons))
 
 
 def test_it_is_drawn_with_its_name(tmp_path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.report.text.paper import BANNED, refuse_banned
+from parity.report.paper import BANNED, refuse_banned
 
 ROOT = Path(__file__).parents[3]
 # The needle is put together here so that this file does not hold it.

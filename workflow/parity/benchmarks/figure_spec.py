@@ -67,7 +67,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quantities: metrics it shows for each case.
         title: what stands above its panels.
         caption: what is measured, and how it compares with the publication's figure; what
-            its marks mean is added by parity.report.text.captions.
+            its marks mean is added by parity.report.captions.
         finding: head of the paragraph about it in the paper, if not the title.
         order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.

@@ -61,8 +61,8 @@ def compare(
     from parity.claims.terms import NOT_TESTED
     from parity.plan.system_kind import kind_of
     from parity.report import origin
+    from parity.report.agreement import agreement as said_of
     from parity.report.figures import agreement
-    from parity.report.text import summary
 
     refuse_missing(fresh)
     excluded, register = excluding.load(exclusions), load_register(claims, published)
@@ -76,13 +76,13 @@ def compare(
     origins = [origin.load(dataset) for dataset in (fresh, plan.parent)]
     note = kind_of(label for each in origins for label in each.scale_labels).note
     agreement.write(found, both[0].dataset.plan, note, folder)
-    print(summary.agreement(found, kappa_of(verdicts), origins))
+    print(said_of(found, kappa_of(verdicts), origins))
 
 
 def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
     """Print the verdict on every claim, and write the table in five forms; then one's own."""
     from parity.claims import tables
-    from parity.report.tables import verdicts as shown
+    from parity.report import claims as shown
 
     made = {folder: verdicts.parent}
     made |= {folder / path.parent.name: path.parent for path in own}
@@ -123,13 +123,13 @@ def tell(
     from parity.claims import published as papers
     from parity.claims import register, tables
     from parity.records import schema
-    from parity.report.text import adjudication
+    from parity.report import claims as told
 
     known = register.load_register(claims, published)
     judged = schema.read(tables.VERDICTS, verdicts).to_pandas()
-    ours = adjudication.follows(map(read_plan, plans), known.studies)
+    ours = told.follows(map(read_plan, plans), known.studies)
     studies, checked = (known.studies, papers.defects(statements)) if ours else ({}, ())
-    adjudication.write(judged, studies, checked, verdicts.parent)
+    told.write_for_paper(judged, studies, checked, verdicts.parent)
 
 
 def build_paper(
@@ -152,8 +152,8 @@ def build_paper(
     """
     from parity.claims import expected as verdicts
     from parity.core.documents import read_document
-    from parity.report.text import paper, section
-    from parity.report.text.artifact import Effort
+    from parity.report import paper, texts
+    from parity.report.artifact import Effort
 
     dataset, others = plan.parent, [path.parent for path in beside]
     made = [dataset / "numbers.tex"]
@@ -170,9 +170,6 @@ def build_paper(
             verdicts.load(expected),
             read_document(effort, Effort),
         ),
-        {
-            other.name: [other / section.NAME, *paper.pictures(other / "figures")]
-            for other in others
-        },
+        {other.name: [other / texts.NAME, *paper.pictures(other / "figures")] for other in others},
     )
     log.write_text(said, encoding="utf-8")

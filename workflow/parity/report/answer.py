@@ -1,11 +1,12 @@
-"""The answer of all datasets of a system together: how many comparisons ended how, and where.
+"""The answer of one dataset, or of all of a system together: how many ratios ended how, and where.
 
 It is made from plans and tables of comparisons alone, so that the paper of one dataset can have
-what is archived beside it without drawing that anew.
+what is archived beside it without drawing that anew. `templates/answer.txt.j2` says it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,25 +16,27 @@ import pandas as pd
 
 from parity.analysis import outcomes
 from parity.analysis.conclusions import ARM
-from parity.core.wording import capital, counted, listed
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import PLAN, Plan, read_plan
+from parity.report import rows
+from parity.report.rows import Row
+from parity.report.templating import sentence
 from parity.report.text import formatting
 from parity.runtimes import every_arm
 
 CONCLUSIONS = "analysis/conclusions.parquet"
 BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
 # What became of a ratio; `costs-more` and `costs-less` are both different beyond the margin.
-ENDED = ("equivalent", "costs-more", "costs-less", "open")
+ENDED = (rows.EQUIVALENT, rows.COSTS_MORE, rows.COSTS_LESS, rows.OPEN)
+TOO_WIDE = "intervals too wide for the margin"
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A measured ratio of an arm that is asked about, and what became of it (`ENDED`)."""
+    """A measured ratio of an arm that is asked about."""
 
     plan: Plan
     row: Any
-    word: str
 
     @property
     def is_plain(self) -> bool:
@@ -44,6 +47,36 @@ class Ended:
     def is_cost(self) -> bool:
         """Whether more of its quantity costs anything at all."""
         return self.row.metric not in {quantity.metric for quantity in usage.NO_COSTS}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Facts on some ratios together, as the template of the answer says them.
+
+    Attributes:
+        counts: by `ENDED`.
+        margins: the smallest and the largest.
+        blocks: of each.
+        reasons: why those that are open are so, the commonest first, with how many.
+        wider: of those that are open for their scatter, how many times their margin would pass.
+        confounded: how many compare different binaries or libraries.
+        whole: titles of programs all of whose ratios are equivalent.
+        largest: the largest cost beyond its margin; None without any.
+    """
+
+    counts: dict[str, int]
+    margins: tuple[float, ...]
+    blocks: tuple[int, ...]
+    reasons: tuple[tuple[str, int], ...]
+    wider: tuple[float, ...]
+    confounded: int
+    whole: tuple[str, ...]
+    largest: Row | None
+
+    @property
+    def total(self) -> int:
+        """How many ratios there are."""
+        return sum(self.counts.values())
 
 
 def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
@@ -58,167 +91,105 @@ def read(folder: Path) -> tuple[Plan, pd.DataFrame]:
 
 def of_dataset(plan: Plan, compared: pd.DataFrame) -> list[Ended]:
     """The measured ratios in the comparisons of an analysis, but for controls."""
-    return [Ended(plan, row, _word(row)) for row in _asked(plan, compared, "ratio")]
+    return [Ended(plan, row) for row in _asked(plan, compared, "ratio") if row.blocks]
 
 
 def _asked(plan: Plan, compared: pd.DataFrame, kind: str) -> Iterable[Any]:
-    """The measured comparisons of a kind, of the arms that are asked about."""
+    """The comparisons of a kind, of the arms that are asked about."""
     asked = compared[
         (compared["kind"] == kind)
         & compared["planned"]
         & ~compared["control"]
         & (compared["arm"] != plan.positive_arm)
-        & (compared["blocks"] > 0)
     ]
     return asked.itertuples(index=False)
 
 
-def without_ratios(datasets: Iterable[tuple[Plan, pd.DataFrame]]) -> str:
-    """What quantities that no ratio is told of, such as starts, take more than natively.
+def counts(ended: Iterable[Ended]) -> dict[str, int]:
+    """How many ended how, in the order of `ENDED`."""
+    return rows.tallied(each.row for each in ended)
 
-    Only those of which every arm's 95 % interval lies above none.
+
+def group(ended: Sequence[Ended]) -> Group:
+    """The facts on some ratios."""
+    costs = [each for each in ended if rows.ended_of(each.row) == rows.COSTS_MORE]
+    settled = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
+    undecided = [each.row for each in ended if each.row.outcome not in settled]
+    by_title: dict[str, list[bool]] = {}
+    for each in ended:
+        benchmark = each.plan.case(each.row.case).benchmark
+        title = formatting.benchmark_title(each.plan, benchmark)
+        by_title.setdefault(title, []).append(each.row.outcome == outcomes.EQUIVALENT)
+    most = max(costs, key=lambda each: each.row.estimate, default=None)
+    wider = (row.smallest_margin / row.margin for row in undecided)
+    margins = sorted({each.row.margin for each in ended})
+    return Group(
+        counts=counts(ended),
+        margins=tuple(dict.fromkeys((*margins[:1], *margins[-1:]))),
+        blocks=tuple(each.row.blocks for each in ended),
+        reasons=tuple(Counter(row.reason or TOO_WIDE for row in undecided).most_common()),
+        wider=tuple(sorted(ratio for ratio in wider if ratio > 1)),
+        confounded=sum(formatting.is_confounded(each.row) for each in ended),
+        whole=tuple(title for title, equivalent in by_title.items() if all(equivalent)),
+        largest=rows.of(most.plan, most.row) if most else None,
+    )
+
+
+def said(datasets: Sequence[tuple[Plan, pd.DataFrame]], constants: int = 0) -> str:
+    """The answer of some datasets in a few sentences.
 
     Args:
         datasets: plans with their comparisons.
+        constants: how many ratios are the same in every block.
     """
-    found: dict[str, list[tuple[float, float, str]]] = {}
+    ended = [each for plan, compared in datasets for each in of_dataset(plan, compared)]
+    costs = [each for each in ended if each.is_cost]
+    untested: dict[str, dict[str, None]] = {}
+    for plan, compared in datasets:
+        for kind in ("ratio", "difference"):
+            for row in _asked(plan, compared, kind):
+                if not row.blocks:
+                    arm = formatting.arm_title(plan, row.arm)
+                    untested.setdefault(row.reason, {})[arm] = None
+    failed = [
+        formatting.subject_of(plan, row)
+        for plan, compared in datasets
+        for row in compared[compared["control"] & compared["planned"]].itertuples(index=False)
+        if row.outcome == outcomes.DIFFERENT
+    ]
+    return sentence(
+        "answer.txt", failed=failed, campaigns=len(datasets), constants=constants,
+        groups=[group([e for e in costs if e.is_plain is plain]) for plain in (True, False)],
+        untested=untested, beside=len(ended) - len(costs),
+        beside_of=[q.label for q in usage.NO_COSTS if q.metric in {e.row.metric for e in ended}],
+        differences=_differences(datasets),
+    )  # fmt: skip
+
+
+def _differences(datasets: Sequence[tuple[Plan, pd.DataFrame]]) -> dict[str, tuple[Row, Row]]:
+    """What quantities that no ratio is told of, such as starts, take more than natively.
+
+    Only those of which every arm's 95 % interval lies above none: the smallest and the largest.
+    """
+    found: dict[str, list[tuple[Any, Row]]] = {}
     for plan, compared in datasets:
         by_ratio = {*compared.loc[compared["kind"] == "ratio", "case"]}
         for row in _asked(plan, compared, "difference"):
-            if row.case not in by_ratio and row.arm in {*every_arm()}:
-                unit, label = formatting.unit_of(row), formatting.quantity_of(row).label
-                told = f"{formatting.estimate(row)} {unit} ({_where(plan, row)})"
-                found.setdefault(label, []).append((row.estimate, row.low95, told))
-    return " ".join(
-        f"{capital(label)} is {' to '.join(dict.fromkeys((min(rows)[-1], max(rows)[-1])))} more "
-        "than natively."
-        for label, rows in found.items()
-        if all(low > 0 for _, low, _ in rows)
-    )
+            if row.blocks and row.case not in by_ratio and row.arm in {*every_arm()}:
+                label = formatting.quantity_of(row).label
+                subject = formatting.case_levels(plan, row.case)
+                found.setdefault(label, []).append((row, rows.of(plan, row, subject)))
+    ends = {
+        label: [pick(of_label, key=lambda pair: pair[0].estimate)[1] for pick in (min, max)]
+        for label, of_label in found.items()
+        if all(row.low95 > 0 for row, _ in of_label)
+    }
+    return {label: (low, high) for label, (low, high) in ends.items()}
 
 
-def _where(plan: Plan, row: Any) -> str:
-    """Arm and levels of a case."""
-    levels = formatting.case_levels(plan, row.case)
-    return ", ".join(filter(None, (formatting.arm_title(plan, row.arm), levels)))
-
-
-def _word(row: Any) -> str:
-    if row.outcome == outcomes.DIFFERENT:
-        return "costs-more" if row.estimate > 1 else "costs-less"
-    return "equivalent" if row.outcome == outcomes.EQUIVALENT else "open"
-
-
-def counts(ended: Sequence[Ended]) -> dict[str, int]:
-    """How many ended how, in the order of `ENDED`."""
-    return {word: sum(each.word == word for each in ended) for word in ENDED}
-
-
-def said(ended: Sequence[Ended], campaigns: int) -> str:
-    """The answer in sentences: of arms as they are, then of those that have something more.
-
-    Args:
-        campaigns: of how many datasets these are.
-    """
-    costs = [each for each in ended if each.is_cost]
-    plain, varied = ([e for e in costs if e.is_plain is own] for own in (True, False))
-    where = f"{campaigns} campaigns" if campaigns > 1 else "one campaign"
-    if not costs:
-        return "No cost ratio with a margin was measured."
-    more = " more, of arms with a network, a limit or a neighbour of their own"
-    parts = (
-        _plainly(plain, where),
-        _whole(plain),
-        _largest(plain),
-        f"Of {len(varied)}{more if plain else more[6:]}, {_how(varied)}." if varied else "",
-        _largest(varied),
-        _beside([each for each in ended if not each.is_cost]),
-    )
-    return " ".join(filter(None, parts))
-
-
-def _plainly(ended: Sequence[Ended], where: str) -> str:
-    """How many ratios of arms as they are ended how, in a sentence."""
-    if not ended:
-        return ""
-    if len({each.word for each in ended}) > 1:
-        return f"Of {len(ended)} cost ratios in {where}, {_how(ended)}."
-    [(count, text)] = _counted(ended)
-    if count == 1:
-        return f"The one cost ratio in {where} is {text}."
-    return f"All {count} cost ratios in {where} are {text}."
-
-
-def bounds(ended: Sequence[Ended]) -> str:
-    """In how many ratios of arms as they are a cost lies below some bounds, in sentences."""
+def bounds(datasets: Sequence[tuple[Plan, pd.DataFrame]]) -> str:
+    """In how many ratios of arms as they are a cost lies below some bounds."""
+    ended = [each for plan, compared in datasets for each in of_dataset(plan, compared)]
     highest = [each.row.high95 for each in ended if each.is_plain and each.is_cost]
     below = [(bound, sum(high < 1 + bound for high in highest)) for bound in BOUNDS]
-    said = listed(f"{formatting.percent(bound)} in {count}" for bound, count in below)
-    if not highest:
-        return "No cost ratio of an arm without a network, a limit or a neighbour was measured."
-    rest = "" if below[-1][1] == len(highest) else " The intervals of the others reach beyond that."
-    return (
-        "By the upper ends of 95 % intervals, each taken alone and whatever its A/A pair says, for "
-        "arms without a network, a limit or a neighbour of their own, of "
-        f"{counted(len(highest), 'cost ratio')} the cost is below {said}.{rest}"
-    )
-
-
-def _how(ended: Sequence[Ended]) -> str:
-    """How many ended how."""
-    found = _counted(ended)
-    every = "all " if len(found) == 1 < len(ended) else ""
-    return listed(f"{every}{n} {'is' if n == 1 else 'are'} {text}" for n, text in found)
-
-
-def _counted(ended: Sequence[Ended]) -> list[tuple[int, str]]:
-    """How many ended in each way that occurs, and what is said of those."""
-    margins = sorted({each.row.margin for each in ended})
-    within = " to ".join(formatting.margin(end) for end in dict.fromkeys((margins[0], margins[-1])))
-    words = {
-        "equivalent": f"equivalent to native within the margin of the case ({within})",
-        "costs-more": "dearer beyond it",
-        "costs-less": "cheaper beyond it",
-        "open": "undecided",
-    }
-    found = {word: count for word, count in counts(ended).items() if count}
-    if "equivalent" not in found:
-        words["costs-more"] = f"dearer beyond the margin of the case ({within})"
-    return [(count, words[word]) for word, count in found.items()]
-
-
-def _whole(ended: Sequence[Ended]) -> str:
-    """The programs in which every ratio is equivalent, and how far these ratios go."""
-    by_title: dict[str, list[Ended]] = {}
-    for each in ended:
-        benchmark = each.plan.case(each.row.case).benchmark
-        by_title.setdefault(formatting.benchmark_title(each.plan, benchmark), []).append(each)
-    whole = [
-        f"{title} ({_span(of_title)})"
-        for title, of_title in by_title.items()
-        if all(each.word == "equivalent" for each in of_title)
-    ]
-    return f"Every arm that ran it is equivalent to native in {listed(whole)}." if whole else ""
-
-
-def _span(ended: Sequence[Ended]) -> str:
-    ends = [formatting.ratio(pick(e.row.estimate for e in ended)) for pick in (min, max)]
-    return f"{'ratio' if ends[0] == ends[1] else 'ratios'} {' to '.join(dict.fromkeys(ends))}"
-
-
-def _largest(ended: Sequence[Ended]) -> str:
-    """The largest cost; empty without any."""
-    costs = [each for each in ended if each.word == "costs-more"]
-    if not costs:
-        return ""
-    most = max(costs, key=lambda each: each.row.estimate)
-    arm = formatting.arm_title(most.plan, most.row.arm)
-    subject = formatting.subject_of(most.plan, most.row)
-    return f"The largest of these costs is {formatting.estimate(most.row)}: {arm} in {subject}."
-
-
-def _beside(rest: Sequence[Ended]) -> str:
-    """How many ratios are of quantities that are no cost, and which these are."""
-    there = {each.row.metric for each in rest}
-    labels = listed(each.label for each in usage.NO_COSTS if each.metric in there)
-    return f"Not counted as costs: {counted(len(rest), 'ratio')} of {labels}." if rest else ""
+    return sentence("bounds.txt", total=len(highest), below=below)

@@ -117,6 +117,18 @@ class View(Analysed):
         return cases
 
     @cached_property
+    def drawn(self) -> list[FigureSpec]:
+        """The figures that show anything that is not the same in all runs, as in the paper."""
+        return [spec for spec in self.figures if self.shown(spec) and not self.is_constant(spec)]
+
+    def is_constant(self, spec: FigureSpec) -> bool:
+        """Whether a figure would show one number, which all runs have."""
+        if self.form(spec) is not Form.PANELS or len(spec.quantities) > 1:
+            return False
+        of_arms = (self.values(case, spec.quantities[0].metric) for case in self.shown(spec))
+        return len({v for of_case in of_arms for of_arm in of_case.values() for v in of_arm}) == 1
+
+    @cached_property
     def counted(self) -> pd.DataFrame:
         """The runs that count of which it was counted what they used of their node."""
         runs = self.dataset.runs[self.dataset.runs["final"]]

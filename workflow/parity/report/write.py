@@ -6,45 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.records.timed import CaseTime
+from parity.report import texts
 from parity.report.figures import compare, figures, style, sums
 from parity.report.figures.specs import LEDGER, OVERVIEW
-from parity.report.tables import (
-    networks,
-    noise,
-    provenance_tables,
-    published,
-    result_tables,
-    sensitivity,
-    table,
-    usage,
-)
+from parity.report.tables import answers, events, networks, published, results, setting, usage
 from parity.report.tables.published import PublishedValue
-from parity.report.text import contrasts, numbers, questions, section
-from parity.report.text.constants import constant
-from parity.report.text.summary import summary
+from parity.report.tables.table import Table, write_all
 from parity.report.view import View
 
 NOT_DRAWN = "not-drawn.txt"
-# The tables that need nothing but the dataset; `specs.TABLE_NAMES` has their names.
+# Each makes a table of a dataset.
 TABLES = (
-    questions.table,
-    result_tables.results,
-    result_tables.differences,
-    contrasts.factorial,
-    contrasts.steps,
-    sensitivity.sensitivity,
-    result_tables.dispersion,
-    noise.quota_law,
-    noise.return_levels,
-    result_tables.ledger,
-    result_tables.losses,
-    result_tables.exclusions,
-    result_tables.not_tested,
-    provenance_tables.cases,
-    provenance_tables.machine,
-    provenance_tables.environment,
-    provenance_tables.images,
-)
+    answers.answers, results.results, results.differences, results.factorial, results.steps,
+    answers.beside, results.sensitivity, results.dispersion, events.quantiles, events.quota_law,
+    events.return_levels, events.replay, networks.timeouts, networks.time_in_mpi,
+    networks.message_sizes, networks.placement, usage.byte_ledger, usage.request_ledger,
+    setting.cases, results.ledger, results.losses, results.exclusions, setting.machine,
+    setting.environment, setting.images, results.not_tested,
+)  # fmt: skip
 
 
 def write(
@@ -61,12 +40,11 @@ def write(
     """
     absent = draw(view, folder / "figures")
     made = all_tables(view, published_values)
-    for each in made:
-        table.write(each, folder / "tables", view.origin.note)
+    write_all(made, folder / "tables", view.origin.note)
     for name, text in (
-        ("numbers.tex", numbers.of_dataset(view, made)),
-        (section.NAME, section.of_dataset(view)),
-        ("summary.txt", summary(view, times, lasted)),
+        ("numbers.tex", texts.numbers(view, made)),
+        (texts.NAME, texts.section(view)),
+        ("summary.txt", texts.summary(view, times, lasted)),
         (NOT_DRAWN, "".join(f"{line}\n" for line in absent)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
@@ -80,8 +58,8 @@ def draw(view: View, folder: Path) -> list[str]:
     for spec in view.figures:
         if not view.shown(spec):
             absent.append(f"{spec.name}: {figures.missing(view, spec)}")
-        elif said := constant(view, spec):
-            absent.append(f"{spec.name}: {said}")
+        elif view.is_constant(spec):
+            absent.append(f"{spec.name}: the same in all runs")
         else:
             style.save(figures.draw(view, spec), folder, spec.name)
     if every_ratio := compare.overview(view):
@@ -91,8 +69,6 @@ def draw(view: View, folder: Path) -> list[str]:
     return absent
 
 
-def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[table.Table]:
-    """Every table of `specs.TABLE_NAMES`."""
-    made = [make(view) for make in TABLES]
-    made += [*networks.tables(view), *usage.tables(view)]
-    return [*made, published.table(view, published_values)]
+def all_tables(view: View, published_values: Sequence[PublishedValue]) -> list[Table]:
+    """Every table; some have no rows."""
+    return [*(make(view) for make in TABLES), published.table(view, published_values)]

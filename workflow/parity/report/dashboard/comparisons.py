@@ -6,6 +6,7 @@ from typing import Any
 
 from parity.analysis import outcomes
 from parity.report.dashboard.runs import plain
+from parity.report.rows import ended_of
 from parity.report.view import ComparedRow, View, rows_of
 
 _SAME = (
@@ -33,7 +34,7 @@ def comparisons(view: View) -> list[dict[str, Any]]:
             | {
                 "runtime": row.arm if runtime == native else runtime,
                 "against": row.reference,
-                "verdict": outcome(row),
+                "verdict": ended_of(row),
                 "unit": "ratio" if row.kind == "ratio" else row.unit,
                 "p_value": plain(row.p_equivalence),
                 "is_control": row.control,
@@ -42,13 +43,6 @@ def comparisons(view: View) -> list[dict[str, Any]]:
             | _control(view, row)
         )
     return made
-
-
-def outcome(row: ComparedRow) -> str:
-    """What came of a comparison: a name of `outcomes` or `verdicts` in the page's wording."""
-    if row.outcome == outcomes.DIFFERENT:
-        return "costs-less" if row.estimate < 1 else "costs-more"
-    return "no-margin" if row.outcome == outcomes.REPORTED else row.outcome
 
 
 def _control(view: View, row: ComparedRow) -> dict[str, Any]:

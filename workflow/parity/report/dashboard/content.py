@@ -15,9 +15,9 @@ from parity.report.dashboard import runs
 from parity.report.dashboard.comparisons import comparisons
 from parity.report.dashboard.runs import BlockNodes, NodeFacts, Run
 from parity.report.figures.specs import quantity
+from parity.report.templating import WORDS
 from parity.report.text import formatting
 from parity.report.view import View
-from parity.report.wording import DASHBOARD
 
 
 class Case(Document, frozen=True):
@@ -104,7 +104,7 @@ def content(
         studies=studies,
         verdicts=runs.records(judged.verdicts),
         evidence=runs.records(judged.evidence),
-        wording=DASHBOARD,
+        wording=WORDS["dashboard"],
         archives=[_archive(view, texts) for view in views],
         fields={"texts": runs.TEXTS, "all": runs.FIELDS},
         texts=list(texts),

@@ -21,10 +21,10 @@ from parity.report.figures.forest import Forest
 from parity.report.figures.lines import Lines, Mark
 from parity.report.figures.page import Page, Panel, foot_of
 from parity.report.figures.timeline import Timeline
-from parity.report.text import formatting, noise
-from parity.report.text.noise_at_scale import step_words
+from parity.report.text import formatting
 from parity.report.view import ALONE, EVENTS, View, rows_of
 
+POOR = 0.05  # p of a fit below which it is called bad
 US = 1e-3  # microseconds of a nanosecond
 
 
@@ -225,7 +225,7 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
             for value in (row.shape, row.shape_low, row.shape_high, row.fit)
         )
         notes.append(f"{row.exceedances:,}   {shape} [{low}, {high}]   {fit}")
-        if np.isfinite(row.level) and not row.fit >= noise.POOR:
+        if np.isfinite(row.level) and not row.fit >= POOR:
             looks = {**looks, row.arm: replace(looks[row.arm], colour=style.BAND)}
     shown = ms.rename(columns={"level": "estimate", "low": "low95", "high": "high95",
                                "longest": "mark"}).assign(note=notes)  # fmt: skip
@@ -235,7 +235,7 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
                    head="n   shape [95 %]   fit p")  # fmt: skip
     return _page(view, spec, case, [panel], [
         "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
-        f"lines: 95 % intervals     grey: a law that fits badly (p below {noise.POOR})     "
+        f"lines: 95 % intervals     grey: a law that fits badly (p below {POOR})     "
         "black alone: too little was recorded",
     ], around=0.6)  # fmt: skip
 
@@ -275,7 +275,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             curves = {arm: {"color": looks[arm].colour, "linewidth": 1.2,
                             "alpha": 0.5 if looks[arm].hollow else 1} for arm in arms}  # fmt: skip
             made.append(Lines(
-                step_words(step) if len(made) < len(steps) else "",
+                formatting.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
                 min(0.2, 0.5 / len(arms)), "ranks", xscale="log", xlim=(0.6, 2**20 * 1.7),
                 yscale="log" if most > 3 else "linear", ylim=ylim, neutral=1.0, marks=marks,

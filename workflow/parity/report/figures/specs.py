@@ -96,11 +96,3 @@ def spelt(benchmark: str, level: str) -> str:
     """A factor's level, or `<name>_<level>` of a network's setting, as people write it."""
     known = benchmarks().get(benchmark)
     return (known.spelt.get(level) if known else None) or in_words(level)
-
-
-TABLE_NAMES = (
-    "answers", "results", "differences", "factorial", "rungs", "sensitivity", "dispersion",
-    "quota-law", "return-levels", "timeouts", "time-in-mpi", "placement", "byte-ledger",
-    "request-ledger", "cases", "ledger", "losses", "exclusions", "environment", "images", "machine",
-    "not-tested", "published",
-)  # fmt: skip

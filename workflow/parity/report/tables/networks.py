@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -13,8 +13,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from parity.claims.published import TABLE_1
+from parity.report.along import ratios_by_size
 from parity.report.series import CONTAINERS
-from parity.report.tables.result_tables import case_and_arm, in_order
+from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
 from parity.report.text import formatting
 from parity.report.view import View
@@ -23,11 +24,6 @@ from parity.report.view import View
 PARTS = {"application": "cpu", "mpi": "comm", "mpi_init": "init"}
 SOURCE = "their Table 1"
 OWN = ("mnt", "net", "pid")  # namespaces by which one container is told from another
-
-
-def tables(view: View) -> list[Table]:
-    """All tables of this module."""
-    return [timeouts(view), time_in_mpi(view), placement(view)]
 
 
 def timeouts(view: View) -> Table:
@@ -45,19 +41,31 @@ def timeouts(view: View) -> Table:
         )
         for row in in_order(view, lines[lines["timeouts"] > 0])
     ]
-    head = ("case", "arm", "rto_min, ms", "n", "timeouts", "each costs [95 %]", "without any, s",
-            "explained")  # fmt: skip
-    empty = "no timeout was counted"
-    return Table("timeouts", r"L{4cm}L{3cm}rrrlrr", head, rows, empty)
+    return Table("timeouts", rows)
+
+
+def message_sizes(view: View) -> Table:
+    """At which sizes the median ratio of times to the reference is smallest and largest."""
+    rows = []
+    for case in dict.fromkeys(view.message_times["case"]):
+        title = formatting.case_title(view.plan, case)
+        for arm, of_arm in ratios_by_size(view, case).items():
+            at = [(float(ratio), int(str(size))) for size, ratio in of_arm.items()]
+            ends = (
+                [(formatting.number(r), f"{size:,}") for r, size in (min(at), max(at))]
+                if at
+                else []
+            )
+            if ends:
+                rows.append((title, formatting.arm_title(view.plan, arm), *chain(*ends)))
+    return Table("message-sizes", rows)
 
 
 def time_in_mpi(view: View) -> Table:
     """Table 1 of Ruiz et al. beside ours: own work, MPI and its start, by code and place."""
     ours, theirs = _ours(view), view.published.get(TABLE_1)
     rows = [] if theirs is None or not ours else _theirs(theirs)
-    head = ("code", "where", "own work, ms", "MPI, ms", "MPI_Init, ms", "sum, ms", "source")
-    empty = "no run tells where its time went"
-    return Table("time-in-mpi", r"L{4cm}L{3.5cm}llllL{2.2cm}", head, [*rows, *ours], empty)
+    return Table("time-in-mpi", [*rows, *ours])
 
 
 def _theirs(table: pd.DataFrame) -> list[tuple[str, ...]]:
@@ -108,9 +116,7 @@ def placement(view: View) -> Table:
         title = formatting.case_title(view.plan, run.case)
         arm = formatting.arm_title(view.plan, run.arm)
         rows += [(title, arm, *cells) for cells in _containers(ranks)]
-    head = ("case", "arm", "container", "node", "ranks", "CPUs")
-    empty = "no case spreads its ranks over containers"
-    return Table("placement", r"L{5cm}L{3.5cm}rlll", head, rows, empty)
+    return Table("placement", rows)
 
 
 def _seen(view: View, runs: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, str]]]]:

@@ -120,9 +120,7 @@ def table(view: View, values: Sequence[PublishedValue]) -> Table:
         (row.quantity, f"{_as_published(row.published)} {row.unit}", _ours(view, row), row.place)
         for row in values
     ]
-    head = ("quantity", "published", "here", "section")
-    empty = "nothing published is entered for this study"
-    return Table("published", r"L{3.2cm}lL{2.8cm}l", head, rows, empty, breaks=False)
+    return Table("published", rows)
 
 
 def _as_published(text: str) -> str:

@@ -1,73 +1,66 @@
-"""The form of a table: the same rows in LaTeX and in CSV."""
+"""The form of a table: the same rows in LaTeX and in CSV; one without rows is not written."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from parity.report.text import formatting
+import msgspec
+
+from parity.report.templating import Latex, render
+
+_TABLES: Mapping[str, Any] = msgspec.yaml.decode(
+    Path(__file__).with_name("tables.yaml").read_bytes()
+)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text.
+    """A table of text, whose columns `tables.yaml` has.
 
     Attributes:
         name: file name without its ending.
-        alignment: LaTeX column types; the paper defines `L{width}` for ragged text.
-        head: column heads.
         rows: cells as plain text.
-        empty: what is said in place of rows if there are none.
-        breaks: whether it may break over pages; if not, it fits into a float.
+        more: further columns with their LaTeX column types.
     """
 
     name: str
-    alignment: str
-    head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    empty: str = "none"
-    breaks: bool = True
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """LaTeX column types by heads."""
+        return {**_TABLES["columns"][self.name], **self.more}
 
 
-def to_latex(table: Table, note: str = "") -> str:
+def to_latex(table: Table, note: str = "") -> Latex:
     """A booktabs table; where rows share their first cell, only the first of them shows it.
 
     Args:
         note: a sentence below its last row.
     """
-    head = " & ".join(formatting.latex(cell) for cell in table.head) + r" \\"
-    environment = "longtable" if table.breaks else "tabular"
-    lines = [rf"\begin{{{environment}}}{{@{{}}{table.alignment}@{{}}}}", r"\toprule", head]
-    end = [r"\bottomrule", *([_across(table, note)] if note else [])]
-    lines += [r"\midrule", *([r"\endhead", *end, r"\endlastfoot"] if table.breaks else [])]
-    previous = ""
-    for row in table.rows:
-        same = row[0] == previous
-        if previous and not same and table.breaks:
-            lines.append(r"\addlinespace[2pt]")
-        lines.append(
-            " & ".join(formatting.latex(c) for c in ("" if same else row[0], *row[1:])) + r" \\"
-        )
-        previous = row[0]
-    if not table.rows:
-        lines.append(_across(table, table.empty))
-    lines += [] if table.breaks else end
-    return "\n".join([*lines, rf"\end{{{environment}}}", ""])
+    breaks = table.name not in _TABLES["floats"]
+    facts = {"columns": table.columns, "rows": table.rows, "breaks": breaks, "note": note}
+    return Latex(render("table.tex", **facts))
 
 
-def _across(table: Table, text: str) -> str:
-    """A row of one cell."""
-    return rf"\multicolumn{{{len(table.head)}}}{{@{{}}l@{{}}}}{{{formatting.latex(text)}}} \\"
+def write_all(tables: Iterable[Table], folder: Path, note: str = "") -> None:
+    """Write `<name>.tex` and `<name>.csv` of each that has rows.
 
-
-def write(table: Table, folder: Path, note: str = "") -> None:
-    """Write `<name>.tex` and `<name>.csv`; a note is the last column of the latter."""
+    Args:
+        note: a sentence below each; in CSV it is the last column.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{table.name}.tex").write_text(to_latex(table, note), encoding="utf-8")
-    rows = [table.head, *table.rows]
-    if note:
-        rows = [(*table.head, "note"), *((*row, note) for row in table.rows)]
-    with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    for table in tables:
+        if not table.rows:
+            continue
+        (folder / f"{table.name}.tex").write_text(to_latex(table, note), encoding="utf-8")
+        rows = [tuple(table.columns), *table.rows]
+        if note:
+            rows = [(*row, note if place else "note") for place, row in enumerate(rows)]
+        with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)

@@ -13,15 +13,9 @@ _MIB = 2**20
 _LEAST = 0.05 * _MIB  # bytes per GiB that a line would show as 0.0
 
 
-def tables(view: View) -> list[Table]:
-    """All tables of this module."""
-    found = ledgers.ledger(view)
-    return [byte_ledger(view, found), request_ledger(view, found)]
-
-
-def byte_ledger(view: View, found: pd.DataFrame) -> Table:
+def byte_ledger(view: View) -> Table:
     """Bytes by interface, and how often the sum has what the one link has once."""
-    rows = []
+    found, rows = ledgers.ledger(view), []
     for case, arm, blocks in _places(view, found):
         values = ledgers.of_arm(found, case, arm)
         link = ledgers.both_ways(values).get(ledgers.LINK, 0.0)
@@ -34,15 +28,12 @@ def byte_ledger(view: View, found: pd.DataFrame) -> Table:
             times = f"{(received + sent) / link:.2f}" if link else "–"
             counted = (f"{received / _MIB:,.1f}", f"{sent / _MIB:,.1f}", times)
             rows.append((*_titles(view, case, arm), blocks, part, *counted))
-    head = ("case", "arm", "n", "interface", "received, MiB per GiB", "sent, MiB per GiB",
-            "times the link's")  # fmt: skip
-    empty = "no run counted its bytes"
-    return Table("byte-ledger", r"L{3.2cm}L{3cm}rL{2.4cm}rrr", head, rows, empty)
+    return Table("byte-ledger", rows)
 
 
-def request_ledger(view: View, found: pd.DataFrame) -> Table:
+def request_ledger(view: View) -> Table:
     """Requests and bytes of the disks for the same data."""
-    rows = []
+    found, rows = ledgers.ledger(view), []
     for case, arm, blocks in _places(view, found):
         values = ledgers.of_arm(found, case, arm)
         if any(what not in values for what in ledgers.DISK):
@@ -52,10 +43,7 @@ def request_ledger(view: View, found: pd.DataFrame) -> Table:
         numbers = (f"{reads:,.0f}", f"{writes:,.0f}", each)
         shares = (f"{got / 2**30:.2f}", f"{written / 2**30:.2f}")
         rows.append((*_titles(view, case, arm), blocks, *numbers, *shares))
-    head = ("case", "arm", "n", "reads per GiB", "writes per GiB", "KiB a write",
-            "read, bytes per byte", "written, bytes per byte")  # fmt: skip
-    empty = "no run counted the disk's requests"
-    return Table("request-ledger", r"L{3.2cm}L{3cm}rrrrrr", head, rows, empty)
+    return Table("request-ledger", rows)
 
 
 def _places(view: View, found: pd.DataFrame) -> list[tuple[str, str, str]]:

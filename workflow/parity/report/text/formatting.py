@@ -1,19 +1,16 @@
-"""Names and numbers as people read them, in plain text and in LaTeX."""
+"""Names and numbers as people read them."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, Protocol
 
-from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks import benchmarks
 from parity.benchmarks.metrics import Quantity
-from parity.core.errors import spelt_out
 from parity.core.wording import capital, counted
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import quantity, spelt
-from parity.report.wording import LATEX
 
 
 class DecidedRow(Protocol):
@@ -40,11 +37,6 @@ class DecidedRow(Protocol):
     outcome: str
     reason: str
     identity: str
-
-
-def latex(text: str) -> str:
-    """Text with every character that LaTeX would take for a command, or refuse, escaped."""
-    return "".join(LATEX.get(character, character) for character in spelt_out(text))
 
 
 def arm_title(plan: Plan, arm: str) -> str:
@@ -213,23 +205,6 @@ def unit_of_difference(quantity: Quantity) -> str:
     return "percentage points" if quantity.unit == "%" else quantity.unit
 
 
-def outcome(row: DecidedRow) -> str:
-    """The outcome of a comparison in words, with what qualifies it."""
-    text = {
-        outcomes.EQUIVALENT: "equivalent",
-        outcomes.DIFFERENT: "costs less" if (row.estimate or 1) < 1 else "costs more",
-        outcomes.INCONCLUSIVE: "inconclusive",
-        outcomes.TOO_FEW_BLOCKS: "too few blocks",
-        outcomes.REPORTED: "no margin",
-        outcomes.NOT_TESTED: "not tested",
-    }[row.outcome]
-    if row.reason:
-        return f"{text}: {row.reason}"
-    if row.outcome == outcomes.INCONCLUSIVE:
-        return f"{text}; ±{percent(row.smallest_margin, up=True)} would pass"
-    return text
-
-
 def is_confounded(row: DecidedRow) -> bool:
     """Whether binary or libraries differ between the two sides of a comparison."""
     return row.identity in CONFOUNDED
@@ -240,3 +215,8 @@ def identity_note(row: DecidedRow) -> str:
     if is_confounded(row):
         return f"confounded: {row.identity}"
     return "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
+
+
+def step_words(seconds: float) -> str:
+    """The work of a step: `10 ms`, `1 s`."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1e3 * seconds:g} ms"

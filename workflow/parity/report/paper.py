@@ -15,8 +15,8 @@ from parity.claims.expected import Expected
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, read_plan
 from parity.records.dataset import archived
-from parity.report import answer
-from parity.report.text import artifact, formatting, section
+from parity.report import answer, artifact, texts
+from parity.report.templating import latex
 
 DEFAULT = "default"
 # That a test found nothing is no finding: these words never stand in a paper of ours.
@@ -54,15 +54,13 @@ def together(
     is_one = is_of_ours and known & {*studies}
     absent = [name for name in studies if name not in known] if is_one else []
     read = [answer.read(folder) for folder in folders]
-    ended = [each for plan, compared in read for each in answer.of_dataset(plan, compared)]
-    said = f"{answer.said(ended, len(folders))} {answer.without_ratios(read)}".strip()
     judged = f"{dataset.parent.name}/{dataset.name}"
     if dataset.parent.name == ARCHIVE:
         judged = f"{ARCHIVE}/{archived(dataset.parent)[dataset.name][0]}"
     return {
-        "others.tex": section.together([folder.name for folder in beside], absent),
-        "answer.tex": formatting.latex(said),
-        "bounds.tex": formatting.latex(answer.bounds(ended)),
+        "others.tex": texts.together([folder.name for folder in beside], absent),
+        "answer.tex": latex(answer.said(read)),
+        "bounds.tex": latex(answer.bounds(read)),
         "artifact.tex": artifact.appendix(
             dataset, beside, judged if is_of_ours else "", expected, effort
         ),

@@ -8,9 +8,9 @@ import pandas as pd
 
 from parity.benchmarks.own_program import said
 from parity.report.tables.table import Table
+from parity.report.templating import WORDS
 from parity.report.text import formatting
 from parity.report.view import View, rows_of
-from parity.report.wording import MACHINE_FACTS
 
 
 def cases(view: View) -> Table:
@@ -21,8 +21,7 @@ def cases(view: View) -> Table:
         title, margin = formatting.case_title(view.plan, case.name), formatting.margin(case.margin)
         limit = f"{case.timeout_seconds} s"
         rows.append((title, ", ".join(parameters) or "none", margin, limit))
-    head = ("case", "parameters", "margin", "time limit")
-    return Table("cases", r"lL{9cm}rr", head, rows)
+    return Table("cases", rows)
 
 
 def machine(view: View) -> Table:
@@ -32,9 +31,9 @@ def machine(view: View) -> Table:
     rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
     rows += [
         (label, _fact(before.loc[before["fact"] == fact, "value"]))
-        for fact, label in MACHINE_FACTS.items()
+        for fact, label in WORDS["dashboard"]["facts"].items()
     ]
-    return Table("machine", r"lL{12cm}", ("fact", "value"), rows)
+    return Table("machine", rows)
 
 
 def _fact(values: pd.Series) -> str:
@@ -71,7 +70,7 @@ def environment(view: View) -> Table:
         # What a runtime said of itself in all sessions; it says nothing where it is absent.
         versions = ", ".join(filter(None, facts.runtimes.get(arm, ())))
         rows.append((formatting.arm_title(view.plan, arm), versions or "not here"))
-    return Table("environment", r"lL{12cm}", ("what", "value"), rows)
+    return Table("environment", rows)
 
 
 def images(view: View) -> Table:
@@ -88,8 +87,7 @@ def images(view: View) -> Table:
         )
         for row in rows_of(view.dataset.images)
     ]
-    head = ("format", "digest", "made from", "its digest", "MiB", "s", "made by, or why not")
-    return Table("images", r"llllrrL{4.4cm}", head, rows, "no image was used")
+    return Table("images", rows)
 
 
 def _digest(digest: str) -> str:

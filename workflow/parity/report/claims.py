@@ -1,0 +1,203 @@
+"""The verdicts on claims: for the terminal, as Markdown, HTML, CSV and Parquet, and in the paper.
+
+Every statement about a result is a row of the verdicts; a claim that was not tested is counted
+under its reason. `templates/claims.*.j2` say them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parity.analysis import tables
+from parity.claims import terms
+from parity.claims.published import Defect
+from parity.claims.registration import AMENDED, UNREGISTERED
+from parity.claims.tables import VERDICTS
+from parity.core import wording
+from parity.plan.plan import Plan
+from parity.report import rows
+from parity.report.tables import table
+from parity.report.tables.table import Table, to_latex
+from parity.report.templating import WIDTH, WORDS, render, sentence
+from parity.report.view import rows_of
+
+# What says most stands first in the paper, what is good news first on the terminal.
+ORDER = (
+    terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK, terms.CONTRADICTED, terms.DIFFERS,
+    terms.INCONCLUSIVE, terms.NOT_TESTED,
+)  # fmt: skip
+TELLING = (
+    terms.CONTRADICTED, terms.DIFFERS, terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK,
+    terms.INCONCLUSIVE, terms.NOT_TESTED,
+)  # fmt: skip
+HEAD = ("claim", "kind", "verdict", "estimate [95 %]", "margin", "n", "reason", "coverage")
+# Behind the verdict of a rule that was not fixed before its data, in tables and in words.
+MARKS = {AMENDED: "*", UNREGISTERED: "+"}
+NOT_FIXED = {AMENDED: "amended", UNREGISTERED: "never registered"}
+PUBLISHED = "claims"  # the register of the published claims; all others are somebody's own
+Studies = Mapping[str, Mapping[str, Any]]  # title, authors, venue and year of each, by its key
+
+
+def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write claims.{parquet,csv,md,tex,html}; the same verdicts give the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {kind: folder / f"claims.{kind}" for kind in ("parquet", "csv", "md", "tex", "html")}
+    tables.write(VERDICTS, verdicts, files["parquet"])
+    verdicts.to_csv(files["csv"], index=False, lineterminator="\n")
+    made = [(row.statement, cells(row)) for row in rows_of(verdicts)]
+    facts = _facts(verdicts)
+    for kind in ("md", "html"):
+        text = render(f"claims.{kind}", rows=made, head=HEAD, **facts)
+        files[kind].write_text(text, encoding="utf-8")
+    whole = Table("claims", [of_row for _, of_row in made])
+    files["tex"].write_text(to_latex(whole, facts["counts"]), encoding="utf-8")
+    return list(files.values())
+
+
+def cells(row: Any) -> tuple[str, ...]:
+    """A row of the verdicts as text, in the columns of `HEAD`."""
+    shown = rows.of_verdict(row)
+    verdict = shown.outcome + MARKS.get(row.registration, "")
+    margin = shown.margin.replace("\u2009", " ")
+    return (shown.subject, row.kind, verdict, shown.estimate, margin, shown.blocks, shown.reason,
+            shown.note)  # fmt: skip
+
+
+def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
+    """Whose claims these are, by which data, how many ended how, and when their rules were made."""
+    first = verdicts.iloc[0]
+    own = f"Claims of {first['register']}.yaml, not published ones"
+    whose = "Published claims" if first["register"] == PUBLISHED else own
+    ended = _listed(_counted(verdicts["verdict"], ORDER), {})
+    rules = _counted(verdicts["registration"], tuple(WORDS["registered"]))
+    return {
+        "title": f"{whose}, by {first['judged']} ({first['scale']})",
+        "counts": f"{wording.counted(len(verdicts), 'claim')}: {ended}.",
+        "registered": f"{_listed(rules, WORDS['registered'])}.",
+    }
+
+
+def _counted(found: pd.Series, order: Sequence[str]) -> dict[str, int]:
+    """How many hold each word that occurs, in this order."""
+    counts = found.value_counts()
+    return {word: int(counts[word]) for word in order if word in counts}
+
+
+def _listed(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    return ", ".join(f"{count} {words.get(word, word)}" for word, count in counts.items())
+
+
+def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
+    """The counts first and last, and between them what was tested, study by study.
+
+    Args:
+        width: of a line, in letters.
+    """
+    studies = []
+    for name, of_study in verdicts.groupby("study", sort=False):
+        tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
+        shown = [(row, rows.of_verdict(row)) for row in tested]
+        studies.append({"name": name, "claims": len(of_study), "tested": shown})
+    facts = {"studies": studies, "marks": MARKS, "width": width, **_facts(verdicts)}
+    return render("claims.txt", **facts).rstrip("\n")
+
+
+def write_for_paper(
+    verdicts: pd.DataFrame, studies: Studies, checked: Sequence[Defect], folder: Path
+) -> None:
+    """Write claims.tex, discussion.tex, register.tex, and the tables claims-register and defects.
+
+    Where there are no studies, because the data are after none of theirs, nothing is said of them.
+
+    Args:
+        verdicts: `parity.claims.tables.VERDICTS`.
+        checked: statements that arithmetic can check.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts = verdicts[verdicts["study"].isin(list(studies))]
+    titles = {
+        study: f"{facts['authors'].split(',')[0]} et al. {facts['year']}"
+        for study, facts in studies.items()
+    }
+    made = [register(verdicts), defects(checked, titles)]
+    table.write_all(made, folder)
+    shown = [*(["studies"] if studies else []), *(each.name for each in made if each.rows)]
+    wrong = {title: [each for each in checked if each.study == study and not each.holds]
+             for study, title in titles.items()}  # fmt: skip
+    wrong = {title: statements for title, statements in wrong.items() if statements}
+    for each in made:  # The paper names these files, even where they are empty.
+        for form in (".tex", ".csv"):
+            (folder / f"{each.name}{form}").touch()
+    for name, text in (
+        ("claims.tex", sections(verdicts, studies) if studies else ""),
+        ("discussion.tex", render("discussion.tex", wrong=wrong)),
+        ("register.tex", render("register.tex", shown=shown)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def follows(plans: Iterable[Plan], studies: Studies) -> bool:
+    """Whether any of these campaigns is after a study of the register, by its title."""
+    return any(facts["title"] in plan.reproduces for plan in plans for facts in studies.values())
+
+
+def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
+    """LaTeX: how the claims were registered, and one subsection for each study."""
+    datasets = {name for cell in verdicts["datasets"] for name in cell.split("; ") if name}
+    made = []
+    for study, facts in studies.items():
+        of_study = verdicts[verdicts["study"] == study]
+        if len(of_study):
+            tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
+            tested.sort(key=lambda row: TELLING.index(row.verdict))
+            absent = untested(of_study)
+            made.append({
+                "title": f"{facts['authors']}, {facts['venue']} {facts['year']}",
+                "verdicts": _counted(of_study["verdict"], TELLING),
+                "tested": [(row, here(row)) for row in tested],
+                "untested": to_latex(absent) if absent.rows else "",
+            })  # fmt: skip
+    return render(
+        "claims.tex", studies=made, not_fixed=NOT_FIXED, claims=len(verdicts),
+        verdicts=_counted(verdicts["verdict"], TELLING),
+        registered=_listed(_counted(verdicts["registration"], tuple(WORDS["registered"])),
+                           WORDS["registered"]),
+        datasets=sorted(name.rpartition("/")[2] for name in datasets),
+    )  # fmt: skip
+
+
+def here(row: Any) -> str:
+    """Estimate, interval, margin, blocks, A/A pair and coverage of a verdict, as far as it has."""
+    return sentence("here.txt", row=rows.of_verdict(row), control=row.control)
+
+
+def untested(verdicts: pd.DataFrame) -> Table:
+    """The claims that were not tested, by reason, the commonest first."""
+    absent = verdicts[verdicts["verdict"] == terms.NOT_TESTED]
+    by_reason = absent.groupby("reason", sort=False)["claim"].agg(list)
+    ranked = sorted(by_reason.items(), key=lambda each: -len(each[1]))
+    return Table("untested", [(str(reason), ", ".join(of), str(len(of))) for reason, of in ranked])
+
+
+def register(verdicts: pd.DataFrame) -> Table:
+    """Every claim that was tested, with its verdict and reason."""
+    tested = rows_of(verdicts[verdicts["verdict"] != terms.NOT_TESTED])
+    state = {when: f" ({words})" for when, words in NOT_FIXED.items()}
+    made = [
+        (row.claim, row.kind, row.verdict + state.get(row.registration, ""), here(row), row.reason)
+        for row in tested
+    ]
+    return Table("claims-register", made)
+
+
+def defects(checked: Sequence[Defect], titles: Mapping[str, str]) -> Table:
+    """Each statement that arithmetic can check, with what comes out; studies by their titles."""
+    made = [
+        (titles[each.study], each.place, each.says, each.gives, "yes" if each.holds else "no")
+        for each in checked
+    ]
+    return Table("defects", made)

@@ -1,0 +1,121 @@
+"""Texts from Jinja2 templates (`templates/`): facts go in, and a template says them.
+
+In a template of LaTeX (`*.tex.j2`) a value stands in `<< >>` and is escaped; in one of HTML it
+stands in `{{ }}` and is escaped, too; all others are plain text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from parity.core.errors import spelt_out
+from parity.core.wording import capital, counted, listed, span
+from parity.report.text import formatting
+
+TEMPLATES = Path(__file__).with_name("templates")
+WIDTH = 80  # letters of a line, as in a terminal that nobody has made wider
+# Words that stand beside code as data.
+WORDS: Mapping[str, Mapping[str, Any]] = msgspec.yaml.decode(
+    Path(__file__).with_name("wording.yaml").read_bytes()
+)
+_LATEX_DELIMITERS = {
+    "variable_start_string": "<<", "variable_end_string": ">>", "block_start_string": "<%",
+    "block_end_string": "%>", "comment_start_string": "<#", "comment_end_string": "#>",
+}  # fmt: skip
+
+
+class Latex(str):
+    """LaTeX that is set as it stands."""
+
+    __slots__ = ()
+
+
+def latex(text: object) -> Latex:
+    """Text with every character that LaTeX would take for a command, or refuse, escaped."""
+    if isinstance(text, Latex):
+        return text
+    plain = re.sub(r"(?<=\d) (?=%)", "\u2009", spelt_out(str(text)))
+    return Latex("".join(WORDS["latex"].get(character, character) for character in plain))
+
+
+def render(template: str, **facts: Any) -> str:
+    """The text that a template of `templates/` makes of some facts."""
+    return _environment(template.split(".")[1]).get_template(f"{template}.j2").render(facts)
+
+
+def sentence(template: str, **facts: Any) -> str:
+    """The same without its line breaks, which only part what is written in the template."""
+    return re.sub("[ \n]+", " ", render(template, **facts)).strip(" ")
+
+
+@cache
+def _environment(kind: str) -> Environment:
+    of_kind: dict[str, Any] = {"finalize": latex} | _LATEX_DELIMITERS if kind == "tex" else {}
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True, autoescape=kind == "html", **of_kind,
+    )  # fmt: skip
+    made.filters |= {
+        "capital": capital, "counted": counted, "listed": listed, "span": span, "latex": Latex,
+        "margin": formatting.margin, "number": formatting.number, "size": formatting.size,
+        "percent": formatting.percent, "significant": formatting.significant, "wrapped": wrapped,
+        "aligned": aligned, "bare": bare, "markdown": markdown, "ended": ended,
+        "uncapital": uncapital,
+    }  # fmt: skip
+    return made
+
+
+def bare(text: str) -> str:
+    """A text without the stop at its end."""
+    return text.strip().removesuffix(".")
+
+
+def ended(text: str) -> str:
+    """A text as a sentence: with a capital and a stop; nothing stays nothing."""
+    return f"{capital(bare(text))}." if bare(text) else ""
+
+
+def uncapital(text: str) -> str:
+    """A sentence as it stands behind a semicolon."""
+    return text[:1].lower() + text[1:]
+
+
+def markdown(cell: str) -> str:
+    """A cell of a Markdown table, as it is read."""
+    return re.sub(r"([\\|*_[])", r"\\\1", html.escape(" ".join(cell.split()), quote=False))
+
+
+def wrapped(text: str, first: int = 0, others: int | None = None, width: int = WIDTH) -> str:
+    """A text in lines, of which the first and the others are indented so far."""
+    return textwrap.fill(
+        text, width, initial_indent=" " * first,
+        subsequent_indent=" " * (first if others is None else others), break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+
+
+def aligned(rows: Sequence[Sequence[str]], indent: int = 2) -> str:
+    """Rows in columns; counts are flush right, and the last column goes on below itself."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    flush_right = [cell.isdigit() for cell in rows[-1]]
+    lines = []
+    for row in rows:
+        *cells, last = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, flush_right, strict=True)
+        )
+        begin = " " * indent + "".join(f"{cell}  " for cell in cells)
+        room = WIDTH - len(begin)
+        parts = textwrap.wrap(last, room, break_long_words=False) if room > 10 else [last]
+        parts = parts if len(last.rstrip()) > room else [last]
+        lines += [(begin if not place else " " * len(begin)) + p for place, p in enumerate(parts)]
+    return "\n".join(line.rstrip() for line in lines)
