@@ -25,12 +25,12 @@ from trials import ANYWHERE, PAIR, case_of, trial
 
 from parity.benchmarks import benchmarks
 from parity.core.commands import answer_of, is_installed, output_of
-from parity.extensions.networks.measure.network import NetworkRefused
 from parity.extensions.servers.benchmarks import file_server
 from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client_link import INTERFACE, client_link
-from parity.extensions.servers.measure.mounts import mounts_below
+from parity.extensions.servers.measure.client_mount import mounts_below
 from parity.measure.block import run_block
+from parity.measure.companions import NotStarted
 from parity.measure.inner_command import WORK
 from parity.measure.storage import only_one
 from parity.plan.plan import Plan, write_plan
@@ -150,7 +150,7 @@ def test_two_servers_share_the_chunks(tmp_path):
 
 @pytest.mark.parametrize("rate", [0, 200])
 def test_the_link_has_its_rate_its_addresses_and_an_end(rate):
-    with only_one(SCRATCH, "another measurement"), client_link(order(rate)) as link:
+    with only_one(SCRATCH, "another measurement"), client_link(rate) as link:
         assert link
         seen = json.loads(output_of(["ip", "-json", "address", "show", "dev", INTERFACE]))
         addresses = [each["local"] for each in seen[0]["addr_info"]]
@@ -158,12 +158,6 @@ def test_the_link_has_its_rate_its_addresses_and_an_end(rate):
         took = sending(link.namespace, 20_000_000)
         assert (took > 0.7) == bool(rate), took
     assert link.gate and link.gate.passed, link.gate
-
-
-def order(rate: int) -> SimpleNamespace:
-    program = SimpleNamespace(services=("any",))
-    case = SimpleNamespace(parameters={"rate_mbit": rate})
-    return SimpleNamespace(program=program, case=case)
 
 
 def sending(namespace, amount: int) -> float:
@@ -184,7 +178,7 @@ def sending(namespace, amount: int) -> float:
 
 
 def test_a_link_that_is_changed_on_the_way_fails_its_gate():
-    with only_one(SCRATCH, "another measurement"), client_link(order(200)) as link:
+    with only_one(SCRATCH, "another measurement"), client_link(200) as link:
         output_of(["tc", "qdisc", "del", "dev", INTERFACE, "root"])
     assert link and link.gate and not link.gate.passed
     assert link.gate.detail == "the rate of the servers is 0 bytes/s, not 25000000"
@@ -198,8 +192,8 @@ def test_addresses_that_are_somebody_s_are_refused():
             output_of(["ip", "address", "add", "10.213.1.7/24", "dev", "parity-other"])
             output_of(["ip", "link", "set", "parity-other", "up"])
             with (
-                pytest.raises(NetworkRefused, match="by parity-other"),
-                client_link(order(0)),
+                pytest.raises(NotStarted, match="by parity-other"),
+                client_link(0),
             ):
                 pytest.fail("it was made")
         finally:

@@ -22,9 +22,11 @@ from trace_drops import counts, traced
 from trials import ANYWHERE, case_of, trial
 
 from parity.extensions.network_namespace import Namespace, end_left_networks
-from parity.extensions.networks.measure.network import NetworkRefused, network
+from parity.extensions.networks.measure.network import network
 from parity.extensions.networks.measure.proof import SYSCTLS
+from parity.extensions.networks.runtimes.networked import Networked
 from parity.measure.block import run_block
+from parity.measure.companions import NotStarted
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import every_arm
@@ -154,7 +156,7 @@ def test_what_a_shallow_queue_drops_is_counted(rate):
     ],
 )
 def test_what_cannot_be_had_is_refused_with_its_reason(name, knobs, why):
-    with pytest.raises(NetworkRefused, match=why), network(order(name, **knobs), 2):
+    with pytest.raises(NotStarted, match=why), network(order(name, **knobs), 2):
         pytest.fail("it was made")
 
 
@@ -163,7 +165,7 @@ def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
         "parity.extensions.networks.measure.network.SYSCTLS", Path("/proc/sys/net/ipv4/none")
     )
     why = "this kernel refuses tcp_congestion_control=reno: No such file or directory"
-    with pytest.raises(NetworkRefused, match=why), network(order("native-a-veth"), 1):
+    with pytest.raises(NotStarted, match=why), network(order("native-a-veth"), 1):
         pytest.fail("it was made")
 
 
@@ -174,7 +176,7 @@ def test_a_knob_that_the_kernel_has_not_is_named(monkeypatch):
 def test_a_congestion_control_that_the_host_keeps_for_itself_is_named():
     asked = order("native-a-veth", congestion_control="cubic")
     why = "this kernel refuses tcp_congestion_control=cubic: "
-    with pytest.raises(NetworkRefused, match=why), network(asked, 1):
+    with pytest.raises(NotStarted, match=why), network(asked, 1):
         pytest.fail("it was made")
 
 
@@ -270,7 +272,7 @@ def test_a_block_keeps_what_was_proven_and_counted(tmp_path, images):
         assert rows[name]["stage"] == "valid", rows[name]
         told = json.loads(rows[name]["evidence"])
         counted = {m["metric"]: m["value"] for m in tables["metrics"] if m["arm"] == name}
-        is_networked = every_arm()[name].network is not None
+        is_networked = isinstance(every_arm()[name], Networked)
         assert ("network.address" in told) == is_networked
         assert (counted.get("tcp_timeouts_seen") == 0) == is_networked
         command = json.loads(rows[name]["command"])

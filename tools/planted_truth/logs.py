@@ -203,8 +203,8 @@ def _write_attempt(
     launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
     command = order.arm.command(launch, inner_command.witnessed(order.program))
     seen = _seen(printer.seconds(case.parameters, attempt.log_cost), attempt.ending, command)
-    steal = 0.5 if attempt.ending == "gate-steal" else 0.001
-    write(folder / RECORD.file, record(order, seen, stderr, steal, 0.1, started))
+    seen.steal = 0.5 if attempt.ending == "gate-steal" else 0.001
+    write(folder / RECORD.file, record(order, seen, stderr, 0.1, started))
 
 
 def _output(printer: Printer, golden: Path, parameters: Mapping[str, Any], attempt: Attempt) -> str:

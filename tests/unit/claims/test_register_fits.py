@@ -17,9 +17,8 @@ from parity.claims.declared import Declared, declared, missing, require_declared
 from parity.claims.register import load_register, load_users_claims
 from parity.claims.selection import CONTAINERS, Selection
 from parity.core.errors import UserError
-from parity.extensions.networks.runtimes.networked import WithNetworked
-from parity.extensions.noise.runtimes.limited import WithLimited
 from parity.plan.study import Study, load_study
+from parity.runtimes import Derived
 
 CONFIG = Path(__file__).parents[3] / "config"
 KNOWN = declared()
@@ -158,7 +157,7 @@ def with_name(name: str) -> Declared:
         return Declared(benchmarks, KNOWN.arms)
     benchmarks[name] = type("New", (StartUp,), {"name": name})()
     arms = dict(KNOWN.arms)
-    return Declared(benchmarks, WithNetworked(WithLimited(arms | {name: arms["podman"]})))
+    return Declared(benchmarks, Derived(arms | {name: arms["podman"]}))
 
 
 @pytest.mark.parametrize("name", sorted(set().union(*AWAITED.values())))

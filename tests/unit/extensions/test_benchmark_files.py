@@ -13,7 +13,7 @@ from parity.benchmarks.model import Outputs, Parsed
 from parity.extensions.servers.benchmarks import glusterfs, orangefs
 from parity.extensions.servers.benchmarks.file_server import FIO, MOUNT_POINT, FileServer, fio_lines
 from parity.extensions.servers.benchmarks.local_files import BENCHMARK
-from parity.extensions.servers.benchmarks.service import Service
+from parity.extensions.servers.benchmarks.service import Served, Service
 
 SERVED = [each for each in benchmarks().values() if isinstance(each, FileServer) and each.mount]
 SMALL = {"gigabytes": "0.0625"}
@@ -50,21 +50,21 @@ def test_fio_is_told_the_published_pattern_in_three_starts():
     ]
     assert (program.cpus, program.drop_caches, program.repetitions) == ((0,), True, 1)
     assert program.least_free_bytes == 2**30 + 2**28
-    assert (program.services, program.mount, program.mount_point) == ((), (), "")
+    assert program.beside == Served()
 
 
 def test_a_file_system_of_servers_is_where_fio_works():
     toy = Toy()
     asked = defaults(toy, gigabytes="8", inside="servers", servers=3, monitor_hz=1)
     program = toy.program(asked, NODE)
-    assert [service.name for service in program.services] == ["s0", "s1", "s2"]
-    assert (program.mount, program.mount_point) == (toy.mount, "mounted")
-    assert (program.counted, program.monitor_hz) == (True, 1)
+    assert [service.name for service in program.beside.services] == ["s0", "s1", "s2"]
+    assert (program.beside.mount, program.beside.mount_point) == (toy.mount, "mounted")
+    assert program.beside.monitor_hz == 1
     for words in (program.argv, *program.then, program.check):
         assert "--directory=mounted" in words and "--size=8589934592" in words
     # Whatever else may run on it has the same servers.
-    other = toy.served(replace(program, argv=("/bin/true",), services=()), asked)
-    assert other.services == program.services
+    other = toy.served(replace(program, argv=("/bin/true",)), asked)
+    assert other.beside.services == program.beside.services
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -137,10 +137,10 @@ def test_each_file_goes_into_transfers_of_a_mebibyte():
 def test_each_file_system_names_its_servers_once_and_audits_their_programs(benchmark):
     asked = defaults(benchmark, **SMALL, inside="servers", servers=4)
     program = benchmark.program(asked, NODE)
-    names = [service.name for service in program.services]
+    names = [service.name for service in program.beside.services]
     assert len(set(names)) == len(names) >= 4
-    assert program.mount[0] in benchmark.binaries and FIO in benchmark.binaries
-    for service in program.services:
+    assert program.beside.mount[0] in benchmark.binaries and FIO in benchmark.binaries
+    for service in program.beside.services:
         assert set(benchmark.binaries) & set(service.argv)
         assert all(not name.startswith(("/", "..")) for name in service.files)
 
@@ -172,20 +172,20 @@ end-volume
 def test_bricks_of_glusterfs_and_their_client():
     asked = defaults(glusterfs.BENCHMARK, **SMALL, inside="servers", servers=2)
     program = glusterfs.BENCHMARK.program(asked, NODE)
-    second = program.services[1]
+    second = program.beside.services[1]
     assert second.files == {"brick.vol": BRICK_2}
     assert (second.name, second.port, second.address) == ("brick-2", 24107, "10.213.1.12")
     assert (
         " ".join(second.argv) == "/usr/sbin/glusterfsd --no-daemon --volfile=brick.vol --log-file=-"
     )
-    assert " ".join(program.mount) == (
+    assert " ".join(program.beside.mount) == (
         "/usr/sbin/glusterfs --volfile=client.vol --log-file=- mounted"
     )
     client = program.files["client.vol"]
     assert client.count("  type protocol/client\n") == 2
     assert "  option remote-host 10.213.1.12\n" in client
     assert "  type cluster/distribute\n  subvolumes brick-1 brick-2\n" in client
-    inside = glusterfs.BENCHMARK.program(asked | {"data": "image"}, NODE).services[0]
+    inside = glusterfs.BENCHMARK.program(asked | {"data": "image"}, NODE).beside.services[0]
     assert inside.data == "/var/tmp/parity-data"
     assert "  option directory /var/tmp/parity-data\n" in inside.files["brick.vol"]
 
@@ -193,12 +193,12 @@ def test_bricks_of_glusterfs_and_their_client():
 def test_servers_of_orangefs_share_one_configuration():
     asked = defaults(orangefs.BENCHMARK, **SMALL, inside="client", servers=2)
     program = orangefs.BENCHMARK.program(asked, NODE)
-    first, second = program.services
+    first, second = program.beside.services
     assert first.files == second.files
     assert first.argv[0] == "/bin/sh" and first.argv[3:] == (
         *("orangefs", "/opt/parity/site/view/orangefs/sbin/pvfs2-server", "s1"),
     )
-    assert program.mount == (
+    assert program.beside.mount == (
         *("/opt/parity/site/view/orangefs/bin/pvfs2fuse", "mounted"),
         *("-o", "fs_spec=tcp://10.213.1.11:3334/orangefs"),
     )

@@ -39,7 +39,7 @@ def program(**parameters):
 
 
 def test_a_master_and_a_server_of_chunks_on_each_address():
-    master, first, second = program(servers=2).services
+    master, first, second = program(servers=2).beside.services
     assert master.argv == ("/usr/sbin/mfsmaster", "-f", "-c", "master.cfg", "start")
     assert master.files == {
         "master.cfg": MASTER,
@@ -50,7 +50,7 @@ def test_a_master_and_a_server_of_chunks_on_each_address():
     assert [each.name for each in (first, second)] == ["chunks-1", "chunks-2"]
     assert second.argv == ("/usr/sbin/mfschunkserver", "-f", "-c", "chunks.cfg", "start")
     assert second.files == {"chunks.cfg": SECOND, "disks.cfg": "data\n"}
-    (inside,) = program(data="image").services[1:]
+    (inside,) = program(data="image").beside.services[1:]
     assert inside.data == "/var/tmp/parity-data"
     native = inside.below(Path("/own"))
     assert (native.data, native.files["disks.cfg"]) == ("data", "/own/data\n")
@@ -61,12 +61,12 @@ def test_a_master_and_a_server_of_chunks_on_each_address():
 def test_the_client_mounts_by_the_first_server_and_asks_for_one_copy():
     made = program()
     options = "mfsnice=0,mfsallowoomkiller,mfsrlimitnofile=4096"
-    assert made.mount == ("/usr/bin/mfsmount", "mounted", "-H", "10.213.1.11", "-o", options)
-    assert made.mounted == ("/usr/bin/mfssetgoal", "1", "mounted")
-    assert made.mount_point == "mounted"
+    assert made.beside.mount == ("/usr/bin/mfsmount", "mounted", "-H", "10.213.1.11", "-o", options)
+    assert made.beside.mounted == ("/usr/bin/mfssetgoal", "1", "mounted")
+    assert made.beside.mount_point == "mounted"
     assert made.least_free_bytes > 2**30
-    assert {each.argv[0] for each in made.services} < set(MOOSEFS.binaries)
-    assert made.mount[0] in MOOSEFS.binaries
+    assert {each.argv[0] for each in made.beside.services} < set(MOOSEFS.binaries)
+    assert made.beside.mount[0] in MOOSEFS.binaries
 
 
 def test_a_machine_that_cannot_mount_says_why(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from parity.core.errors import UserError
 from parity.extensions.networks.measure import containers as module
 from parity.extensions.networks.measure.containers import agent_text, containers
 from parity.extensions.networks.measure.network import NetworkState, Place
-from parity.measure import gates, inner_command
+from parity.measure import inner_command
 from parity.measure.mpi_launcher import FILL_IN, RANK
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
@@ -176,7 +176,7 @@ def said(*of_ranks: tuple[str, str]) -> dict[int, dict[str, str]]:
 )
 def test_ranks_share_namespaces_with_those_of_their_container_only(ranks, holds):
     program = Program(("x",), (), ranks=4, containers=2)
-    gate = gates.containers_gate(every_arm()["charliecloud-dir"], program, ranks)
+    gate = module.containers_gate(every_arm()["charliecloud-dir"], program, ranks)
     assert gate.passed == holds
     assert holds or "expected 2 containers of 2 ranks, saw mnt" in gate.detail
 

@@ -16,7 +16,7 @@ from parity.extensions.networks.measure.proof import (
     read_counter,
     settings,
 )
-from parity.runtimes.model import Network
+from parity.extensions.networks.runtimes.networked import Network
 
 VETH, PLAIN, MACVLAN = Network("veth"), Network("veth", offloads=False), Network("macvlan")
 LINKS = [Link(Namespace(70 + n), f"port{n}", f"10.213.0.{1 + n}") for n in range(2)]

@@ -8,7 +8,7 @@ import pytest
 from parity.benchmarks import benchmarks
 from parity.extensions.networks.benchmarks import network
 from parity.extensions.networks.benchmarks.network import (
-    COUNTED,
+    COUNTERS,
     METRICS,
     PARAMETERS,
     Knobs,
@@ -51,14 +51,14 @@ def test_benchmarks_with_allocations_have_the_knobs_beside_their_own_parameters(
 
 
 def test_counters_become_metrics_with_whether_there_were_timeouts():
-    counters = dict.fromkeys(COUNTED, "0") | {"tcp_retransmits": "12", "tcp_timeouts": "3"}
+    counters = dict.fromkeys(COUNTERS, "0") | {"tcp_retransmits": "12", "tcp_timeouts": "3"}
     told = {m.name: m.value for m in metrics_of(counters | {"hostname": "n1"})}
-    assert told == dict.fromkeys(COUNTED, 0) | {
+    assert told == dict.fromkeys(COUNTERS, 0) | {
         "tcp_retransmits": 12,
         "tcp_timeouts": 3,
         "tcp_timeouts_seen": 1,
     }
-    none = {m.name: m.value for m in metrics_of(dict.fromkeys(COUNTED, "0"))}
+    none = {m.name: m.value for m in metrics_of(dict.fromkeys(COUNTERS, "0"))}
     assert none["tcp_timeouts_seen"] == 0
     assert [m.name for m in metrics_of(counters)] == [each.metric for each in network.METRICS]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.extensions.noise.runtimes.limited import beside
 from parity.plan.study import load_study
 from parity.runtimes import arms, every_arm, ladder, limits
 from parity.runtimes.ladder import CONTROL_GROUP
@@ -140,7 +139,7 @@ def test_all_else_is_that_of_the_unlimited_arm(monkeypatch):
     monkeypatch.setattr(type(own), "cleanup", lambda _self, *launches: seen.extend(launches))
     arm.cleanup(first := launch(arm))
     assert [each.name for each in seen] == ["run", "run-neighbour"]
-    assert beside(first).state == Path("/state/neighbour")
+    assert first.beside("neighbour").state == Path("/state/neighbour")
 
 
 def test_a_program_and_its_neighbour_have_the_cpus_that_the_name_says():
@@ -247,6 +246,7 @@ def test_the_study_has_every_pair_of_the_slides():
     for scale in ("quota", "sharing"):
         for name in load_study(STUDY, scale).arms:
             arm = every_arm()[name]
-            other = arm.neighbour.limit if arm.neighbour else NO_LIMIT
-            if arm.limit.quota_us and arm.neighbour:
+            beside = getattr(arm, "neighbour", None)
+            other = beside.limit if beside else NO_LIMIT
+            if arm.limit.quota_us and beside:
                 assert other.quota_us == arm.limit.period_us - arm.limit.quota_us

@@ -12,15 +12,15 @@ import psutil
 import pytest
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.service import Service
-from parity.extensions.servers.measure import mounts
+from parity.extensions.servers.benchmarks.service import Served, Service
+from parity.extensions.servers.measure import client_mount
 from parity.extensions.servers.measure.client_link import host_commands
 from parity.extensions.servers.measure.services import (
     SERVERS,
     Server,
+    service_arm,
     service_command,
     service_gate,
-    service_launch,
 )
 from parity.measure import inner_command
 from parity.measure.documents import Gate
@@ -40,7 +40,7 @@ def order_of(name: str = "docker", inside: str = "servers", binaries=(), **progr
         case=SimpleNamespace(name="moosefs", parameters={"inside": inside}),
         arm=arms()[name],
         state=SimpleNamespace(recipe="sha256:beef", image_digest="", gate=Gate("image", True)),
-        program=Program(("/usr/bin/fio",), (0,), services=(SERVICE,), **program),
+        program=Program(("/usr/bin/fio",), (0,), beside=Served((SERVICE,)), **program),
         session=SimpleNamespace(
             number=1,
             states={"native-a": None, "native-b": None, name: None},
@@ -65,7 +65,7 @@ def order_of(name: str = "docker", inside: str = "servers", binaries=(), **progr
 )
 def test_one_side_is_in_the_arm_and_the_other_native(name, inside, program, services):
     order = order_of(name, inside)
-    assert (order.program_arm.name, order.service_arm.name) == (program, services)
+    assert (order.program_arm.name, service_arm(order).name) == (program, services)
 
 
 def test_a_program_without_services_is_in_its_arm():
@@ -77,7 +77,7 @@ def test_a_program_without_services_is_in_its_arm():
 
 def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
     launch = Launch("parity-1-1-1", IMAGE, SCRATCH, Path("/state"), "here", cpus=(1,))
-    its = service_launch(launch, SERVICE.name)
+    its = launch.beside(SERVICE.name)
     assert (its.name, its.state) == ("parity-1-1-1-chunks-1", Path("/state/chunks-1"))
     work = inner_command.WORK
     assert service_command(order_of(), SERVICE, its) == [
@@ -191,8 +191,8 @@ def test_a_server_that_ended_fails_with_the_end_of_its_log(sleeping, tmp_path):
 )
 def test_a_program_whose_server_ended_fails_by_it(name, passed, reason):
     order = order_of("native-a")
-    seen = Seen([["x"]], [Finished(1, 1.0, 0.0, 0.0, False)], beside=(Gate(name, passed, "why"),))
-    assert record(order, seen, evidence("", "0"), 0.0, 0.0, "").reason == reason
+    seen = Seen([["x"]], [Finished(1, 1.0, 0.0, 0.0, False)], beside=[Gate(name, passed, "why")])
+    assert record(order, seen, evidence("", "0"), 0.0, "").reason == reason
 
 
 def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkeypatch):
@@ -202,5 +202,5 @@ def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkey
         "37 36 0:32 / /a\\040b/c rw - fuse x rw\n"
         "38 25 0:33 / /a rw - ext4 x rw\n"
     )
-    monkeypatch.setattr(mounts, "TABLE", table)
-    assert mounts.mounts_below(Path("/a b")) == [Path("/a b/c"), Path("/a b")]
+    monkeypatch.setattr(client_mount, "TABLE", table)
+    assert client_mount.mounts_below(Path("/a b")) == [Path("/a b/c"), Path("/a b")]

@@ -8,12 +8,15 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from parity.benchmarks.model import Program
 from parity.extensions.servers.benchmarks import usage as metrics
+from parity.extensions.servers.benchmarks.service import Served, Service
 from parity.extensions.servers.measure import usage
 from parity.extensions.servers.measure.usage import Reading, evidence, of_client, pressure, reading
+from parity.measure.companions import Attempt
 from parity.measure.timed_process import Finished
 
 MIB, GIB = 2**20, 2**30
@@ -45,14 +48,13 @@ AFTER = Reading(
 )  # fmt: skip
 
 
-def _order(
-    counted: bool = True, hertz: float = 0.0, inside: str = "servers", inherits: bool = True
-):
+SERVED = Served((Service("any", ("/bin/served",)),), monitor_hz=10)
+
+
+def _order(inside: str = "servers", inherits: bool = True):
     return SimpleNamespace(
-        program=Program(
-            ("/bin/true",), (0,), counted=counted, monitor_hz=hertz, then=(("/bin/true",),)
-        ),
-        arm=SimpleNamespace(carriers=(), inherits_network=inherits),
+        program=Program(("/bin/true",), (0,), beside=SERVED, then=(("/bin/true",),)),
+        arm=SimpleNamespace(inherits_network=inherits),
         case=SimpleNamespace(parameters={"inside": inside}),
     )
 
@@ -81,7 +83,7 @@ def test_a_run_used_the_difference_of_two_readings():
 
 def test_metrics_are_per_gigabyte_of_the_file():
     told = evidence(BEFORE, AFTER) | {"usage_link": "link", "usage_client_cpu_seconds": "0.300"}
-    values = {each.name: each.value for each in metrics.metrics_of(told, 2.0)}
+    values = {each.name: each.value for each in metrics.metrics_of(told, {"gigabytes": 2.0})}
     assert values == {
         "server_cpu_seconds": 3.75,
         "client_cpu_seconds": 0.3,
@@ -108,12 +110,13 @@ def test_metrics_are_per_gigabyte_of_the_file():
     ],
 )
 def test_what_is_no_number_or_no_size_makes_no_metric(told, size):
-    assert metrics.metrics_of(told, size) == ()
+    assert metrics.metrics_of(told, {"gigabytes": size}) == ()
 
 
 def test_without_disk_counters_nothing_is_said_of_the_disk():
     told = {"usage_seconds": "2.0", "usage_received.lo": "5", "usage_disk_read_requests": "1"}
-    assert [each.name for each in metrics.metrics_of(told, 1.0)] == ["network_bytes_per_gigabyte"]
+    (counted,) = metrics.metrics_of(told, {"gigabytes": 1})
+    assert counted.name == "network_bytes_per_gigabyte"
 
 
 def test_a_server_is_found_by_its_working_folder_and_its_work_is_counted(tmp_path, monkeypatch):
@@ -187,25 +190,22 @@ def test_pressure_is_read_where_the_kernel_tells_it(tmp_path):
     assert pressure(tmp_path) == {"waited_io_some_us": 1234, "waited_io_full_us": 56}
 
 
-def test_nothing_is_counted_of_a_program_that_does_not_ask(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "reading", None)
-    with usage.usage(_order(counted=False), tmp_path) as used:
-        pass
-    assert used.evidence == {}
-    assert of_client(_order(counted=False), []) == {}
+def _attempt(folder: Path) -> Attempt:
+    return Attempt(_order(), None, folder)
 
 
 def test_a_monitor_reads_beside_the_body_and_tells_its_own_cost(tmp_path, monkeypatch):
     monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
     monkeypatch.setattr(usage, "HOST_ADDRESS", "203.0.113.254")
-    with usage.usage(_order(hertz=10), tmp_path) as used:
+    attempt, before = _attempt(tmp_path), psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+    with usage.usage(attempt, SERVED):
         time.sleep(0.55)
-        used.stop()
-        sent = used.evidence["usage_sent.lo"]
+        attempt.before_check[0]()
+        sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("127.0.0.1", 9))
-    used = used.evidence
+    used = attempt.seen.evidence
     # What comes after its end is not counted.
-    assert used["usage_sent.lo"] == sent
+    assert int(used["usage_sent.lo"]) <= sent - before
     lines = (tmp_path / "files/usage.jsonl").read_text().splitlines()
     assert int(used["usage_monitor_readings"]) == len(lines)
     # Late on a busy machine, but never more often than asked.
@@ -218,12 +218,9 @@ def test_a_monitor_reads_beside_the_body_and_tells_its_own_cost(tmp_path, monkey
 
 def test_a_monitor_ends_where_the_body_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(usage, "SERVERS", tmp_path / "none")
-    with pytest.raises(KeyError), usage.usage(_order(hertz=10), tmp_path) as used:
+    with pytest.raises(KeyError), usage.usage(_attempt(tmp_path), SERVED):
         raise KeyError
-    assert (
-        "usage_monitor_cpu_seconds" in used.evidence
-        and Path(tmp_path / "files/usage.jsonl").exists()
-    )
+    assert (tmp_path / "files/usage.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -238,4 +235,4 @@ def test_a_monitor_ends_where_the_body_fails(tmp_path, monkeypatch):
 def test_a_clients_cpu_time_is_not_told_of_what_a_daemon_started(inside, inherits, told):
     # The last is the check, which is not measured.
     finished = [Finished(0, 2.0, cpu, 0.0, False) for cpu in (1.25, 0.25, 9.0)]
-    assert of_client(_order(inside=inside, inherits=inherits), finished) == told
+    assert of_client(_order(inside, inherits), finished) == told

@@ -165,7 +165,8 @@ def test_what_was_left_running_is_ended_and_what_it_began_elsewhere(tmp_path: Pa
     assert left.stdout.readline() == b"there\n"
     other = subprocess.Popen(["/bin/sleep", "60"], cwd="/")
     storage.end_processes_in(tmp_path)
-    assert left.wait(timeout=5) == -9
+    # What it began is ended first, so it may come to its own end.
+    assert left.wait(timeout=5) in (-9, 0)
     assert select.select([left.stdout], [], [], 5)[0], "what it began still holds its output"
     assert other.poll() is None
     other.kill()

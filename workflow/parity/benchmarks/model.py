@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from parity.benchmarks import spack
+from parity.benchmarks.counted import placed_parameters
 from parity.benchmarks.debian import installed
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.core.availability import Availability
 from parity.core.spack_paths import TOOLCHAIN
-from parity.extensions.networks.benchmarks import network
-from parity.extensions.servers.benchmarks.service import Service
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,26 @@ class NodeFacts:
     memory: int
     hosts: tuple[str, ...] = ()
     launcher: bool = True
+
+
+class Beside:
+    """What an extension has beside a program, as far as the core has to know of it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ends of the names of the containers that may be left of it."""
+        return ()
+
+    def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether the program itself is in the arm; if not, it is native."""
+        return True
+
+    def refusal(self, isolates: Collection[str], ranks: int) -> str:
+        """Why it cannot be beside a program in an arm that isolates so much; empty if it can."""
+        return ""
+
+
+NOTHING = Beside()
 
 
 @dataclass(frozen=True)
@@ -69,13 +88,8 @@ class Program:
         is_bound: whether each rank is bound to one CPU, or may run on all of `cpus`.
         as_given: whether its words are started alone, in the folder and with the variables of who
             measures: bound by nobody, and without the witness of where they run.
-        services: servers that run beside it, in the arm or natively (`service.INSIDE`).
-        mount: words of the client's mount command, run in the client's network.
-        mounted: words of a command that is run there once it is mounted.
-        mount_point: folder of that mount, below the working directory; empty for none.
         least_free_bytes: what must be free where it works before anything is started.
-        counted: whether it is counted what the run uses of its node.
-        monitor_hz: how often a second the same is read beside it, as well; 0 for never.
+        beside: what an extension has beside it, in words of its own; nothing for most.
     """
 
     argv: tuple[str, ...]
@@ -94,13 +108,8 @@ class Program:
     containers: int = 0
     is_bound: bool = True
     as_given: bool = False
-    services: tuple[Service, ...] = ()
-    mount: tuple[str, ...] = ()
-    mounted: tuple[str, ...] = ()
-    mount_point: str = ""
     least_free_bytes: int = 0
-    counted: bool = False
-    monitor_hz: float = 0.0
+    beside: Beside = NOTHING
 
 
 @dataclass(frozen=True)
@@ -219,8 +228,8 @@ class Benchmark(ABC):
 
     @property
     def all_parameters(self) -> Mapping[str, Mapping[str, Any]]:
-        """Its own parameters, and those of a network between its containers, without a default."""
-        return {**self.parameters, **(network.PARAMETERS if self.allocations else {})}
+        """Its own parameters, and those that extensions give to ranks, without a default."""
+        return {**self.parameters, **(placed_parameters() if self.allocations else {})}
 
     def provided_by(self, provider: str) -> Benchmark:
         """The same benchmark as a provider installs it: `system`, `spack` or `spack-<toolchain>`.

@@ -13,11 +13,11 @@ from typing import Any
 import jsonschema
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.counted import placed_metrics
 from parity.benchmarks.model import Benchmark
 from parity.claims.replayed import with_parameters, with_replays
 from parity.claims.selection import Selection
 from parity.core.errors import UserError
-from parity.extensions.networks.benchmarks import network
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 
@@ -143,7 +143,7 @@ def _rules(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
 
 def _metrics(benchmark: Benchmark) -> list[str]:
     """The metrics that runs of this benchmark can have, the kernel's counters with them."""
-    counted = network.METRICS if benchmark.allocations else ()
+    counted = placed_metrics() if benchmark.allocations else ()
     return [quantity.metric for quantity in (*benchmark.metrics, *counted)]
 
 

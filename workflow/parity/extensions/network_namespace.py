@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +23,7 @@ import psutil
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
+from parity.measure.orphans import GRACE_SECONDS
 
 T = TypeVar("T")
 # <sched.h>
@@ -97,6 +98,14 @@ def new_namespace() -> Namespace:
     return _in_a_thread(make)
 
 
+def held_namespace(held: ExitStack) -> Namespace:
+    """A new namespace that ends with the stack, and whoever is still in it."""
+    made = new_namespace()
+    held.callback(os.close, made.file)
+    held.callback(made.empty, GRACE_SECONDS)
+    return made
+
+
 def end_left_networks() -> int:
     """End the processes that are still in namespaces of runners that died; how many those were.
 
@@ -158,3 +167,16 @@ def ask_kernel(call: str, *arguments: int | bytes) -> None:
     if getattr(libc, call)(*arguments):
         number = ctypes.get_errno()
         raise OSError(number, f"{call}: {os.strerror(number)}")
+
+
+def batch(lines: list[str]) -> None:
+    """Let `ip` do all of this; raises UserError."""
+    output_of(["ip", "-batch", "-"], given="\n".join(lines))
+
+
+def without_ipv6(*interfaces: str) -> None:
+    """Nobody asks for neighbours and routers of a protocol that nobody uses here."""
+    for name in interfaces:
+        path = Path("/proc/sys/net/ipv6/conf") / name / "disable_ipv6"
+        if path.exists():
+            path.write_text("1", encoding="ascii")

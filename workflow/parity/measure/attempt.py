@@ -6,32 +6,25 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import psutil
 
 from parity.core.commands import answer_of
-from parity.extensions.networks.measure.containers import containers
-from parity.extensions.networks.measure.network import NetworkRefused, NetworkState, network
-from parity.extensions.noise.measure.neighbour import NotStarted, neighbour
-from parity.extensions.servers.measure.client_link import client_link
-from parity.extensions.servers.measure.services import services
-from parity.extensions.servers.measure.usage import of_client, usage
 from parity.measure import inner_command, storage
 from parity.measure.block_folder import RECORD, STARTED
 from parity.measure.cleanup import clean_up
+from parity.measure.companions import Attempt, NotStarted, attempt_of, companions
 from parity.measure.documents import RunRecord, Started
 from parity.measure.idle_cpu import steal_fraction
-from parity.measure.mpi_launcher import HOST, RANK, launched, on_each_node
+from parity.measure.mpi_launcher import on_each_node
 from parity.measure.orphans import end_orphans
 from parity.measure.record import Order, Seen, record
 from parity.measure.sampling import Sampler
 from parity.measure.timed_process import launch_environment, run_and_wait
-from parity.runtimes.model import SCRATCH, Launch
+from parity.runtimes.model import Launch
 
 # How long a launcher may take to end its ranks on all nodes, and each node to clean up.
 GRACE_SECONDS = 5.0
@@ -56,7 +49,8 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         AllocationLost: the run failed because its nodes were taken away; no record is
             written, so the attempt counts as interrupted.
     """
-    launch = _launch(order, name, folder)
+    attempt = attempt_of(order, name, folder)
+    launch = attempt.launch
     work = storage.emptied(inner_command.WORK)
     for name_of_file, text in order.program.files.items():
         (work / name_of_file).write_text(text, encoding="utf-8")
@@ -64,19 +58,20 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         name=launch.name,
         arm=order.arm.name,
         ranks=order.program.ranks,
-        services=tuple(service.name for service in order.program.services),
+        services=order.program.beside.names,
         started=storage.now(),
     )
     STARTED.write_in(folder, started)
     load = os.getloadavg()[0]
     try:
-        seen, steal = _beside_its_neighbour(order, launch, folder)
+        _run_in_company(attempt)
     except BaseException:
         # The runner is being stopped: a container must not go on without it.
         with suppress(AllocationLost):
             _end_left_overs(order, launch)
         end_orphans(order.arm.lasting)
         raise
+    seen = attempt.seen
     seen.left = end_orphans(order.arm.lasting)
     storage.refuse_when_full(folder)
     for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
@@ -84,7 +79,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "files" / path.name)
     stderr = (folder / "stderr").read_bytes()
-    made = record(order, seen, stderr.decode("utf-8", "replace"), steal, load, started.started)
+    made = record(order, seen, stderr.decode("utf-8", "replace"), load, started.started)
     if made.reason:
         _end_left_overs(order, launch)
     RECORD.write_in(folder, made)
@@ -94,13 +89,6 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         shorter.write_bytes(inner_command.without_evidence(stderr))
         shorter.replace(folder / "stderr")
     return made
-
-
-def _launch(order: Order, name: str, folder: Path) -> Launch:
-    """The facts of the command line; of a program with ranks with what each fills in."""
-    state, cpus = (folder / "state").resolve(), order.program.cpus
-    facts = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
-    return replace(facts, name=f"{name}-{RANK}", host=HOST) if order.program.ranks else facts
 
 
 def _end_left_overs(order: Order, launch: Launch) -> None:
@@ -122,56 +110,23 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
         raise AllocationLost(said)
 
 
-def _beside_its_neighbour(order: Order, launch: Launch, folder: Path) -> tuple[Seen, float]:
-    """What was seen of all starts, and the share of CPU time that was stolen meanwhile.
-
-    A program whose network or neighbour is not there is not started: that would be another
-    measurement.
-    """
+def _run_in_company(attempt: Attempt) -> None:
+    """Make all starts within the companions; none is made where one of them is not to be had."""
     try:
-        with (
-            network(order, max(1, order.program.containers)) as net,
-            neighbour(order, launch, folder) as gate,
-            client_link(order) as link,
-            services(order, launch, link, folder) as served,
-            containers(order, launch, net) if order.program.containers else nullcontext() as inside,
-        ):
+        with ExitStack() as around:
+            for companion in companions():
+                around.enter_context(companion(attempt))
             before = psutil.cpu_times(percpu=True)
-            line = inside.command if inside else partial(_started_alone, order, launch, net)
-            with usage(order, folder) as used:
-                seen = _run(order, folder, line, served.let_go, used.stop)
-            seen.used = used.evidence | of_client(order, seen.finished)
-            seen.commands[:0] = map(list, inside.lines.values()) if inside else ()
-            seen.commands[:0] = [server.command for server in served.servers]
+            _run(attempt)
             after = psutil.cpu_times(percpu=True)
-        links = (each.gate for each in (net, link) if each and each.gate)
-        seen.beside = (*gate, *links, *served.gates)
-        seen.network = net.evidence
-        return seen, steal_fraction(before, after, order.program.cpus)
-    except (NotStarted, NetworkRefused) as error:
+        attempt.seen.steal = steal_fraction(before, after, attempt.order.program.cpus)
+    except NotStarted as error:
         for stream in ("stdout", "stderr"):
-            (folder / stream).touch()
-        return Seen([], [], error=str(error)), 0.0
+            (attempt.folder / stream).touch()
+        attempt.seen = Seen([], [], error=str(error))
 
 
-def _started_alone(
-    order: Order, launch: Launch, net: NetworkState, words: Sequence[str]
-) -> list[str]:
-    """The command line of a program without ranks, or with a container for each of them."""
-    command = [*net.places[0].words, *order.program_arm.command(launch, words)]
-    if not order.program.ranks:
-        return command
-    assert order.session.system.launcher
-    return launched(order.session.system.launcher, order.program, command)
-
-
-def _run(
-    order: Order,
-    folder: Path,
-    line: Callable[[Sequence[str]], list[str]],
-    let_go: Callable[[], None],
-    stop_counting: Callable[[], None],
-) -> Seen:
+def _run(attempt: Attempt) -> None:
     """All starts of the attempt, one after the other.
 
     A program that is started once carries the witness. One that is started and timed
@@ -180,32 +135,25 @@ def _run(
     limit is that of all starts together. A program of several command lines has a
     witness in each, and what checks it comes when nothing is measured any more. A line that
     is given stays as it is.
-
-    Args:
-        line: the command line that starts some words where the order says.
-        let_go: ends what a program may wait for that cannot be killed.
-        stop_counting: called before the check, which is not what is measured.
     """
-    seen = Seen([], [])
-    program, several = order.program, order.program.repetitions > 1
+    seen, order, folder = attempt.seen, attempt.order, attempt.folder
+    program = order.program
     lines = [program.argv, *program.then, *([program.check] if program.check else [])]
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
-    starts += [list(program.argv)] * program.repetitions if several else []
+    starts += [list(program.argv)] * (program.repetitions if program.repetitions > 1 else 0)
     environment, place = launch_environment(os.environ), inner_command.WORK
     if program.as_given:
         starts, environment, place = [list(program.argv)], dict(os.environ), Path.cwd()
     deadline = time.monotonic() + order.case.timeout_seconds
-    sampler = (
-        Sampler(program.sample_seconds, program.sample_processes)
-        if program.sample_seconds
-        else None
-    )
+    interval = program.sample_seconds
+    sampler = Sampler(interval, program.sample_processes) if interval else None
     for words in starts:
         if program.check and words is starts[-1]:
-            stop_counting()
-        command = line(words)
-        if not seen.commands or seen.commands[-1] != command:
+            for measured in attempt.before_check:
+                measured()
+        command = attempt.line(words)
+        if command not in seen.commands[-1:]:
             seen.commands.append(command)
         if program.drop_caches:
             drop_page_cache()
@@ -218,7 +166,7 @@ def _run(
                 folder=place,
                 timeout_seconds=max(0.001, deadline - time.monotonic()),
                 on_start=(lambda _pid: sampler.start()) if sampler else None,
-                on_stop=let_go,
+                on_stop=attempt.on_stop,
                 grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
             )
         except OSError as error:
@@ -229,7 +177,6 @@ def _run(
             break
     if sampler:
         sampler.stop_and_write(folder / "samples.jsonl")
-    return seen
 
 
 def drop_page_cache() -> None:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.extensions.servers.measure.services import service_launch
 from parity.measure import block_progress, history, needs, storage
 from parity.measure.allocation import this_allocation
 from parity.measure.attempt import AllocationLost, make_attempt
@@ -36,7 +35,7 @@ from parity.plan.looks import Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
-from parity.runtimes.model import KERNEL, SCRATCH, SPREAD, UNBOUND, Arm, Launch
+from parity.runtimes.model import SCRATCH, SPREAD, UNBOUND, Arm, Launch
 from parity.software.images import ImageRecord
 
 # Of a campaign that was not looked at yet.
@@ -147,7 +146,7 @@ def end_interrupted(folder: Path) -> None:
         if arm := every_arm().get(left.arm):
             launch = Launch(left.name, None, SCRATCH, (attempt / "state").resolve())
             clean_up(arm, launch, left.ranks)
-            arm.cleanup(*(service_launch(launch, name) for name in left.services))
+            arm.cleanup(*(launch.beside(name) for name in left.services))
 
 
 @dataclass(frozen=True)
@@ -255,28 +254,17 @@ def _program(
         return None, _not_tested("only ranks that a launcher starts are left unbound")
     if program.ranks and not program.containers and not session.system.launcher:
         return None, _not_tested("the system's file names no MPI launcher")
-    if program.ranks and arm.neighbour:
-        return None, _not_tested("a neighbour is beside one process, not beside ranks")
-    if program.ranks and arm.network and not program.containers:
-        return None, _not_tested("ranks have networks of their own only in containers of a node")
+    if why := arm.refusal(program.ranks, program.containers):
+        return None, _not_tested(why)
     if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         return None, _not_tested("dropping the page cache needs root")
     free = shutil.disk_usage(SCRATCH).free
     if free < program.least_free_bytes:
         least = program.least_free_bytes
         return None, _not_tested(f"{SCRATCH} has {free} bytes free, and {least} are needed")
-    if program.services and (why := _cannot_be_served(program, arm)):
+    if why := program.beside.refusal(arm.isolates, program.ranks):
         return None, _not_tested(why)
     return program, None
-
-
-def _cannot_be_served(program: Program, arm: Arm) -> str:
-    """Why servers cannot be beside a program; empty if they can."""
-    if KERNEL in arm.isolates:
-        return "servers and client share the host's kernel, and this arm has another"
-    if arm.network or program.ranks:
-        return "servers are on the host's network, beside a program that is started once"
-    return ""
 
 
 def _not_tested(why: str) -> NotStarted:

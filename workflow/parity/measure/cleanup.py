@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parity.extensions.network_namespace import end_left_networks
+import parity.measure
+from parity.core.registry import extensions_with
 from parity.measure import storage
 from parity.measure.inner_command import WORK
 from parity.measure.mpi_launcher import RANK
@@ -21,8 +22,14 @@ def clean_up(arm: Arm, launch: Launch, ranks: int) -> None:
     arm.cleanup(*(replace(launch, name=name) for name in dict.fromkeys(names)))
 
 
+def sweep() -> None:
+    """End what runners that died left of their companions on this node."""
+    for end in extensions_with(parity.measure, "SWEEP"):
+        end()
+
+
 def clean_node(arm: Arm, launch: Launch, ranks: int) -> None:
     """Clean up on a node that is measured: also processes and networks that are nobody's."""
     clean_up(arm, launch, ranks)
     storage.end_processes_in(WORK)
-    end_left_networks()
+    sweep()

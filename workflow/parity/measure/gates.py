@@ -79,23 +79,6 @@ def ranks_gate(program: Program, hosts: Sequence[str], ranks: Ranks) -> Gate:
     return Gate("ranks", True)
 
 
-def containers_gate(arm: Arm, program: Program, ranks: Ranks) -> Gate:
-    """Whether ranks that share a container share its namespaces, and no others do.
-
-    Judged by each namespace that the arm isolates, and by what the container says it is called.
-    """
-    said = {rank: namespaces(evidence) for rank, evidence in ranks.items()}
-    for name in arm.isolates:
-        told = [(said[rank].get(name, ""), ranks[rank].get("container", "")) for rank in said]
-        each = len(told) // program.containers
-        inside = [set(told[first : first + each]) for first in range(0, len(told), each)]
-        inodes = {inode for of_one in inside for inode, _ in of_one}
-        if not all(len(of_one) == 1 for of_one in inside) or len(inodes) != program.containers:
-            expected = f"expected {program.containers} containers of {each} ranks"
-            return Gate("containers", False, f"{expected}, saw {name} in {told}")
-    return Gate("containers", True)
-
-
 def of_ranks(judge: Callable[[int, Mapping[str, str]], Gate], ranks: Ranks) -> Gate:
     """One gate for all ranks: the first failure, with its rank, or that it held everywhere."""
     judged = {rank: judge(rank, evidence) for rank, evidence in ranks.items()}

@@ -15,10 +15,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from parity.benchmarks.debian import altered
-from parity.extensions.network_namespace import end_left_networks
-from parity.extensions.servers.measure.mounts import unmount_below
 from parity.measure import gates, needs, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
+from parity.measure.cleanup import sweep
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
 from parity.measure.idle_cpu import wait_until_idle
 from parity.measure.inner_command import SHARED_MEMORY, WORK
@@ -87,21 +86,17 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
         found = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
     return {
         name: (
-            _with_its_network(every_arm()[name], found[arm.name][0]),
+            _as_named(every_arm()[name], found[arm.name][0]),
             tuple(replace(row, arm=name) for row in found[arm.name][1]),
         )
         for name, arm in own.items()
     }
 
 
-def _with_its_network(arm: Arm, state: ArmState) -> ArmState:
-    """The state of an arm's own part, or why the network of its containers cannot be made."""
-    if arm.network is None or state.reason:
-        return state
-    presence = arm.probe()
-    if presence.available:
-        return state
-    return replace(state, reason="not-tested", detail=presence.reason)
+def _as_named(arm: Arm, state: ArmState) -> ArmState:
+    """The state that `unlimited` has, or why what an extension adds cannot be had here."""
+    obstacle = None if state.reason else arm.in_the_way()
+    return replace(state, reason="not-tested", detail=obstacle.reason) if obstacle else state
 
 
 def image_digests(
@@ -120,9 +115,7 @@ def image_digests(
 def make_ready() -> None:
     """Make this node's working folder; end and remove what an earlier session left in it."""
     storage.make_places(SCRATCH)
-    # Nobody may wait for a mount, and whoever did ends without its daemon.
-    unmount_below(WORK)
-    end_left_networks()
+    sweep()
     storage.end_processes_in(WORK)
     storage.emptied(WORK)
     shutil.rmtree(SHARED_MEMORY, ignore_errors=True)

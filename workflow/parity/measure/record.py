@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parity.benchmarks.model import Program
-from parity.extensions.servers.benchmarks.service import INSIDE, SERVERS
 from parity.measure import gates, inner_command
 from parity.measure.documents import ArmState, Gate, RunRecord
 from parity.measure.history import LIMIT_REFUSED
@@ -38,20 +37,12 @@ class Order:
 
     @property
     def program_arm(self) -> Arm:
-        """Where the program runs: natively as the client of services that run in the arm."""
-        return self._native if self._inside == SERVERS else self.arm
+        """Where the program runs: natively where the arm holds what is beside it instead."""
+        return self.arm if self.program.beside.is_in_arm(self.case.parameters) else self.native
 
     @property
-    def service_arm(self) -> Arm:
-        """Where its services run: natively if the program is in the arm as their client."""
-        return self.arm if self._inside == SERVERS else self._native
-
-    @property
-    def _inside(self) -> str:
-        return str(self.case.parameters[INSIDE]) if self.program.services else ""
-
-    @property
-    def _native(self) -> Arm:
+    def native(self) -> Arm:
+        """The plain program's arm."""
         known = (self.arm, *(every_arm()[name] for name in self.session.states))
         return next(arm for arm in known if arm.is_native)
 
@@ -66,18 +57,18 @@ class Seen:
     """What is gathered on the way to the record.
 
     Attributes:
-        beside: the gates of what was there for the program: its neighbour, its network.
-        network: what the program's network said of itself, and the kernel's counters of it.
-        used: what the run used of its node (extensions/servers), where it is counted.
+        steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
+        beside: the gates of its companions.
+        evidence: what they read and counted.
     """
 
     commands: list[list[str]]
     finished: list[Finished]
     error: str = ""
     left: tuple[Orphan, ...] = ()
-    beside: tuple[Gate, ...] = ()
-    network: Mapping[str, str] = field(default_factory=dict)
-    used: dict[str, str] = field(default_factory=dict)
+    steal: float = 0.0
+    beside: list[Gate] = field(default_factory=list)
+    evidence: dict[str, str] = field(default_factory=dict)
 
 
 def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
@@ -107,19 +98,13 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
     bound = gates.of_ranks(binding, ranks)
     if bound.passed and not order.program.is_bound:
         bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
-    judged = [complete, gates.of_ranks(where, ranks), bound]
-    if order.program.containers:
-        judged.append(gates.containers_gate(order.arm, order.program, ranks))
-    return judged
+    return [complete, gates.of_ranks(where, ranks), bound]
 
 
-def record(
-    order: Order, seen: Seen, stderr: str, steal: float, load: float, started: str
-) -> RunRecord:
+def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> RunRecord:
     """What became of the attempt.
 
     Args:
-        steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
         load: one-minute load average just before.
         started: time of the start, UTC, ISO 8601.
     """
@@ -133,7 +118,7 @@ def record(
         *order.session.block_gates,
         order.state.gate,
         *(inside or _gates_of_one(order, evidence)),
-        gates.steal_gate(steal, order.session.system.max_steal_fraction),
+        gates.steal_gate(seen.steal, order.session.system.max_steal_fraction),
         gates.left_gate(seen.left),
         *seen.beside,
     )
@@ -156,9 +141,6 @@ def record(
         took = "not told" if own is None else f"{walls[0] - own:.3f}"
         evidence = {**evidence, "launcher_seconds": took}
         walls = () if own is None else (own,)
-    if order.program.containers and order.program.ranks > len(order.session.node.cpus):
-        said = f"{order.program.ranks} ranks on {len(order.session.node.cpus)} CPUs"
-        evidence = {**evidence, "oversubscribed": said}
     return RunRecord(
         session=order.session.number,
         run=order.run,
@@ -173,12 +155,12 @@ def record(
         wall_seconds=sum(start.wall_seconds for start in timed) if timed else None,
         user_seconds=sum(start.user_seconds for start in timed) if timed else None,
         system_seconds=sum(start.system_seconds for start in timed) if timed else None,
-        steal_fraction=steal,
+        steal_fraction=seen.steal,
         load_before=load,
         commands=tuple(map(tuple, seen.commands)),
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence={**evidence, **seen.network, **seen.used},
+        evidence={**evidence, **seen.evidence},
         ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,

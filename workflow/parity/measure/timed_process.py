@@ -95,7 +95,7 @@ def run_and_wait(
     timeout_seconds: float,
     folder: Path | None = None,
     on_start: Callable[[int], None] | None = None,
-    on_stop: Callable[[], None] | None = None,
+    on_stop: Sequence[Callable[[], None]] = (),
     grace_seconds: float = 0.0,
 ) -> Finished:
     """Run a command to its end, its output appended verbatim to two files.
@@ -106,7 +106,7 @@ def run_and_wait(
             everything else on the node, so that left-overs can be found.
         on_start: called with the process id right after the start; only sampled
             runs use it, because whatever it does happens beside the program.
-        on_stop: called before a command is stopped, to end what it may wait for.
+        on_stop: all called before a command is stopped, to end what it may wait for.
         grace_seconds: how long a command that is stopped may take to end by itself.
 
     Raises:
@@ -130,15 +130,15 @@ def run_and_wait(
                 _, status, usage = os.wait4(process.pid, 0)
             timed_out = False
         except _TimeIsOver:
-            if on_stop:
-                on_stop()
+            for let_go in on_stop:
+                let_go()
             kill_group(process.pid, grace_seconds)
             _, status, usage = os.wait4(process.pid, 0)
             timed_out = True
         except BaseException:
             # The runner itself is being stopped: nothing of ours may stay behind.
-            if on_stop:
-                on_stop()
+            for let_go in on_stop:
+                let_go()
             kill_group(process.pid, grace_seconds)
             process.wait()
             raise

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.counted import placed_metrics, placed_parameters
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import COMMAND, PLACEHOLDER, PLACES, WALL, own_program
 from parity.benchmarks.patterns import check_pattern
 from parity.core.digests import digest
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check
-from parity.extensions.networks.benchmarks import network
 from parity.plan.plan import Case
 
 DEFAULT_TIMEOUT_SECONDS = 300
-_TAKEN = {COMMAND, *PLACES, "containers_per_node", *network.PARAMETERS}
-_METRICS = {each.metric for each in (WALL, *network.METRICS)}
+_TAKEN = {COMMAND, *PLACES, "containers_per_node"}
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -211,7 +210,7 @@ def _check_places(
 ) -> None:
     """Refuse a place that nothing fills, and a factor or parameter that fills none."""
     for key in given:
-        if key in _TAKEN or given.count(key) > 1:
+        if key in _TAKEN or key in placed_parameters() or given.count(key) > 1:
             raise UserError(
                 f"{key} is the name of something else", where=where, action="call it otherwise"
             )
@@ -240,7 +239,7 @@ def _places(words: Iterable[str]) -> list[str]:
 
 
 def _check_metrics(metrics: Iterable[Mapping[str, Any]], where: str) -> None:
-    taken = set(_METRICS)
+    taken = {quantity.metric for quantity in (WALL, *placed_metrics())}
     for metric in metrics:
         name = metric["name"]
         if name in taken:

@@ -16,11 +16,10 @@ from typing import Any
 
 import msgspec
 
+from parity.benchmarks.counted import metrics_counted
 from parity.benchmarks.metrics import Metric
 from parity.benchmarks.model import Outputs
 from parity.core.documents import canonical
-from parity.extensions.networks.benchmarks import network
-from parity.extensions.servers.benchmarks import usage
 from parity.measure.block_folder import BLOCK, RECORD
 from parity.measure.documents import BlockRecord, RunRecord
 from parity.measure.history import INTERRUPTED, good_record
@@ -168,9 +167,9 @@ def _parse_run(context: Context, planned: PlannedRun, tables: dict[str, list[Row
                     "reason": parsed.reason,
                     "detail": parsed.detail,
                 }
-                tables["metrics"] += _metric_rows(
-                    context, row, (*parsed.metrics, *_counted(attempt.record))
-                )
+                made = attempt.record
+                counted = metrics_counted(made.evidence, made.parameters)
+                tables["metrics"] += _metric_rows(context, row, (*parsed.metrics, *counted))
             tables["samples"] += _sample_rows(row, outputs)
         tables["runs"].append(row)
 
@@ -249,13 +248,6 @@ def outputs_of(
         limit=arm.limit.seen_inside if (arm := every_arm().get(run.arm)) else {},
         **node_sizes(block.session(record.session).start.facts),
     )
-
-
-def _counted(record: RunRecord) -> tuple[Metric, ...]:
-    """What the kernel counted meanwhile of its network, its servers and its node."""
-    gigabytes = float(record.parameters.get("gigabytes", 0))
-    of_network = network.metrics_of(record.evidence)
-    return (*of_network, *usage.metrics_of(record.evidence, gigabytes))
 
 
 def _metric_rows(context: Context, run: Row, metrics: Iterable[Metric]) -> Iterable[Row]:

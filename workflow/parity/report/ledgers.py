@@ -13,13 +13,13 @@ from typing import Any
 import pandas as pd
 
 from parity.extensions.servers.benchmarks import usage
+from parity.extensions.servers.runtimes.docker_bridge import NETWORK
 from parity.report.view import View, rows_of
-from parity.runtimes import arms
 
 LINK, BRIDGE, END, LOOPBACK, OTHERS = PARTS = (
     "link", "bridge", "container's end", "loopback", "others",
 )  # fmt: skip
-_BRIDGES = frozenset(arm.bridge.interface for arm in arms().values() if arm.bridge)
+_BRIDGES = frozenset({NETWORK})
 RECEIVED, SENT = WAYS = ("received", "sent")
 REQUESTS_READ, REQUESTS_WRITTEN = "disk_read_requests", "disk_written_requests"
 BYTES_READ, BYTES_WRITTEN = "disk_read_bytes", "disk_written_bytes"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -26,7 +26,6 @@ HOSTS = Path("/etc/hosts")
 # Whose programs and libraries an arm runs: those of its image, the host's build of the
 # benchmarks, or those of its image with the host's MPI.
 OWN, SHARED, HOST_MPI = LINK_SETS = ("own", "shared", "host-mpi")
-CPU = "cpu"
 # Where an arm puts the ranks of an allocation: all on one node, one on each of as many nodes as
 # ranks, or on any CPU; most put them where their case says.
 PACKED, SPREAD, UNBOUND = "packed", "spread", "unbound"
@@ -84,37 +83,16 @@ class Launch:
     limits: tuple[str, ...] = ()
     address: str = ""
 
+    def beside(self, name: str) -> Launch:
+        """The launch of something beside the program, with a directory of its own."""
+        return replace(self, name=f"{self.name}-{name}", state=self.state / name)
+
 
 class Cpus(NamedTuple):
     """Where a program and what runs beside it are bound; nothing beside it has none."""
 
     program: tuple[int, ...]
     neighbour: tuple[int, ...] = ()
-
-
-class Network(NamedTuple):
-    """How the containers of an arm reach each other, where not by the host's own network.
-
-    Attributes:
-        kind: `veth` (pairs that a bridge joins) or `macvlan` (children of one interface).
-        offloads: whether segmentation and checksums are left to the interfaces, as by default.
-    """
-
-    kind: str
-    offloads: bool = True
-
-
-class Bridge(NamedTuple):
-    """A network of the runtime's own that servers are in, where not on the host's.
-
-    Attributes:
-        published: whether something on the host answers for their ports; if not, the client is
-            routed to them.
-        interface: its name on the host.
-    """
-
-    published: bool
-    interface: str
 
 
 class Look(NamedTuple):
@@ -155,15 +133,8 @@ class Arm(ABC):
             has them.
         lasting: names of processes that the runtime keeps from one run to the next.
         limit: of the CPU time that a program has in it.
-        neighbour: the arm in which a busy loop runs beside every program, as part of what is
-            measured (extensions/noise); None for most.
-        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
-        network: what containers have instead of the host's network; None for most.
         inherits_network: whether a container gets the network that its command is started in;
             not where a daemon starts it.
-        bridge: where servers are instead of on the host's network (extensions/servers);
-            None for most.
-        carriers: names of the runtime's own processes that carry the bytes of what runs in it.
     """
 
     name: str
@@ -183,12 +154,7 @@ class Arm(ABC):
     placement: str = ""
     lasting: tuple[str, ...] = ()
     limit: CpuLimit = NO_LIMIT
-    neighbour: Arm | None = None
-    does: str = CPU
-    network: Network | None = None
     inherits_network: ClassVar[bool] = True
-    bridge: Bridge | None = None
-    carriers: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -206,8 +172,16 @@ class Arm(ABC):
 
     @property
     def unlimited(self) -> Arm:
-        """The same arm without its limit, its neighbour and its network."""
+        """The same arm without what an extension adds to it: a limit, a network."""
         return self
+
+    def in_the_way(self) -> Availability | None:
+        """Why it cannot be had here though `unlimited` can; None if it can."""
+        return None
+
+    def refusal(self, ranks: int, containers: int) -> str:
+        """Why no program of so many ranks and containers of several can be in it; empty if any."""
+        return ""
 
     def limit_words(self, limit: CpuLimit) -> list[str] | None:
         """The words by which `command` sets a limit (`Launch.limits`); None: it cannot."""
@@ -262,28 +236,6 @@ class Arm(ABC):
         Args:
             launches: one for each rank: with thousands a command for each takes minutes.
         """
-
-    @property
-    def as_server(self) -> Arm:
-        """The same arm as its servers are in it, which are to be where `isolates` says."""
-        return self
-
-    def begin_servers(
-        self, image: Image, subnet: str, ports: Mapping[str, Sequence[int]], at: Mapping[str, str]
-    ) -> None:
-        """Make the arm's `bridge`, and in it the addresses that its servers will have.
-
-        Args:
-            subnet: that holds all of them.
-            ports: that are to be reached from outside, by address.
-            at: by address the host's own at which they are published; empty where none are.
-
-        Raises:
-            UserError: the runtime refuses.
-        """
-
-    def end_servers(self) -> None:
-        """Remove what `begin_servers` made, also by a runner that was killed; never raises."""
 
     def install(self) -> None:
         """Install what `packages` cannot (root only); most runtimes need nothing here."""

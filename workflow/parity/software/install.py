@@ -19,11 +19,12 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
+from parity import runtimes
 from parity.benchmarks import benchmarks, compiled
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
+from parity.core.registry import extensions_with
 from parity.core.settings import toolchains_of
-from parity.extensions.networks.runtimes import networked
 from parity.runtimes import arms
 from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
@@ -73,7 +74,8 @@ def wanted_packages(
         f"benchmark {each.name}": (*each.packages, *compiled.packages(each.sources))
         for each in benchmarks().values()
     }
-    wanted |= {"networks of containers": networked.PACKAGES}
+    for packages in extensions_with(runtimes, "PACKAGES"):
+        wanted |= packages
     wanted |= {"images": build.PACKAGES, "paper": PAPER_PACKAGES, "tests": TEST_PACKAGES}
     if toolchain:
         entries = toolchains_of(system)

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
+from parity.benchmarks.counted import counted
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.core.errors import UserError
-from parity.extensions.networks.benchmarks.network import in_words
 
 OVERVIEW, LEDGER = "overview", "ledger"
 FEW = 12  # up to this many values a row shows each one instead of a box
@@ -95,4 +95,6 @@ def quantity(
 def spelt(benchmark: str, level: str) -> str:
     """A factor's level, or `<name>_<level>` of a network's setting, as people write it."""
     known = benchmarks().get(benchmark)
-    return (known.spelt.get(level) if known else None) or in_words(level)
+    if known and level in known.spelt:
+        return known.spelt[level]
+    return next((words for each in counted() if (words := each.in_words(level)) != level), level)

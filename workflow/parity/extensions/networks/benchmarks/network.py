@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
+from parity.benchmarks.counted import Counted
 from parity.benchmarks.metrics import Metric, Quantity
 
 NOW, ERA_OF_RUIZ = "now", "2015"
@@ -86,7 +87,7 @@ class Knobs:
 
 # Summed over the containers: of one run, from just before it to just after.
 TIMEOUTS_SEEN = Quantity("tcp_timeouts_seen", "any TCP timeout", "1", "lower", clock="external")
-COUNTED = {
+COUNTERS = {
     each.metric: each
     for each in (
         Quantity("tcp_retransmits", "segments sent again", "1", "lower", clock="external"),
@@ -96,19 +97,24 @@ COUNTED = {
         Quantity("queue_drops", "packets dropped by queues", "1", "lower", clock="external"),
     )
 }
-METRICS = (*COUNTED.values(), TIMEOUTS_SEEN)
+METRICS = (*COUNTERS.values(), TIMEOUTS_SEEN)
 
 
-def metrics_of(counters: Mapping[str, str]) -> tuple[Metric, ...]:
+def metrics_of(
+    counters: Mapping[str, str], _parameters: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Metric, ...]:
     """The metrics of a run by what its evidence says that was counted; none without a network.
 
     Args:
         counters: by the name of the metric, among other things; a text that is no count is
             left out.
     """
-    counts = {name: counters.get(name, "") for name in COUNTED}
+    counts = {name: counters.get(name, "") for name in COUNTERS}
     found = {name: int(text) for name, text in counts.items() if text.isdecimal()}
-    metrics = tuple(COUNTED[name].measured(count) for name, count in found.items())
+    metrics = tuple(COUNTERS[name].measured(count) for name, count in found.items())
     if "tcp_timeouts" not in found:
         return metrics
     return (*metrics, TIMEOUTS_SEEN.measured(float(found["tcp_timeouts"] > 0)))
+
+
+COUNTED = Counted(metrics_of, PARAMETERS, METRICS, in_words)

@@ -16,13 +16,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity.benchmarks import openmpi
+from parity.benchmarks.model import Program
 from parity.benchmarks.sizing import part_of
-from parity.extensions.networks.measure.network import NetworkState, Place
+from parity.extensions.networks.measure.network import NetworkState, Place, network
+from parity.measure import gates, inner_command
+from parity.measure.companions import Attempt
+from parity.measure.documents import Gate
 from parity.measure.inner_command import SHARED_MEMORY, WORK, program_environment
 from parity.measure.mpi_launcher import RANK, launched
 from parity.measure.record import Order
 from parity.plan.system import MpiLauncher
-from parity.runtimes.model import Launch
+from parity.runtimes.model import Arm, Launch
 
 # What daemons and launcher leave, and the agent: not what the program works with.
 FOLDER = WORK / "containers"
@@ -122,3 +126,53 @@ def agent_text(lines: Mapping[str, Sequence[str]]) -> str:
     # ch-run would show the launcher's folder in place of its own.
     begin = "unset TMPDIR\ncontainer=$1\nshift\n"
     return f"{begin}case $container in\n{''.join(cases)}esac\nexit 1\n"
+
+
+def containers_gate(arm: Arm, program: Program, ranks: gates.Ranks) -> Gate:
+    """Whether ranks that share a container share its namespaces, and no others do.
+
+    Judged by each namespace that the arm isolates, and by what the container says it is called.
+    """
+    said = {rank: inner_command.namespaces(evidence) for rank, evidence in ranks.items()}
+    for name in arm.isolates:
+        told = [(said[rank].get(name, ""), ranks[rank].get("container", "")) for rank in said]
+        each = len(told) // program.containers
+        inside = [set(told[first : first + each]) for first in range(0, len(told), each)]
+        inodes = {inode for of_one in inside for inode, _ in of_one}
+        if not all(len(of_one) == 1 for of_one in inside) or len(inodes) != program.containers:
+            expected = f"expected {program.containers} containers of {each} ranks"
+            return Gate("containers", False, f"{expected}, saw {name} in {told}")
+    return Gate("containers", True)
+
+
+@contextmanager
+def networked_containers(attempt: Attempt) -> Iterator[None]:
+    """The network of an arm, and the containers of a case that has several ranks in each."""
+    order, program = attempt.order, attempt.order.program
+    with network(order, max(1, program.containers)) as net:
+        if program.containers:
+            with containers(order, attempt.launch, net) as inside:
+                attempt.line = inside.command
+                yield
+            attempt.seen.commands[:0] = map(list, inside.lines.values())
+            _judge(attempt)
+        else:
+            alone, words = attempt.line, net.places[0].words
+            attempt.line = lambda inner: [*words, *alone(inner)]
+            yield
+    attempt.seen.beside += [net.gate] if net.gate else []
+    attempt.seen.evidence |= net.evidence
+
+
+def _judge(attempt: Attempt) -> None:
+    """Whether ranks are in the containers that they belong to; and whether they share CPUs."""
+    order, program = attempt.order, attempt.order.program
+    stderr = (attempt.folder / "stderr").read_text(encoding="utf-8", errors="replace")
+    ranks = inner_command.rank_evidence(stderr)
+    if len(ranks) == program.ranks:
+        attempt.seen.beside.append(containers_gate(order.arm, program, ranks))
+    if program.ranks > (cpus := len(order.session.node.cpus)):
+        attempt.seen.evidence["oversubscribed"] = f"{program.ranks} ranks on {cpus} CPUs"
+
+
+COMPANION = networked_containers

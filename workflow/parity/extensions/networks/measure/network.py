@@ -7,17 +7,21 @@ lost, while a sender's own queue would hold it back. Nothing is in the host's ow
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
-from parity.extensions.network_namespace import Namespace, new_namespace
+from parity.extensions.network_namespace import (
+    Namespace,
+    batch,
+    end_left_networks,
+    held_namespace,
+    without_ipv6,
+)
 from parity.extensions.networks.benchmarks.network import Knobs
 from parity.extensions.networks.measure.proof import (
     FEATURES,
@@ -30,10 +34,10 @@ from parity.extensions.networks.measure.proof import (
     proof,
     settings,
 )
+from parity.extensions.networks.runtimes.networked import Network, Networked
+from parity.measure.companions import NotStarted
 from parity.measure.documents import Gate
-from parity.measure.orphans import GRACE_SECONDS
 from parity.measure.record import Order
-from parity.runtimes.model import Network
 
 # There is no way from these namespaces to any other network, so no address can collide.
 _PREFIX, _HUB = "10.213.0", 254
@@ -79,10 +83,6 @@ class NetworkState:
         return {**self.facts, **{name: str(count) for name, count in self.counters.items()}}
 
 
-class NetworkRefused(Exception):
-    """The network is not to be had, or not what was asked; the message says what is missing."""
-
-
 @contextmanager
 def network(order: Order, count: int) -> Iterator[NetworkState]:
     """The network of an arm with so many places; on the host's for an arm without one.
@@ -91,12 +91,12 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
         Its state, of which gate and counters come after the body.
 
     Raises:
-        NetworkRefused: the kernel does not give it; nothing is left of it.
+        NotStarted: the kernel does not give it; nothing is left of it.
     """
-    if (kind := order.arm.network) is None:
+    if not isinstance(order.arm, Networked):
         yield NetworkState(tuple(Place(f"place-{number}") for number in range(count)))
         return
-    knobs = Knobs.of(order.case.parameters)
+    kind, knobs = order.arm.network, Knobs.of(order.case.parameters)
     with ExitStack() as held:
         try:
             hub, *others = [held_namespace(held) for _ in range(1 + count)]
@@ -108,9 +108,9 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
             facts, problems = proof(hub, links, kind, knobs)
             before = _counters(hub, links)
         except (OSError, UserError) as error:
-            raise NetworkRefused(f"no network of containers: {error}") from error
+            raise NotStarted(f"no network of containers: {error}") from error
         if problems:
-            raise NetworkRefused("; ".join(problems))
+            raise NotStarted("; ".join(problems))
         places = [
             Place(f"place-{n}", link.address, link.namespace.words) for n, link in enumerate(links)
         ]
@@ -123,14 +123,6 @@ def network(order: Order, count: int) -> Iterator[NetworkState]:
         except (OSError, UserError) as error:
             problems = [f"the network cannot be asked any more: {error}"]
         state.gate = Gate("network", not problems, "; ".join(problems))
-
-
-def held_namespace(held: ExitStack) -> Namespace:
-    """A new namespace that ends with the stack, and whoever is still in it."""
-    made = new_namespace()
-    held.callback(os.close, made.file)
-    held.callback(made.empty, GRACE_SECONDS)
-    return made
 
 
 def _make(hub: Namespace, links: list[Link], kind: Network, knobs: Knobs) -> None:
@@ -165,11 +157,6 @@ def hub_commands(kind: Network, links: list[Link]) -> list[str]:
             lines.append(f"link add {link.port} link parent {child}")
             lines.append(f"link set {link.port} netns {link.namespace.path} name eth0")
     return [*lines, f"address add {_PREFIX}.{_HUB}/24 dev {own}", f"link set {own} up"]
-
-
-def batch(lines: list[str]) -> None:
-    """Let `ip` do all of this; raises UserError."""
-    output_of(["ip", "-batch", "-"], given="\n".join(lines))
 
 
 def _set_place(link: Link, kind: Network, knobs: Knobs) -> None:
@@ -210,17 +197,12 @@ def _set_hub(links: list[Link], kind: Network, knobs: Knobs) -> None:
         output_of([*at, "parent", "1:1", "pfifo", "limit", f"{knobs.queue_packets}"])
 
 
-def without_ipv6(*interfaces: str) -> None:
-    """Nobody asks for neighbours and routers of a protocol that nobody uses here."""
-    for name in interfaces:
-        path = Path("/proc/sys/net/ipv6/conf") / name / "disable_ipv6"
-        if path.exists():
-            path.write_text("1", encoding="ascii")
-
-
 def _counters(hub: Namespace, links: list[Link]) -> Counter[str]:
     """What the kernel counted so far in all places, and dropped at the hub."""
     total = Counter({"queue_drops": hub.inside(dropped)})
     for link in links:
         total.update(link.namespace.inside(counted))
     return total
+
+
+SWEEP = end_left_networks

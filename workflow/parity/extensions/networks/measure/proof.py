@@ -15,7 +15,7 @@ from parity.core.commands import output_of
 from parity.core.errors import UserError
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.networks.benchmarks.network import ERA_OF_RUIZ, Knobs
-from parity.runtimes.model import Network
+from parity.extensions.networks.runtimes.networked import Network
 
 # What `ethtool -k` calls a feature, and `ethtool -K` sets; and what veth never has on by itself.
 FEATURES = {

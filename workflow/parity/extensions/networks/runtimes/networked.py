@@ -13,13 +13,27 @@ that costs. Names follow a grammar:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed
 from parity.runtimes.derived import Derived, of_base
-from parity.runtimes.model import KERNEL, Arm, Network
+from parity.runtimes.model import KERNEL, Arm
+
+
+class Network(NamedTuple):
+    """How containers reach each other.
+
+    Attributes:
+        kind: `veth` (pairs that a bridge joins) or `macvlan` (children of one interface).
+        offloads: whether segmentation and checksums are left to the interfaces, as by default.
+    """
+
+    kind: str
+    offloads: bool = True
+
 
 # The longest end is looked for first.
 _ENDS = {
@@ -28,7 +42,7 @@ _ENDS = {
     "-macvlan": (Network("macvlan"), "macvlan"),
 }
 _PACKAGE_OF = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool"}
-PACKAGES = tuple(sorted({*_PACKAGE_OF.values()}))
+PACKAGES = {"networks of containers": tuple(sorted({*_PACKAGE_OF.values()}))}
 # What `ip` has to be able to make, in a namespace that ends with it.
 _TRIED = {
     "veth": "link add bridge type bridge\nlink add port type veth peer name eth0\n",
@@ -41,7 +55,7 @@ _TRIED = {
 class Networked(Derived):
     """An arm whose containers have a network of their own."""
 
-    network: Network | None = None
+    network: Network
     link_set = of_base("link_set")
 
     @property
@@ -54,11 +68,13 @@ class Networked(Derived):
 
     def probe(self) -> Availability:
         presence = self.base.probe()
-        return (presence.available and self._in_the_way()) or presence
+        return (presence.available and self.in_the_way()) or presence
 
-    def _in_the_way(self) -> Availability | None:
-        """Why its network cannot be made here; None if it can."""
-        assert self.network
+    def refusal(self, ranks: int, containers: int) -> str:
+        apart = ranks and not containers
+        return "ranks have networks of their own only in containers of a node" if apart else ""
+
+    def in_the_way(self) -> Availability | None:
         if not self.base.inherits_network:
             why = "a daemon starts its containers, in the host's network"
             return Availability(False, reason=why, remedy="measure it without -veth or -macvlan")
@@ -77,26 +93,11 @@ class Networked(Derived):
         return Availability(False, reason=f"no {self.network.kind}: {said}", remedy=remedy)
 
 
-class WithNetworked(Mapping[str, Arm]):
-    """Arms by name, and each that is listed with any network; those are not listed."""
-
-    def __init__(self, arms: Mapping[str, Arm]) -> None:
-        self._arms = arms
-        self._listed = frozenset(arms)
-
-    def __getitem__(self, name: str) -> Arm:
-        for end, (network, words) in _ENDS.items():
-            base = name.removesuffix(end)
-            if base != name and base in self._listed:
-                arm = self._arms[base]
-                if KERNEL in arm.isolates:
-                    # Its programs have their own kernel's network, not that which it starts in.
-                    raise KeyError(name)
-                return Networked(arm, name, f"{arm.title}, {words}", network)
-        return self._arms[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arms)
-
-    def __len__(self) -> int:
-        return len(self._arms)
+def derived(name: str, arms: Mapping[str, Arm]) -> Arm | None:
+    """The networked arm of a name, made of a listed one; None if it is none."""
+    for end, (network, words) in _ENDS.items():
+        arm = arms.get(name.removesuffix(end)) if name.endswith(end) else None
+        # Programs of another kernel have its network, not that which it starts in.
+        if arm and KERNEL not in arm.isolates:
+            return Networked(arm, name, f"{arm.title}, {words}", network)
+    return None

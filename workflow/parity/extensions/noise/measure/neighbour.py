@@ -19,12 +19,13 @@ from pathlib import Path
 import psutil
 
 from parity.benchmarks.model import Program
-from parity.extensions.noise.runtimes.limited import beside
+from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
 from parity.measure import gates, inner_command
+from parity.measure.companions import Attempt, NotStarted
 from parity.measure.documents import Gate
 from parity.measure.record import Order
 from parity.measure.timed_process import kill_group, launch_environment
-from parity.runtimes.model import CPU, Arm, Launch
+from parity.runtimes.model import Arm, Launch
 
 # The first asks the kernel for nothing, so all that it takes is CPU time. The second has the kernel
 # clear more memory than caches hold, again and again; the third waits for the disk most of the
@@ -38,56 +39,49 @@ START_SECONDS = 60.0
 END_SECONDS = 20.0
 
 
-class NotStarted(Exception):
-    """The loop did not begin; the message is what its arm said."""
-
-
 @contextmanager
-def neighbour(order: Order, launch: Launch, folder: Path) -> Iterator[list[Gate]]:
-    """Run the loop while the body does; nothing without one.
-
-    Args:
-        launch: of the program beside it.
-        folder: of the attempt; what the loop says goes there.
-
-    Yields:
-        A list that holds the loop's gate after the body.
+def neighbour(attempt: Attempt) -> Iterator[None]:
+    """Run the loop while the body does; nothing without one. What it says goes to `neighbour`.
 
     Raises:
-        NotStarted: the program must not be started either.
+        NotStarted: it did not begin, as its arm said.
     """
-    found: list[Gate] = []
-    if (arm := order.arm.neighbour) is None:
-        yield found
+    order, folder, launch = attempt.order, attempt.folder, attempt.launch
+    arm = order.arm.neighbour if isinstance(order.arm, Limited) else None
+    if arm is None:
+        yield
         return
     cpus = order.arm.placed(order.program.cpus, order.session.node.cpus).neighbour
-    its = replace(beside(launch), cpus=cpus, image=launch.image if arm.image_format else None)
+    image = launch.image if arm.image_format else None
+    its = replace(launch.beside(NEIGHBOUR), cpus=cpus, image=image)
+    judged = False
     process = _started(arm, its, folder)
     try:
         loop = _begun(process, loop_words(arm, its.name), folder / "neighbour")
         began, taken = time.monotonic(), _taken(loop)
-        yield found
+        yield
         took = _took_and_ended(loop) - taken
         detail = f"took {max(0.0, took):.2f} s of CPU time in {time.monotonic() - began:.2f} s"
         # One that is idle may get nothing beside a program that is not.
         ran = took > 0 or (took == 0 and arm.limit.is_idle)
         evidence = inner_command.evidence((folder / "neighbour").read_text(errors="replace"))
-        found.append(_gate(order, cpus, evidence, ran, detail))
+        attempt.seen.beside.append(_gate(order, arm, cpus, evidence, ran, detail))
+        judged = True
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)
     finally:
-        if process.poll() is None or not found:
+        if process.poll() is None or not judged:
             kill_group(process.pid)
             process.wait()
             arm.cleanup(its)
 
 
-def loop_words(arm: Arm, name: str) -> tuple[str, ...]:
+def loop_words(arm: Limited, name: str) -> tuple[str, ...]:
     """The words of the loop of an arm, the last of which is its name."""
     return ("/bin/sh", "-c", LOOPS[arm.does], name)
 
 
-def _started(arm: Arm, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
+def _started(arm: Limited, its: Launch, folder: Path) -> subprocess.Popen[bytes]:
     its.state.mkdir()
     words = inner_command.witnessed(Program(loop_words(arm, its.name), its.cpus))
     command = arm.command(its, words)
@@ -145,13 +139,14 @@ def _taken(process: psutil.Process) -> float:
 
 
 def _gate(
-    order: Order, cpus: tuple[int, ...], evidence: dict[str, str], ran: bool, detail: str
+    order: Order, arm: Arm, cpus: tuple[int, ...], evidence: dict[str, str], ran: bool, detail: str
 ) -> Gate:
     """Whether the loop ran, where its arm says, and on its CPUs."""
-    arm = order.arm.neighbour
-    assert arm
     ours = order.session.namespaces[order.hosts[0]]
     where = gates.where_gate(arm, evidence, ours, order.state.recipe if arm.image_format else "")
     judged = (where, gates.binding_gate(cpus, evidence))
     problems = [gate.detail for gate in judged if not gate.passed]
     return Gate("neighbour", ran and not problems, "; ".join([detail, *problems]))
+
+
+COMPANION = neighbour

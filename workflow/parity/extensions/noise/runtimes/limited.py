@@ -21,15 +21,16 @@ The loop keeps its CPU busy and nothing else, unless `-beside-memory` (it fills 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parity.core.errors import UserError
 from parity.runtimes.derived import Derived, of_base
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
-from parity.runtimes.model import CPU, KERNEL, Arm, Cpus, Launch
+from parity.runtimes.model import KERNEL, Arm, Cpus, Launch
 
 USUAL_SHARES = 1024
+CPU, NEIGHBOUR = "cpu", "neighbour"
 _SAID = {"memory": ["beside memory traffic"], "io": ["beside file writes"], None: []}
 OWN, SAME, UNPINNED, ALONE = "own-cpu", "same-cpu", "unpinned", "alone"
 _GRAMMAR = re.compile(
@@ -47,12 +48,15 @@ class Limited(Derived):
 
     Attributes:
         place: one of the ends of its name, `own-cpu` if it has none.
+        neighbour: the arm in which a busy loop runs beside every program, as part of what is
+            measured; None for none.
+        does: what keeps such a loop busy: `cpu`, `memory` or `io`.
     """
 
     limit: CpuLimit = NO_LIMIT
     place: str = OWN
     does: str = CPU
-    neighbour: Arm | None = None
+    neighbour: Limited | None = None
     link_set = of_base("link_set")
 
     @property
@@ -84,12 +88,11 @@ class Limited(Derived):
     def cleanup(self, *launches: Launch) -> None:
         self.base.cleanup(*launches)
         if self.neighbour:
-            self.neighbour.cleanup(*map(beside, launches))
+            self.neighbour.cleanup(*(launch.beside(NEIGHBOUR) for launch in launches))
 
-
-def beside(launch: Launch) -> Launch:
-    """The launch of the loop beside a program."""
-    return replace(launch, name=f"{launch.name}-neighbour", state=launch.state / "neighbour")
+    def refusal(self, ranks: int, containers: int) -> str:
+        beside_ranks = ranks and self.neighbour
+        return "a neighbour is beside one process, not beside ranks" if beside_ranks else ""
 
 
 def _require(held: bool, otherwise: str) -> None:
@@ -97,42 +100,28 @@ def _require(held: bool, otherwise: str) -> None:
         raise UserError(otherwise)
 
 
-class WithLimited(Mapping[str, Arm]):
-    """Arms by name, and each of them under any limit that it can set; those are not listed."""
-
-    def __init__(self, arms: Mapping[str, Arm]) -> None:
-        self._arms = dict(arms)
-
-    def __getitem__(self, name: str) -> Arm:
-        return self._arms[name] if name in self._arms else self._limited(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arms)
-
-    def __len__(self) -> int:
-        return len(self._arms)
-
-    def _limited(self, name: str) -> Limited:
-        words = _GRAMMAR.fullmatch(name)
-        base = self._arms.get(words["base"]) if words else None
-        if words is None or base is None or not _is_one(words):
-            raise KeyError(name)
-        limit, others, said = _halves(words)
-        arm = Limited(base, name, ", ".join((base.title, *said)), limit, words["place"] or OWN)
-        if arm.place == ALONE or arm.place.startswith("cpu"):
-            others = None
-        elif others and others.is_idle:
-            base = next(each for each in self._arms.values() if each.limit_words(others))
-        set_there = [each for each in (limit, others) if each not in (None, NO_LIMIT)]
-        if None in (base.limit_words(each) for each in set_there if each):
-            raise KeyError(name)
-        if others is None:
-            return arm
-        if KERNEL in base.isolates:
-            # Its loop would be none of the host's processes, whose CPU time is told.
-            raise KeyError(name)
-        does = words["does"] or CPU
-        return replace(arm, neighbour=Limited(base, name, arm.title, others, arm.place, does))
+def derived(name: str, arms: Mapping[str, Arm]) -> Limited | None:
+    """The limited arm of a name, made of a listed one; None if it is none, or there is no such."""
+    words = _GRAMMAR.fullmatch(name)
+    base = arms.get(words["base"]) if words else None
+    if words is None or base is None or not _is_one(words):
+        return None
+    limit, others, said = _halves(words)
+    arm = Limited(base, name, ", ".join((base.title, *said)), limit, words["place"] or OWN)
+    if arm.place == ALONE or arm.place.startswith("cpu"):
+        others = None
+    elif others and others.is_idle:
+        base = next(known for known in arms.values() if known.limit_words(others))
+    set_there = [each for each in (limit, others) if each not in (None, NO_LIMIT)]
+    if None in (base.limit_words(each) for each in set_there if each):
+        return None
+    if others is None:
+        return arm
+    if KERNEL in base.isolates:
+        # Its loop would be none of the host's processes, whose CPU time is told.
+        return None
+    does = words["does"] or CPU
+    return replace(arm, neighbour=Limited(base, name, arm.title, others, arm.place, does))
 
 
 def _is_one(words: re.Match[str]) -> bool:

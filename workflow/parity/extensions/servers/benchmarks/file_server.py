@@ -23,6 +23,7 @@ from parity.extensions.servers.benchmarks import usage
 from parity.extensions.servers.benchmarks.service import (
     BESIDE,
     SIDES,
+    Served,
     Service,
     cannot_serve,
     client_cpus,
@@ -92,8 +93,13 @@ class FileServer(Benchmark):
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """Any program with the servers beside it, and their file system at `MOUNT_POINT`."""
-        services, point = self.services(parameters), MOUNT_POINT if self.mount else ""
-        return replace(program, services=services, mount=self.mount, mount_point=point)
+        served = Served(
+            self.services(parameters),
+            self.mount,
+            mount_point=MOUNT_POINT if self.mount else "",
+            monitor_hz=parameters.get("monitor_hz", 0.0),
+        )
+        return replace(program, beside=served)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The three starts of fio, on the client's part of the node."""
@@ -105,8 +111,6 @@ class FileServer(Benchmark):
             check=check,
             drop_caches=True,
             least_free_bytes=size_of(parameters) + _ROOM,
-            counted=True,
-            monitor_hz=parameters["monitor_hz"],
         )
         return self.served(program, parameters)
 

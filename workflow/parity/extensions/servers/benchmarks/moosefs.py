@@ -13,7 +13,7 @@ from parity.extensions.servers.benchmarks.file_server import (
     MOUNT_POINT,
     FileServer,
 )
-from parity.extensions.servers.benchmarks.service import Service, server_address
+from parity.extensions.servers.benchmarks.service import Served, Service, server_address
 
 _MASTER, _CHUNKS = "/usr/sbin/mfsmaster", "/usr/sbin/mfschunkserver"
 _CLIENT_PORT, _CHUNK_PORT = 9421, 9422
@@ -48,8 +48,10 @@ class MooseFs(FileServer):
 
     def served(self, program: Program, parameters: Mapping[str, Any]) -> Program:
         """With one copy of each chunk: new folders have two, where there are servers for them."""
+        served = super().served(program, parameters)
+        assert isinstance(served.beside, Served)
         mounted = ("/usr/bin/mfssetgoal", "1", MOUNT_POINT)
-        return replace(super().served(program, parameters), mounted=mounted)
+        return replace(served, beside=replace(served.beside, mounted=mounted))
 
     @property
     def mount(self) -> tuple[str, ...]:

@@ -7,13 +7,16 @@ its working folder, so paths in its words and files are relative to it, and the 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from parity.benchmarks.model import Beside
 from parity.core.availability import Availability
 from parity.core.commands import is_installed
 from parity.core.fuse import DEVICE, no_fuse
+from parity.runtimes.model import KERNEL
 
 FOLDER = "servers"
 # Of a server's data, below its own folder.
@@ -66,6 +69,44 @@ class Service:
             name: text.replace(self.data, f"{own}/{BESIDE}") for name, text in self.files.items()
         }
         return replace(self, files=files, data=BESIDE)
+
+
+@dataclass(frozen=True)
+class Served(Beside):
+    """Servers beside a program, and what it mounts of them; what it uses is counted.
+
+    Attributes:
+        services: in the order in which they are started.
+        mount: words of the client's mount command, run in the client's network.
+        mounted: words of a command that is run there once it is mounted.
+        mount_point: folder of that mount, below the working directory; empty for none.
+        monitor_hz: how often a second what the run uses is read beside it; 0 for never.
+    """
+
+    services: tuple[Service, ...] = ()
+    mount: tuple[str, ...] = ()
+    mounted: tuple[str, ...] = ()
+    mount_point: str = ""
+    monitor_hz: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the services."""
+        return tuple(service.name for service in self.services)
+
+    def is_in_arm(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether the client is: where the servers are in the arm it is native."""
+        return not self.services or parameters[INSIDE] != SERVERS
+
+    def refusal(self, isolates: Collection[str], ranks: int) -> str:
+        """Why servers cannot be beside a program; empty if they can."""
+        if not self.services:
+            return ""
+        if KERNEL in isolates:
+            return "servers and client share the host's kernel, and this arm has another"
+        if "net" in isolates or ranks:
+            return "servers are on the host's network, beside a program that is started once"
+        return ""
 
 
 def server_address(number: int) -> str:

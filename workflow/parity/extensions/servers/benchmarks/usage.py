@@ -6,9 +6,11 @@ Per GiB of the files, which are written once and read once; their check is not c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from parity.benchmarks.counted import Counted
 from parity.benchmarks.description import described
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Metric, Quantity
@@ -43,14 +45,15 @@ METRICS = (
 )
 
 
-def metrics_of(evidence: Mapping[str, str], gigabytes: float) -> tuple[Metric, ...]:
+def metrics_of(evidence: Mapping[str, str], parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of a run by what its evidence says that it used.
 
     Args:
         evidence: `usage_*` as `measure.usage` writes them, among other things; what is no number
             is left out, and so are the metrics that need it.
-        gigabytes: size of the file in GiB.
+        parameters: of the case, with the size of the file in GiB.
     """
+    gigabytes = float(parameters.get("gigabytes", 0))
     told = dict(_numbers(evidence))
     if gigabytes <= 0 or not told:
         return ()
@@ -121,3 +124,6 @@ def _numbers(evidence: Mapping[str, str]) -> Iterator[tuple[str, float]]:
 
 def _per(value: float | None, amount: float) -> float | None:
     return None if value is None or amount <= 0 else value / amount
+
+
+COUNTED = Counted(metrics_of)

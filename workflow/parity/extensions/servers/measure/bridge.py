@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from parity.core.commands import output_of
 from parity.core.errors import UserError
 from parity.extensions.network_namespace import Namespace
-from parity.extensions.noise.measure.neighbour import NotStarted
 from parity.extensions.servers.benchmarks.service import (
     HOST_ADDRESS,
     MOST_SERVERS,
     Service,
     server_address,
 )
+from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
+from parity.measure.companions import NotStarted
 from parity.measure.record import Order
 
 # It holds the servers' addresses and a gateway, and neither the client's nor the host's own.
@@ -40,24 +41,24 @@ def servers_bridge(
     Raises:
         NotStarted: the runtime or the kernel refuses.
     """
-    bridge, image = order.arm.bridge, order.state.image
-    if bridge is None or not services or image is None:
+    arm, image = order.arm, order.state.image
+    if not isinstance(arm, DockerBridge) or not services or image is None:
         yield
         return
     ports: dict[str, list[int]] = {}
     for each in services:
         ports.setdefault(each.address, []).extend([each.port] if each.port else [])
-    at = {address: published_address(address) for address in ports} if bridge.published else {}
+    at = {address: published_address(address) for address in ports} if arm.published else {}
     try:
         try:
             output_of(["ip", "-batch", "-"], given="\n".join(host_commands(interface, at)))
-            order.arm.begin_servers(image, SUBNET, ports, at)
+            arm.begin_servers(image, SUBNET, ports, at)
             client.inside(lambda: _set_client(at))
         except (OSError, UserError) as error:
             raise NotStarted(f"no bridge for the servers: {error}") from error
         yield
     finally:
-        order.arm.end_servers()
+        arm.end_servers()
 
 
 def published_address(address: str) -> str:

@@ -14,9 +14,8 @@ from functools import partial
 
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
-from parity.extensions.network_namespace import Namespace
-from parity.extensions.networks.measure.network import (
-    NetworkRefused,
+from parity.extensions.network_namespace import (
+    Namespace,
     batch,
     held_namespace,
     without_ipv6,
@@ -28,8 +27,8 @@ from parity.extensions.servers.benchmarks.service import (
     PREFIX_LENGTH,
     server_address,
 )
+from parity.measure.companions import NotStarted
 from parity.measure.documents import Gate
-from parity.measure.record import Order
 
 INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"
 _SUBNET = f"{CLIENT_ADDRESS.rpartition('.')[0]}.0/{PREFIX_LENGTH}"
@@ -48,16 +47,15 @@ class ClientLink:
 
 
 @contextmanager
-def client_link(order: Order) -> Iterator[ClientLink | None]:
-    """The link of a program that has servers; None without any.
+def client_link(rate: int) -> Iterator[ClientLink]:
+    """The link of a program that has servers.
+
+    Args:
+        rate: in Mbit/s; 0 for no limit.
 
     Raises:
-        NetworkRefused: the kernel does not give it, or its addresses are somebody's.
+        NotStarted: the kernel does not give it, or its addresses are somebody's.
     """
-    if not order.program.services:
-        yield None
-        return
-    rate = int(order.case.parameters.get("rate_mbit", 0))
     with ExitStack() as stack:
         try:
             # One that a killed runner left, whose namespace the kernel has not forgotten yet.
@@ -70,7 +68,7 @@ def client_link(order: Order) -> Iterator[ClientLink | None]:
             link.namespace.inside(lambda: _set_client(rate))
             _limit(INTERFACE, rate)
         except (OSError, UserError) as error:
-            raise NetworkRefused(f"no link between servers and client: {error}") from error
+            raise NotStarted(f"no link between servers and client: {error}") from error
         yield link
         link.gate = _gate(link.namespace, rate)
 

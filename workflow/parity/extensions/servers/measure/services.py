@@ -14,9 +14,9 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,17 +24,19 @@ import psutil
 
 from parity.benchmarks.model import Program
 from parity.extensions.network_namespace import Namespace
-from parity.extensions.noise.measure.neighbour import NotStarted
-from parity.extensions.servers.benchmarks.service import FOLDER, Service, server_cpus
+from parity.extensions.servers.benchmarks.service import FOLDER, Served, Service, server_cpus
 from parity.extensions.servers.measure.bridge import servers_bridge
-from parity.extensions.servers.measure.client_link import INTERFACE, ClientLink
+from parity.extensions.servers.measure.client_link import INTERFACE, ClientLink, client_link
 from parity.extensions.servers.measure.client_mount import client_mount, let_go
+from parity.extensions.servers.measure.usage import usage
+from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command
+from parity.measure.companions import Attempt, NotStarted
 from parity.measure.documents import Gate
 from parity.measure.record import Order
 from parity.measure.storage import end_processes_in
 from parity.measure.timed_process import kill_group, launch_environment
-from parity.runtimes.model import Launch
+from parity.runtimes.model import Arm, Launch
 
 SERVERS = inner_command.WORK / FOLDER
 START_SECONDS = 60.0
@@ -73,69 +75,77 @@ class Server:
         return text.strip()[-600:] or "it said nothing"
 
 
-@dataclass
-class Services:
-    """The servers of an attempt, and after the body the gates of them and of their mount."""
-
-    link: ClientLink | None = None
-    servers: list[Server] = field(default_factory=list)
-    gates: tuple[Gate, ...] = ()
-
-    def let_go(self) -> None:
-        """End what a program may wait for that cannot be killed."""
-        if self.link:
-            let_go(self.link)
+def service_arm(order: Order) -> Arm:
+    """Where its services run: natively if the program is in the arm as their client."""
+    return order.native if order.program.beside.is_in_arm(order.case.parameters) else order.arm
 
 
 @contextmanager
-def services(
-    order: Order, launch: Launch, link: ClientLink | None, folder: Path
-) -> Iterator[Services]:
-    """Run the services of a program, and mount what they serve, while the body runs it.
+def services(attempt: Attempt) -> Iterator[None]:
+    """Run the services of a program, mount what they serve, and count what all of it uses.
 
-    Args:
-        launch: of the program.
-        folder: of the attempt; what each says goes to its `service-<name>.log`.
+    What each says goes to the attempt's `service-<name>.log`.
 
     Raises:
-        NotStarted: a server or the mount is not to be had; the program must not be started.
+        NotStarted: a server, the link to it or the mount is not to be had.
     """
-    found = Services(link)
-    if link is None:
-        yield found
-        return
+    order, served = attempt.order, attempt.order.program.beside
+    if not isinstance(served, Served):
+        yield
+    elif not served.services:
+        with usage(attempt, served):
+            yield
+    else:
+        with (
+            client_link(int(order.case.parameters.get("rate_mbit", 0))) as link,
+            _servers(attempt, served, link) as gates_of_them,
+            usage(attempt, served),
+        ):
+            yield
+        attempt.seen.beside += [link.gate] if link.gate else []
+        attempt.seen.beside += gates_of_them
+
+
+@contextmanager
+def _servers(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[list[Gate]]:
+    """The servers and their mount; the list that is yielded holds their gates after the body."""
+    order, servers, judged = attempt.order, list[Server](), list[Gate]()
+    end_mount = partial(let_go, link)
     with ExitStack() as held:
         held.callback(shutil.rmtree, SERVERS, ignore_errors=True)
         held.callback(end_processes_in, SERVERS)
-        inside = order.program.services if order.service_arm is order.arm else ()
+        inside = served.services if service_arm(order) is order.arm else ()
         held.enter_context(servers_bridge(order, inside, link.namespace, INTERFACE))
-        for service in order.program.services:
-            server = _started(order, service, launch, folder)
+        is_bridged = isinstance(service_arm(order), DockerBridge)
+        for service in served.services:
+            server = _started(order, service, attempt.launch, attempt.folder)
             held.callback(_stop, order, server)
-            found.servers.append(server)
-            _wait_until_ready(server, None if order.service_arm.bridge else link.namespace)
-        with client_mount(order.program, link, folder) as mount, _told_of_ends(found):
-            yield found
-        judged = [service_gate(order, server) for server in found.servers]
-        found.gates = (*judged, *mount)
-        for server in found.servers:
+            servers.append(server)
+            _wait_until_ready(server, None if is_bridged else link.namespace)
+        with client_mount(attempt, served, link) as mount, _told_of_ends(servers, end_mount):
+            attempt.on_stop.append(end_mount)
+            attempt.seen.commands[:0] = [server.command for server in servers]
+            yield judged
+        judged += [*(service_gate(order, server) for server in servers), *mount]
+        for server in servers:
             _ask_to_end(server)
 
 
 def _started(order: Order, service: Service, launch: Launch, folder: Path) -> Server:
-    if order.service_arm.bridge is None:
+    arm = service_arm(order)
+    if not isinstance(arm, DockerBridge):
         _refuse_taken_port(service)
     own, cpus = SERVERS / service.name, server_cpus(order.session.node.cpus)
-    if order.service_arm.image_format is None:
+    if arm.image_format is None:
         service = service.below(own)
     is_below = (own / service.data).is_relative_to(own)
     for place in (own, own / service.data) if is_below else (own,):
         place.mkdir(parents=True, exist_ok=True)
     for name, text in service.files.items():
         (own / name).write_text(text, encoding="utf-8")
-    its = service_launch(launch, service.name)
+    its = launch.beside(service.name)
     its.state.mkdir()
-    image = launch.image if order.service_arm.image_format else None
+    image = launch.image if arm.image_format else None
     its = replace(its, cpus=cpus, image=image, address=service.address)
     command = service_command(order, service, its)
     log = folder / f"service-{service.name}.log"
@@ -163,12 +173,7 @@ def service_command(order: Order, service: Service, its: Launch) -> list[str]:
     own_tree = Path(service.data).is_absolute()
     made = ("/bin/sh", "-c", 'mkdir -p "$0" && exec "$@"', service.data) if own_tree else ()
     program = Program((*made, *service.argv), its.cpus, service.environment)
-    return order.service_arm.command(its, inner_command.witnessed(program, SERVERS / service.name))
-
-
-def service_launch(launch: Launch, name: str) -> Launch:
-    """The name and the private directory of a service's container, by those of its program's."""
-    return replace(launch, name=f"{launch.name}-{name}", state=launch.state / name)
+    return service_arm(order).command(its, inner_command.witnessed(program, SERVERS / service.name))
 
 
 def _refuse_taken_port(service: Service) -> None:
@@ -228,12 +233,12 @@ def _own_process(service: Service) -> psutil.Process | None:
 
 
 @contextmanager
-def _told_of_ends(found: Services) -> Iterator[None]:
+def _told_of_ends(servers: Sequence[Server], end_mount: Callable[[], None]) -> Iterator[None]:
     """Let go of the mount as soon as a server ends: the program then fails, and does not wait."""
 
     def look(*_: object) -> None:
-        if any(server.process.poll() is not None for server in found.servers):
-            found.let_go()
+        if any(server.process.poll() is not None for server in servers):
+            end_mount()
 
     before = signal.signal(signal.SIGCHLD, look)
     try:
@@ -249,8 +254,10 @@ def service_gate(order: Order, server: Server) -> Gate:
     if not server.is_alive:
         return Gate("service", False, f"{name} ended before the program did: {server.said}")
     evidence = inner_command.evidence(server.log.read_text(errors="replace"))
+    arm = service_arm(order)
+    there = arm.as_server if isinstance(arm, DockerBridge) else arm
     judged = (
-        order.where(order.hosts[0], evidence, order.service_arm.as_server),
+        order.where(order.hosts[0], evidence, there),
         gates.binding_gate(server.launch.cpus, evidence),
         _identity(order, server),
     )
@@ -261,7 +268,7 @@ def service_gate(order: Order, server: Server) -> Gate:
 def _identity(order: Order, server: Server) -> Gate:
     """Whether the executable that runs is the one that was audited in its arm."""
     assert server.own
-    service, arm = server.service, order.service_arm.name
+    service, arm = server.service, service_arm(order).name
     path = service.executable or service.argv[0]
     audited = {
         row.sha256
@@ -288,4 +295,7 @@ def _stop(order: Order, server: Server) -> None:
         kill_group(server.process.pid)
         server.process.wait()
     if server.is_alive or server.process.returncode:
-        order.service_arm.cleanup(server.launch)
+        service_arm(order).cleanup(server.launch)
+
+
+COMPANION = services

@@ -12,15 +12,17 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from parity.extensions.servers.benchmarks.service import HOST_ADDRESS
+from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Served
 from parity.extensions.servers.benchmarks.usage import BEGIN
+from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
+from parity.measure.companions import Attempt
 from parity.measure.inner_command import WORK
 from parity.measure.record import Order
 from parity.measure.storage import processes_in
@@ -55,47 +57,34 @@ class Reading:
     counts: Mapping[str, int]
 
 
-@dataclass
-class Usage:
-    """What a run used as evidence has it, once `stop` was called or the body of `usage` is over."""
-
-    evidence: dict[str, str] = field(default_factory=dict)
-    stop: Callable[[], None] = field(default=lambda: None)
-
-
 @contextmanager
-def usage(order: Order, folder: Path) -> Iterator[Usage]:
-    """Count what the body uses; nothing where its program does not ask for it.
-
-    Args:
-        folder: of the attempt; where a monitor was asked for, it leaves `files/usage.jsonl` there.
-    """
-    used = Usage()
-    if not order.program.counted:
-        yield used
-        return
-    parts = dict.fromkeys(order.arm.carriers, CARRIER)
-    parts |= {Path(word).name: MOUNT for word in order.program.mount[:1]}
+def usage(attempt: Attempt, served: Served) -> Iterator[None]:
+    """Count what the body uses; where a monitor was asked for, it leaves `files/usage.jsonl`."""
+    order, seen = attempt.order, attempt.seen
+    carriers = order.arm.carriers if isinstance(order.arm, DockerBridge) else ()
+    parts = dict.fromkeys(carriers, CARRIER)
+    parts |= {Path(word).name: MOUNT for word in served.mount[:1]}
     before = reading(parts)
-    hertz = order.program.monitor_hz
-    monitor = Monitor(hertz, before, parts) if hertz else None
+    monitor = Monitor(served.monitor_hz, before, parts) if served.monitor_hz else None
+    counted: dict[str, str] = {}
 
     def stop() -> None:
-        if not used.evidence:
-            watched = monitor.stop(folder / "files") if monitor else {}
-            used.evidence |= evidence(before, reading(parts)) | {f"{BEGIN}link": link()} | watched
+        if not counted:
+            watched = monitor.stop(attempt.folder / "files") if monitor else {}
+            counted.update(evidence(before, reading(parts)) | {f"{BEGIN}link": link()} | watched)
 
-    used.stop = stop
+    attempt.before_check.append(stop)
     try:
-        yield used
+        yield
     finally:
         stop()
+    seen.evidence |= counted | of_client(order, seen.finished)
 
 
 def of_client(order: Order, finished: Sequence[Finished]) -> dict[str, str]:
     """CPU seconds of the program without its check; of one that a daemon started none is told."""
-    is_inside = order.case.parameters.get("inside") != "servers"
-    if not order.program.counted or (is_inside and not order.arm.inherits_network):
+    is_inside = order.program.beside.is_in_arm(order.case.parameters)
+    if is_inside and not order.arm.inherits_network:
         return {}
     timed = finished[: 1 + len(order.program.then)]
     spent = sum(each.user_seconds + each.system_seconds for each in timed)

@@ -11,32 +11,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.runtimes.docker import Docker
-from parity.runtimes.model import Bridge, Image, Launch
+from parity.runtimes.model import Image, Launch
 
 # The network and the bridge under it, which have one name, and the mark of the idle containers.
 NETWORK = "parity-servers"
-PUBLISHED, ROUTED = (Bridge(published, NETWORK) for published in (True, False))
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _TRANSLATED = ("iptables", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.1", "-j", "DNAT")
 
 
 @dataclass(frozen=True)
 class DockerBridge(Docker):
-    """Docker where servers have an address; without one it is Docker on the host's network."""
+    """Docker where servers have an address; without one it is Docker on the host's network.
 
-    bridge: Bridge = PUBLISHED
+    Attributes:
+        published: whether something on the host answers for their ports; if not, the client is
+            routed to them.
+        carriers: names of the processes that carry the servers' bytes.
+    """
+
+    published: bool = True
     packages = (*Docker.packages, "iptables")
-    carriers = ("docker-proxy",)
+    carriers: ClassVar[tuple[str, ...]] = ("docker-proxy",)
 
     def probe(self) -> Availability:
         presence = super().probe()
         if not presence.available:
             return presence
-        if not self.bridge.published:
+        if not self.published:
             if _FORWARDING.read_text(encoding="ascii").strip() == "1":
                 return presence
             remedy = "sysctl net.ipv4.ip_forward=1"
@@ -58,11 +64,22 @@ class DockerBridge(Docker):
 
     @property
     def as_server(self) -> DockerBridge:
+        """The same arm as its servers are in it, which are to be where `isolates` says."""
         return replace(self, isolates=(*self.isolates, "net"))
 
     def begin_servers(
         self, image: Image, subnet: str, ports: Mapping[str, Sequence[int]], at: Mapping[str, str]
     ) -> None:
+        """Make the bridge, and in it the addresses that its servers will have.
+
+        Args:
+            subnet: that holds all of them.
+            ports: that are to be reached from outside, by address.
+            at: by address the host's own at which they are published; empty where none are.
+
+        Raises:
+            UserError: the runtime refuses.
+        """
         self.end_servers()
         named = f"--opt=com.docker.network.bridge.name={NETWORK}"
         output_of(["docker", "network", "create", f"--subnet={subnet}", named, NETWORK])
@@ -78,6 +95,7 @@ class DockerBridge(Docker):
             )
 
     def end_servers(self) -> None:
+        """Remove what `begin_servers` made, also by a runner that was killed; never raises."""
         asked = ["docker", "ps", "--all", "--quiet", f"--filter=label={NETWORK}"]
         answered, said = answer_of(asked, seconds=60)
         if answered and said:
@@ -96,5 +114,5 @@ def _holder(address: str) -> str:
 
 ARMS = (
     DockerBridge("docker-bridge", title="Docker (bridge, published)"),
-    DockerBridge("docker-bridge-direct", title="Docker (bridge, routed)", bridge=ROUTED),
+    DockerBridge("docker-bridge-direct", title="Docker (bridge, routed)", published=False),
 )
