@@ -2,9 +2,11 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from parity.benchmarks import benchmark_of, benchmarks, openmpi
 from parity.benchmarks.model import NodeFacts, Outputs
@@ -140,3 +142,57 @@ def test_it_is_there_if_its_files_are(tmp_path: Any) -> None:
     assert known.probe().remedy == "apt-get install melt"
     program.touch(mode=0o755)
     assert known.probe().available and os.access(program, os.X_OK)
+
+
+SOLVED = COMMAND | {
+    "metrics": [
+        {"name": "time", "pattern": r"solved in ([\d.,]+) s", "unit": "s", "better": "lower"}
+    ],
+    "valid": "converged",
+}
+
+
+@pytest.mark.parametrize(
+    ("printed", "value"),
+    [
+        ("12.5", 12.5), ("12,5", 12.5), ("0,75", 0.75), ("0,750", 0.75), ("1234,567", 1234.567),
+        ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("1,234,567", 1234567),
+        ("1.234.567,8", 1234567.8),
+        # Either sign, or none of both.
+        ("1,234", None), ("12,345", None), ("1,23,4", None), ("1.23,45,6", None), (",", None),
+        ("1.234.567", None),
+    ],
+)  # fmt: skip
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(printed, value) -> None:
+    parsed = parse(f"solved in {printed} s\nconverged\n", SOLVED)
+    assert [metric.value for metric in parsed.metrics] == ([value] if value else [])
+    assert parsed.valid is (value is not None)
+    assert parsed.reason == ("" if parsed.valid else "unparsable")
+
+
+def test_a_pattern_that_takes_a_part_of_a_number_is_refused() -> None:
+    """Of 12,5 this pattern takes 12."""
+    whole = SOLVED["metrics"][0] | {"pattern": r"solved in (\d+)"}
+    command = SOLVED | {"metrics": [whole]}
+    assert parse("solved in 12 s\nconverged\n", command).valid
+    for text in ("12,5", "12.5"):
+        assert parse(f"solved in {text} s\nconverged\n", command).reason == "unparsable"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_a_dying_program_printed_is_no_result(stream) -> None:
+    said = {"stdout": GOOD, "stderr": ""}
+    said[stream] += "srun: error: n1: task 0: Killed\n"
+    parsed = parse(said["stdout"], stderr=said["stderr"])
+    assert (parsed.valid, parsed.reason) == (False, "died")
+    assert parsed.detail == "the output says: srun: error: n1: task 0: Killed"
+
+
+def test_the_rate_of_later_lammps_is_read() -> None:
+    study = Path(__file__).parents[3] / "config/studies/applications.yaml"
+    command = yaml.safe_load(study.read_text())["benchmarks"]["lammps"]["command"]
+    text = (Path(__file__).parents[2] / "golden/lammps/performance-line.txt").read_text()
+    parsed = parse(text, command)
+    assert {metric.name: metric.value for metric in parsed.metrics} == {
+        "loop_time": 10.5, "step_rate": 1.392,
+    }  # fmt: skip

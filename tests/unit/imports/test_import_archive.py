@@ -14,7 +14,7 @@ from parity.core.errors import UserError
 from parity.imports.command import main
 from parity.imports.dataset import import_rows
 from parity.imports.planned import Request
-from parity.imports.rows import Row, refuse_bad
+from parity.imports.rows import Row, checked
 from parity.records.dataset import archived, broken_files, differing_tables
 from parity.records.timed import case_times, session_seconds
 from parity.report import captions, origin, texts, view
@@ -46,7 +46,7 @@ def imported(tmp_path):
     (tmp_path / "table.csv").write_text("rows\n")
 
     def make(rows, double="again", margin=0.02):
-        refuse_bad(rows)
+        rows = checked(rows)
         asked = Request((tmp_path / "table.csv",), "mine", "My runs", "native", double, margin)
         return import_rows(rows, asked, tmp_path / "archive", NOW)
 

@@ -19,7 +19,7 @@ STORED = "IOR-api=POSIX-ranks=2-transfer=1MiB-block=4MiB-access="
 
 def numbers(form, text):
     """By case and metric: the value, its unit and its direction."""
-    found = converters()[f"{form}-text"].printed(text, "a.txt")
+    found = converters()[f"{form}-text"].printed(text, "a.txt").numbers
     assert len({(row.case, row.metric) for row in found}) == len(found)
     return {(row.case, row.metric): (row.value, row.unit, row.better) for row in found}
 
@@ -122,7 +122,7 @@ def test_a_text_that_is_not_one_whole_run_is_one_message(form, text, said):
 def test_what_a_failed_program_left_is_refused():
     with pytest.raises(UserError, match="not one whole output of IOR"):
         numbers("ior", (GOLDEN / "ior/failed.txt").read_text())
-    assert not converters()["osu-text"].takes(GOLDEN / "osu/failed.txt")
+    assert not converters()["osu-text"].takes((GOLDEN / "osu/failed.txt").read_text())
 
 
 @pytest.fixture

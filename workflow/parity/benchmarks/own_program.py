@@ -20,7 +20,7 @@ from parity.benchmarks.debian import package_version
 from parity.benchmarks.metrics import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.patterns import MOST_CHARACTERS, matches
-from parity.benchmarks.reading import Refused, finite, never_raises, positive
+from parity.benchmarks.reading import Refused, finite, never_raises, positive, with_a_point
 from parity.benchmarks.sizing import first_cpus
 from parity.core.availability import Availability
 from parity.core.documents import Document, canonical
@@ -40,13 +40,19 @@ _DONE = ("program", "needs", "files", "environment", "cpus", "as_given")
 
 
 class OwnMetric(Document, frozen=True, omit_defaults=True):
-    """A number that a program prints: what stands in the one group of its pattern."""
+    """A number that a program prints: what stands in the one group of its pattern.
+
+    Attributes:
+        may_lack: whether a run without it counts all the same, for its other numbers. No study
+            can say so, only what imports results of others.
+    """
 
     name: str
     pattern: str
     unit: str
     better: str
     title: str = ""
+    may_lack: bool = False
 
 
 class GivenLine(Document, frozen=True):
@@ -134,18 +140,24 @@ class OwnProgram(Benchmark):
         if check and not matches(check, text):
             raise Refused("check-failed", f"no line matches {check}")
         if self.command.metrics:
-            return Parsed(True, metrics=tuple(_number(m, text) for m in self.command.metrics))
+            numbers = (_number(metric, text) for metric in self.command.metrics)
+            return Parsed(True, metrics=tuple(filter(None, numbers)))
         seconds = outputs.wall_seconds
         if len(seconds) != 1:
             raise Refused("unparsable", f"timed {len(seconds)} starts instead of one")
         return Parsed(True, metrics=(WALL.measured(positive(str(seconds[0]), "time")),))
 
 
-def _number(metric: OwnMetric, text: str) -> Metric:
+def _number(metric: OwnMetric, text: str) -> Metric | None:
     found = matches(metric.pattern, text)
+    if metric.may_lack and not found:
+        return None
     if len(found) != 1 or found[0][1] is None:
         raise Refused("unparsable", f"{metric.name}: {len(found)} lines match instead of one")
-    value = finite(found[0][1].replace(",", ""), metric.name)
+    line, end = found[0].string, found[0].end(1)
+    if re.match(r"[,.]\d", line[end:]):
+        raise Refused("unparsable", f"{metric.name}: the number goes on: {line[:80]!r}")
+    value = finite(with_a_point(found[0][1], metric.name), metric.name)
     return Metric(metric.name, value, metric.unit, metric.better)
 
 

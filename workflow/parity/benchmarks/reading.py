@@ -26,16 +26,82 @@ class Refused(Exception):
 
 
 def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
-    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics."""
+    """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics.
+
+    What a dying program printed is refused before it is read (`death_in`).
+    """
 
     @wraps(parse)
     def parse_or_refuse(self: Any, outputs: Outputs) -> Parsed:
+        if death := death_in(outputs.stdout) or death_in(outputs.stderr):
+            return Parsed(valid=False, reason="died", detail=f"the output says: {death[:200]}")
         try:
             return parse(self, outputs)
         except Refused as refusal:
             return Parsed(valid=False, reason=refusal.reason, detail=refusal.detail)
 
     return parse_or_refuse
+
+
+# How shells, launchers, batch systems and runtimes tell that a program did not end well. What was
+# printed until then may look like a whole output.
+_SIGNALS = (
+    "Segmentation fault|Bus error|Killed|Aborted|Terminated|Illegal instruction"
+    "|Floating point exception|CPU time limit exceeded|File size limit exceeded"
+)
+_DEATHS = (
+    r"slurmstepd: error: ",
+    r"srun: error: ",
+    r".*\bDUE TO TIME LIMIT\b",
+    r".*\b(?:mpirun|mpiexec|orterun|prterun)\S* (?:noticed|detected) that\b",
+    r".*\bORTE has lost communication\b",
+    r".*\bRead -1, expected \d",
+    r"(?:\[\S+\] )?\*\*\* Process received signal \*\*\*",
+    r"(?:\[\S+\] )?Signal: [A-Z].*\(\d+\)",
+    r".*\bBAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\b",
+    r".*\bMPI_ABORT was (?:invoked|called)\b",
+    r".*\bMPI_Abort\(",
+    # A shell's own words, alone or with the place in its script and the command.
+    rf"(?:{_SIGNALS})(?: \(core dumped\))?\s*$",
+    rf".*: line \d+: +\d+ (?:{_SIGNALS})\b",
+    r".*\bProgram received signal SIG",
+    r"forrtl: severe",
+    r".*\boom[-_]kill",
+    r".*\bOut of memory: Kill",
+    r"terminate called after throwing\b",
+    r"Traceback \(most recent call last\):",
+)
+_DEATH = re.compile(rf"^(?:{'|'.join(_DEATHS)}).*", re.MULTILINE)
+
+
+def death_in(text: str) -> str:
+    """The first line by which a launcher or system says that a program died; empty for none."""
+    death = _DEATH.search(text)
+    return death[0].strip() if death else ""
+
+
+def with_a_point(text: str, what: str) -> str:
+    """A printed number with a decimal point, whichever sign its country has for it.
+
+    Raises:
+        Refused: one comma before three digits may be either sign, as in 1,234.
+    """
+    commas, points = text.count(","), text.count(".")
+    if not commas:
+        return text
+    decimal = "." if text.rfind(".") > text.rfind(",") else ","
+    other = "," if decimal == "." else "."
+    whole, _, part = text.rpartition(decimal)
+    if commas + points == 1:
+        if len(part) == 3 and 1 <= len(whole.lstrip("+-")) <= 3 and whole.lstrip("+-0"):
+            raise Refused("unparsable", f"{what} is {text[:40]!r}: a decimal comma, or thousands?")
+        return f"{whole}.{part}"
+    if points == 0 or (decimal == "," and commas > 1):
+        # Several of one kind are thousands.
+        whole, part, other = text, "", ","
+    if not re.fullmatch(rf"[+-]?\d{{1,3}}(?:{re.escape(other)}\d{{3}})+", whole):
+        raise Refused("unparsable", f"{what} is {text[:40]!r}, not a number")
+    return f"{whole.replace(other, '')}.{part}" if part else whole.replace(other, "")
 
 
 def require_complete(text: str, begin: str, end: str) -> None:

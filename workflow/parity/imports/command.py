@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -12,13 +13,28 @@ from parity import imports
 from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
 from parity.core.registry import modules_with
 from parity.imports.planned import Request
-from parity.imports.rows import DIRECTIONS, Converter, Options, Row, refuse_bad
+from parity.imports.rows import DIRECTIONS, Converter, Options, Row, checked, text_of
 from parity.imports.texts import TextConverter, refuse_unlike
 
 ARCHIVES = Path("results/archive")
 # The arms that are taken for the reference and its double where nobody names them.
 REFERENCES = ("native-a", "native", "bare")
 DOUBLES = {"native-a": "native-b"}
+# What people have that no converter takes, by a line that only it has.
+_LOOKS_LIKE = {
+    "results of mdtest": re.compile(r"^.*mdtest-\d\S* was launched with", re.MULTILINE),
+    "results of JUBE": re.compile(r"\bjube_(?:wp|benchmark|step)\w*", re.IGNORECASE),
+    "perflogs of ReFrame": re.compile(r"^job_completion_time\|", re.MULTILINE),
+    "results of hyperfine": re.compile(r'"results":\s*\[\s*\{\s*"command"'),
+    "results of pytest-benchmark": re.compile(
+        r'"benchmarks":.*"machine_info"|"machine_info":', re.DOTALL
+    ),
+    "results of Google Benchmark": re.compile(
+        r'"context":\s*\{[^}]*"(?:num_cpus|library_build_type)"'
+    ),
+    "lines of several ranks (srun --label)": re.compile(r"\A(?:\s*\d+: .*\n){2,}"),
+    "a table without the columns of one (CSV)": re.compile(r"\A[^\n,{]+(?:,[^\n,]*)+\n"),
+}
 
 
 def converters() -> dict[str, Converter]:
@@ -64,7 +80,7 @@ def run(asked: Namespace) -> None:
     rows = [row for file in asked.files for row in converter.rows(file, options)]
     if isinstance(converter, TextConverter):
         refuse_unlike(rows)
-    refuse_bad(rows)
+    rows = checked(rows, converter.may_lack)
     arms = {row.arm for row in rows}
     reference = asked.reference or next((arm for arm in REFERENCES if arm in arms), "")
     double = asked.double or DOUBLES.get(reference, "")
@@ -102,12 +118,17 @@ def _converter(asked: Namespace) -> Converter:
 
 def _form(file: Path, known: Mapping[str, Converter]) -> Converter:
     """The form that a file looks like."""
-    for each in known.values():
-        if each.takes(file):
-            return each
+    text = text_of(file)
+    for converter in known.values():
+        if converter.takes(text):
+            return converter
+    like = next((name for name, pattern in _LOOKS_LIKE.items() if pattern.search(text)), "")
     raise UserError(
-        "the form of these results is not known",
+        f"these look like {like}, which are not read here"
+        if like
+        else "the form of these results is not known",
         where=str(file),
+        action="choose one by --form, or give the numbers as a table (CSV)",
         allowed=", ".join(f"{name} ({each.title})" for name, each in known.items()),
     )
 

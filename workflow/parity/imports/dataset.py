@@ -40,7 +40,7 @@ from parity.software.images import IMAGES, write_images
 
 
 def import_rows(rows: Sequence[Row], asked: Request, root: Path, now: datetime) -> Path:
-    """Archive rows that are checked (`rows.refuse_bad`).
+    """Archive rows that are checked (`rows.checked`).
 
     Args:
         root: the folder of all archives.
@@ -165,6 +165,6 @@ def _said(label: str, rows: Sequence[Row]) -> str:
     lines = [f"block: {label}"] if label else []
     lines += ["valid" if all(row.valid for row in rows) else "not valid"]
     for row in rows:
-        lines += [f"{row.metric} = {row.value!r}"]
+        lines += [f"{row.metric} = {row.value!r}"] if row.value is not None else []
         lines += [f"source: {row.source}"] if row.source else []
     return "".join(f"{line}\n" for line in lines)

@@ -5,26 +5,34 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Mapping
-from pathlib import Path
 
 from parity.core.errors import UserError
-from parity.imports.rows import as_name, begins
-from parity.imports.texts import LEAVE_OUT, Printed, TextConverter
+from parity.imports.rows import as_name, number_of
+from parity.imports.texts import LEAVE_OUT, Output, Printed, TextConverter
 
-_BEGINS = re.compile(r"^IOR-\d\S*: MPI Coordinated Test of Parallel I/O", re.MULTILINE)
+_BEGINS = re.compile(r"^(?: *\d+: ?)?IOR-\d\S*: MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _ENDS = re.compile(r"^(?:Finished\s*:|Run finished:)", re.MULTILINE)
-# A repetition: the operation and its rate in MiB/s, then eight numbers or more.
-_REPETITION = re.compile(r"^(write|read)\s+(\d+\.?\d*)(?:\s+[\d.]+){5,}\s*$", re.MULTILINE)
-_TABLE = re.compile(r"^access\s+bw\(MiB/s\)", re.MULTILINE)
+# A repetition: the operation and its rate, then five numbers or more.
+_REPETITION = re.compile(r"^(write|read)\s+(\S+)(?:\s+[\d.]+|\s+NA){5,}\s*$", re.MULTILINE)
+_TABLE = re.compile(r"^access\s+bw\((\S+?/s)\)", re.MULTILINE)
 _OPTION = re.compile(r"^[ \t]*(\w[\w ]*?)[ \t]*[:=][ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
-# What makes another case, by each name that it has had; the first that is there counts.
-_OPTIONS: Mapping[str, tuple[str, ...]] = {
+# Version 3 up to 3.3 writes it small.
+_WRONG = re.compile(
+    r"\bincorrect data\b|\bFAILED comparison\b|^ERROR\b", re.MULTILINE | re.IGNORECASE
+)
+# What is in the name of a case, by each name that it has had; the first that is there counts.
+_NAMED: Mapping[str, tuple[str, ...]] = {
     "api": ("api",),
     "ranks": ("tasks", "clients"),
     "transfer": ("xfersize",),
     "block": ("blocksize",),
     "access": ("access",),
 }
+# What else makes runs unlike each other.
+_SETTINGS = (
+    "segments", "type", "ordering in a file", "ordering inter file", "nodes", "clients per node",
+    "repetitions", "memoryBuffer", "dataAccess", "GPUDirect", "stonewallingTime", "reorder",
+)  # fmt: skip
 
 
 class Ior(TextConverter):
@@ -33,43 +41,47 @@ class Ior(TextConverter):
     name = "ior-text"
     title = "IOR"
 
-    def takes(self, path: Path) -> bool:
-        return bool(_BEGINS.search(begins(path)))
+    def takes(self, text: str) -> bool:
+        return bool(_BEGINS.search(text))
 
-    def printed(self, text: str, where: str) -> list[Printed]:
+    def printed(self, text: str, where: str) -> Output:
+        tables = _TABLE.findall(text)
+        repetitions = [(how, number_of(rate)) for how, rate in _REPETITION.findall(text)]
         if len(_BEGINS.findall(text)) != 1 or not _ENDS.search(text):
             problem = "this is not one whole output of IOR"
-        elif re.search(r"\bIncorrect data\b|^ERROR\b", text, re.MULTILINE):
-            problem = "IOR says that it failed"
-        elif len(_TABLE.findall(text)) > 1:
+        elif wrong := _WRONG.search(text):
+            problem = f"IOR says that it failed: {wrong[0]}"
+        elif len(tables) > 1:
             problem = "there are several tests in this output"
-        elif not _REPETITION.search(text):
+        elif not tables or not repetitions:
             problem = "IOR's output holds no result"
+        elif not all(rate for _, rate in repetitions):
+            problem = "a rate of IOR is no number above zero"
         else:
-            return _rates(text)
+            return _output(text, tables[0], repetitions)
         raise UserError(problem, where=where, action=LEAVE_OUT)
 
 
-def _rates(text: str) -> list[Printed]:
-    rates: dict[str, list[float]] = {}
-    for operation, rate in _REPETITION.findall(text):
-        rates.setdefault(operation, []).append(float(rate))
-    case = _case(text)
-    return [
-        Printed(case, operation, statistics.fmean(found), "MiB/s", "higher")
-        for operation, found in rates.items()
-    ]
-
-
-def _case(text: str) -> str:
+def _output(text: str, unit: str, repetitions: list[tuple[str, float | None]]) -> Output:
     told = dict(reversed(_OPTION.findall(text)))
     parts = []
-    for name, known in _OPTIONS.items():
-        value = next((told[each] for each in known if each in told), "")
+    for name, known in _NAMED.items():
+        value = next((told[key] for key in known if key in told), "")
         # `4 (2 per node)`, `1 MiB`
         value = re.sub(r"\s*\(.*|\s+", "", value)
         parts.append(f"{name}={value}" if value else "")
-    return as_name("IOR", *parts)
+    case = as_name("IOR", *parts)
+    rates: dict[str, list[float]] = {}
+    for operation, rate in repetitions:
+        rates.setdefault(operation, []).append(rate or 0.0)
+    numbers = [
+        Printed(case, operation, statistics.fmean(of_operation), unit, "higher")
+        for operation, of_operation in rates.items()
+    ]
+    settings = {name: told[name] for name in _SETTINGS if name in told}
+    # Old versions say how many clients a node has beside the number of all.
+    settings |= {"clients": told["clients"]} if "clients" in told else {}
+    return Output(numbers, settings)
 
 
 CONVERTER = Ior()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from parity.core.spack_paths import DISTRIBUTION
-from parity.imports.rows import Row
+from parity.imports.rows import Row, lacking_numbers
 from parity.plan.plan import PLAN_VERSION, Block, Case, Plan, PlannedComparison, Run
 from parity.runtimes import every_arm
 
@@ -63,10 +63,14 @@ def cases_of(rows: Sequence[Row], asked: Request) -> dict[str, Case]:
     for row in rows:
         metrics.setdefault(row.case, {})[row.metric, row.unit, row.better] = None
     kinds = list(dict.fromkeys(map(tuple, metrics.values())))
+    lacking = lacking_numbers(rows)
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in asked.files)).hexdigest()
     note = NOTE.format(file=asked.named, digest=digest[:12])
     note += "" if all(row.block for row in rows) else NO_BLOCKS
-    return {case: _case(case, tuple(held), kinds, note, asked) for case, held in metrics.items()}
+    return {
+        case: _case(case, tuple(held), kinds, note, asked, lacking)
+        for case, held in metrics.items()
+    }
 
 
 def _case(
@@ -75,6 +79,7 @@ def _case(
     kinds: Sequence[tuple[tuple[str, str, str], ...]],
     note: str,
     asked: Request,
+    lacking: Collection[tuple[str, str]],
 ) -> Case:
     number = kinds.index(metrics) + 1
     benchmark = IMPORTED if len(kinds) == 1 else f"{IMPORTED}-{number}"
@@ -85,6 +90,7 @@ def _case(
         "binaries": [],
         "metrics": [
             {"name": name, "pattern": rf"^{name} = (\S+)$", "unit": unit, "better": better}
+            | ({"may_lack": True} if (case, name) in lacking else {})
             for name, unit, better in metrics
         ],
         "valid": "^valid$",

@@ -1,21 +1,61 @@
 """Ramble's `results.latest.json`: a figure of merit of an experiment is a number.
 
-Written from its documentation and its tests of reports; nothing here ran it. What it calculates of
-repeats (`summary::…`) is no measurement and is left out; a repeat is a block.
+Written from its documentation and its tests of reports (0.4 and later); nothing here ran it. What
+it calculates of repeats (`summary::…`) is no measurement and is left out; a repeat is a block, and
+one that failed is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import parse_json, read_text
+import msgspec
+
 from parity.core.errors import UserError
-from parity.imports.rows import Converter, Options, Row, as_name, begins
+from parity.imports.rows import (
+    Converter,
+    Options,
+    Row,
+    as_metric,
+    as_name,
+    number_of,
+    report_of,
+)
 
 SUMMARY = "summary::"
 _DIRECTIONS = {"LOWER": "lower", "HIGHER": "higher"}
+
+
+class _Figure(msgspec.Struct):
+    name: str
+    value: Any
+    units: str | None
+    origin_type: str
+    origin: str = ""
+    fom_type: Any = None
+
+
+class _Context(msgspec.Struct):
+    name: str
+    foms: list[_Figure]
+
+
+class _Experiment(msgspec.Struct, rename={"status": "RAMBLE_STATUS", "contexts": "CONTEXTS",
+                                          "variables": "RAMBLE_VARIABLES",
+                                          "repeats": "N_REPEATS"}):  # fmt: skip
+    name: str
+    simplified_workload_namespace: str
+    status: str
+    variables: dict[str, Any] | None = None
+    contexts: list[_Context] | None = None
+    n_nodes: int | str | None = None
+    repeats: int | str | None = None
+
+
+class _Results(msgspec.Struct):
+    experiments: list[_Experiment]
 
 
 class Ramble(Converter):
@@ -23,68 +63,97 @@ class Ramble(Converter):
 
     name = "ramble"
     title = "Ramble's results"
+    may_lack = True
 
-    def takes(self, path: Path) -> bool:
-        return '"experiments"' in begins(path)
+    def takes(self, text: str) -> bool:
+        return text.lstrip().startswith("{") and '"experiments"' in text
 
     def rows(self, path: Path, options: Options) -> list[Row]:
-        content = parse_json(read_text(path), str(path))
-        if not isinstance(content, dict) or not content.get("experiments"):
+        experiments = report_of(path, _Results).experiments
+        if not experiments:
             raise UserError("these are no results of Ramble: no experiments", where=str(path))
-        return [
+        rows = [
             row
-            for number, experiment in enumerate(content["experiments"])
+            for number, experiment in enumerate(experiments)
             for row in _rows(experiment, options, f"{path}: experiments[{number}]")
+        ]
+        # A lost one does not say which contexts it would have had: it is lost in all of them.
+        cases: dict[str, dict[str, Row]] = {}
+        for row in rows:
+            if row.metric:
+                cases.setdefault(row.told[0].partition("\0")[0], {})[row.case] = row
+        return [
+            each
+            for row in rows
+            for each in (
+                [row]
+                if row.metric
+                else [
+                    row._replace(case=like.case, told=(like.told[0], row.told[1]))
+                    for like in cases.get(row.told[0], {row.case: row}).values()
+                ]
+            )
         ]
 
 
-def _rows(experiment: Mapping[str, Any], options: Options, where: str) -> list[Row]:
-    variables = experiment.get("RAMBLE_VARIABLES") or {}
+def _rows(experiment: _Experiment, options: Options, where: str) -> list[Row]:
+    """The numbers of an experiment, or that it was lost; none of what sums up its repeats."""
     figures = [
-        (context["name"], figure)
-        for context in experiment.get("CONTEXTS") or ()
-        for figure in context["foms"]
-        if not figure["origin_type"].startswith(SUMMARY) and _is_number(figure["value"])
+        (context.name, figure)
+        for context in experiment.contexts or ()
+        for figure in context.foms
+        if not figure.origin_type.startswith(SUMMARY) and number_of(figure.value) is not None
     ]
-    if figures and options.arm not in variables:
+    variables = experiment.variables or {}
+    if not figures and (number_of(experiment.repeats) or experiment.status == "SUCCESS"):
+        # It sums up others, or all that it says is in words.
+        return []
+    if options.arm not in variables:
         raise UserError(
-            f"{experiment['name']} has no variable {options.arm}",
+            f"{experiment.name} has no variable {options.arm}",
             where=f"{where}: RAMBLE_VARIABLES",
             allowed=", ".join(sorted(variables)) or "a variable whose values are the arms",
             action="name it by --arm",
         )
-    repeat = int(variables.get("repeat_index", 0))
+    repeat = number_of(variables.get("repeat_index")) or 0
+    workload, arm = experiment.simplified_workload_namespace, str(variables[options.arm])
+    nodes = "" if experiment.n_nodes is None else f"nodes={experiment.n_nodes}"
+    lost = Row(
+        block=f"{repeat:g}" if repeat else "",
+        case=as_name(workload, nodes),
+        arm=as_name(arm),
+        metric="",
+        value=None,
+        unit="1",
+        better="",
+        valid=False,
+        source=experiment.name,
+        where=where,
+        told=(f"{workload} {nodes}", arm),
+    )
+    # Two that measure may call their figures alike: then who does is part of the name.
+    origins = Counter((context, figure.name) for context, figure in figures)
     rows = []
     for context, figure in figures:
-        metric, unit = as_name(figure["name"]).replace("-", "_").replace(".", "_"), figure["units"]
-        told = (figure.get("fom_type") or {}).get("better_direction", "")
+        several = origins[context, figure.name] > 1
+        metric = as_metric(f"{figure.name} {figure.origin}" if several else figure.name)
+        unit = figure.units or ""
+        kind = figure.fom_type if isinstance(figure.fom_type, dict) else {}
+        told = _DIRECTIONS.get(str(kind.get("better_direction")), "")
+        part = "" if context == "null" else context
         rows.append(
-            Row(
-                block=str(repeat) if repeat else "",
-                case=as_name(
-                    experiment["simplified_workload_namespace"],
-                    f"nodes={experiment['n_nodes']}" if "n_nodes" in experiment else "",
-                    "" if context == "null" else context,
-                ),
-                arm=as_name(variables[options.arm]),
+            lost._replace(
+                case=as_name(workload, nodes, part),
                 metric=metric,
-                value=float(figure["value"]),
+                value=number_of(figure.value),
                 unit=unit or "1",
-                better=options.direction(metric, unit, _DIRECTIONS.get(told, "")),
-                valid=experiment["RAMBLE_STATUS"] == "SUCCESS",
-                source=experiment["name"],
-                where=f"{where}: {figure['name']}",
+                better=options.direction(metric, unit, told),
+                valid=experiment.status == "SUCCESS",
+                where=f"{where}: {figure.name}",
+                told=(f"{workload} {nodes}" + (f"\0{part}" if part else ""), arm),
             )
         )
-    return rows
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return rows or [lost]
 
 
 CONVERTER = Ramble()

@@ -1,23 +1,52 @@
 """ReFrame's run report (JSON, data version 4): a performance variable of a test case is a number.
 
-The arm is a parameter of the test, and a repetition (`--repeat`) is a block; runs that are made
-again (`--reruns`) are blocks, too. A reference with one threshold tells which way is better.
+The arm is a parameter of the test. A repetition (`--repeat`) is a block, and so is each time that
+the session was run again (`--reruns`, `--duration`, retries). A reference with one threshold tells
+which way is better. A test that failed, or whose variable is no number, is lost.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.core.documents import parse_json, read_text
-from parity.core.errors import UserError
-from parity.imports.rows import Converter, Options, Row, as_name, begins
+import msgspec
 
-# As the display name of a test case has it.
-_REPETITION = re.compile(r"%\.repeat_no=(\d+)")
-_PARAMETER = re.compile(r"%(\S+?)=(\S+)")
+from parity.core.errors import UserError
+from parity.imports.rows import Converter, Options, Row, as_name, number_of, report_of
+
+# A display name is `name %parameter=value %.repeat_no=0 ~partition+environment …`.
+_NEXT = re.compile(r"\s+(?=[%~/@])")
+_DEFAULTS = ("generic", "default", "builtin")
+_REPETITION = ".repeat_no"
+
+
+class _Test(msgspec.Struct):
+    """A test case. Each of `perfvalues` is value, reference, lower, upper and unit."""
+
+    display_name: str
+    result: str | None = None
+    unique_name: str = ""
+    system: str = ""
+    partition: str | None = None
+    environ: str | None = None
+    fixture: bool = False
+    perfvalues: dict[str, list[Any]] | None = None
+
+
+class _Run(msgspec.Struct):
+    testcases: list[_Test] = []
+    run_index: int | None = None
+
+
+class _Session(msgspec.Struct):
+    data_version: str | float = ""
+
+
+class _Report(msgspec.Struct):
+    session_info: _Session
+    runs: list[_Run]
 
 
 class ReFrame(Converter):
@@ -25,64 +54,80 @@ class ReFrame(Converter):
 
     name = "reframe"
     title = "ReFrame's run report"
+    may_lack = True
 
-    def takes(self, path: Path) -> bool:
-        return '"session_info"' in begins(path)
+    def takes(self, text: str) -> bool:
+        return text.lstrip().startswith("{") and '"session_info"' in text
 
     def rows(self, path: Path, options: Options) -> list[Row]:
-        content = parse_json(read_text(path), str(path))
-        runs = content.get("runs") if isinstance(content, dict) else None
-        version = str((content.get("session_info") or {}).get("data_version")) if runs else ""
-        if not runs or not version.startswith("4."):
+        report = report_of(path, _Report)
+        version = str(report.session_info.data_version)
+        if not report.runs or not version.startswith("4"):
             raise UserError(
-                f"this is no run report of data version 4: {version or 'no runs'}", where=str(path)
+                f"this is no run report of data version 4: {version or 'no version'}",
+                where=str(path),
             )
         return [
             row
-            for run in runs
-            for number, case in enumerate(run["testcases"])
-            for row in _rows(case, options, f"{path}: runs.testcases[{number}]")
+            for again, run in enumerate(report.runs)
+            for number, test in enumerate(run.testcases)
+            # What tests stand on, such as a build, is no measurement.
+            if not test.fixture
+            for row in _rows(
+                test,
+                str(again) if len(report.runs) > 1 else "",
+                options,
+                f"{path}: runs[{again}].testcases[{number}]",
+            )
         ]
 
 
-def _rows(case: Mapping[str, Any], options: Options, where: str) -> list[Row]:
-    """The numbers of a test case; one that failed before any has none."""
-    shown = case["display_name"]
-    repetition = _REPETITION.search(shown)
-    parameters = {name: value for name, value in _PARAMETER.findall(shown) if name[0] != "."}
+def _rows(test: _Test, again: str, options: Options, where: str) -> list[Row]:
+    """The numbers of a test case, or that it was lost."""
+    name, *words = _NEXT.split(test.display_name)
+    pairs = [word[1:].partition("=") for word in words if word.startswith("%")]
+    parameters = {key: value for key, _, value in pairs}
+    repetition = parameters.pop(_REPETITION, "")
     if options.arm not in parameters:
         raise UserError(
-            f"{shown} has no parameter {options.arm}",
+            f"{test.display_name} has no parameter {options.arm}",
             where=where,
             allowed=", ".join(parameters) or "a parameter of the test, which is the arm",
             action="name it by --arm",
         )
     arm = parameters.pop(options.arm)
-    levels = [f"{name}={value}" for name, value in parameters.items()]
-    place = case["system"], case["partition"], case["environ"]
-    name = as_name(shown.split()[0], *levels, *(p for p in place if p not in _DEFAULTS))
+    levels = [f"{key}={value}" for key, value in parameters.items()]
+    places = [p for p in (test.system, test.partition, test.environ) if p and p not in _DEFAULTS]
+    lost = Row(
+        block=".".join(filter(None, (again or ("0" if repetition else ""), repetition))),
+        case=as_name(name, *levels, *places),
+        arm=as_name(arm),
+        metric="",
+        value=None,
+        unit="1",
+        better="",
+        valid=False,
+        source=test.unique_name or name,
+        where=where,
+        told=(" ".join([name, *levels, *places]), arm),
+    )
     rows = []
-    for key, (value, reference, lower, upper, unit, *_) in (case["perfvalues"] or {}).items():
+    for key, numbers in (test.perfvalues or {}).items():
         metric = key.rpartition(":")[2]
-        told = _told(lower, upper) if reference else ""
+        value, _, lower, upper, unit = (*numbers, *[None] * 5)[:5]
+        unit = str(unit or "1")
+        told = _told(lower, upper) if len(numbers) > 1 and numbers[1] else ""
         rows.append(
-            Row(
-                block=f"{case['run_index']}.{repetition[1]}" if repetition else "",
-                case=name,
-                arm=as_name(arm),
+            lost._replace(
                 metric=metric,
-                value=float(value),
-                unit=unit or "1",
-                better=options.direction(metric, unit or "", told),
-                valid=case["result"] in ("pass", "xpass"),
-                source=case["unique_name"],
+                value=number_of(value),
+                unit=unit,
+                better=options.direction(metric, unit if unit != "1" else "", told),
+                valid=test.result in ("pass", "xpass"),
                 where=f"{where}: {metric}",
             )
         )
-    return rows
-
-
-_DEFAULTS = ("generic", "default", "builtin")
+    return rows or [lost]
 
 
 def _told(lower: float | None, upper: float | None) -> str:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from parity.core.errors import UserError, shown
+import msgspec
+
+from parity.core.errors import CONTROL, UserError, shown
+from parity.core.files import read_input
 
 DIRECTIONS = ("lower", "higher")
+# Reports of others may be large; what is larger than this is not read into memory.
+LARGEST = 256 << 20
 # Names become those of runs, of LaTeX labels and of addresses in the dashboard.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,99}")
 _METRIC = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
+# No unit begins as a formula of a spreadsheet does.
+_UNIT = re.compile(r"[A-Za-zµμ°%1#][\w µμ°%/^*.()-]{0,29}")
 _TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
+D = TypeVar("D")
 
 
 class Row(NamedTuple):
@@ -24,25 +34,30 @@ class Row(NamedTuple):
 
     Attributes:
         block: what was measured together, as whoever measured calls it; empty where nothing was.
-        value: a finite number not below zero.
+        metric: empty where the run left no number at all; it is then not valid.
+        value: a finite number not below zero; None where this one number is lost.
         better: `lower` or `higher`.
         valid: whether the run counts, as whoever measured says.
         source: where the number is from, in their words.
         raw: a file that holds the run's output; empty for none.
         where: the file and line of the row, for messages.
+        told: case and arm in the words of the form, of which `case` and `arm` were made.
+        settings: what the run's output says of how it ran, by name.
     """
 
     block: str
     case: str
     arm: str
     metric: str
-    value: float
+    value: float | None
     unit: str
     better: str
     valid: bool = True
     source: str = ""
     raw: str = ""
     where: str = ""
+    told: tuple[str, str] = ("", "")
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def run(self) -> tuple[str, str, str]:
@@ -87,14 +102,17 @@ class Converter(ABC):
     Attributes:
         name: as people choose it.
         title: what the form is called.
+        may_lack: whether a run without some number counts for its others, as where a tool could
+            not find it; else it is a mistake of who wrote the file.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    may_lack: ClassVar[bool] = False
 
     @abstractmethod
-    def takes(self, path: Path) -> bool:
-        """Whether a file looks like this form, by its beginning."""
+    def takes(self, text: str) -> bool:
+        """Whether a file with this text looks like this form."""
 
     @abstractmethod
     def rows(self, path: Path, options: Options) -> list[Row]:
@@ -105,13 +123,42 @@ class Converter(ABC):
         """
 
 
-def begins(path: Path, characters: int = 2000) -> str:
-    """The beginning of a file; empty if it cannot be read as text."""
+def text_of(path: Path) -> str:
+    """The text of somebody's file: without a mark of its byte order, lines ended as here.
+
+    Raises:
+        UserError: it cannot be read as text, or is larger than `LARGEST`.
+    """
+    return read_input(path, LARGEST).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def report_of(path: Path, kind: type[D]) -> D:
+    """A report in JSON as a struct of what is read of it; NaN and infinities are numbers.
+
+    Raises:
+        UserError: it is not JSON, or lacks what every such report has; with its place.
+    """
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            return file.read(characters)
-    except OSError:
-        return ""
+        content: Any = json.loads(text_of(path))
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        said, _, place = str(error).partition(" - at `")
+        raise UserError(
+            f"this is no report of this form: {said}",
+            where=f"{path}: {place.strip('`$.')}" if place else str(path),
+            action="export it anew, or give the numbers as a table (CSV)",
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"this is not JSON: {error}", where=str(path)) from None
+
+
+def number_of(value: object) -> float | None:
+    """A number as a report has it, also as text; None for what is none, such as null or NaN."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def as_name(*parts: object) -> str:
@@ -121,70 +168,148 @@ def as_name(*parts: object) -> str:
     )
 
 
-def refuse_bad(rows: Sequence[Row]) -> None:
-    """Refuse rows from which no dataset follows.
+def as_metric(name: str) -> str:
+    """Any text as the name of a metric."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+
+
+def checked(rows: Sequence[Row], may_lack: bool = False) -> list[Row]:
+    """The rows from which a dataset follows: each run of a case with all of its metrics.
+
+    What a run that is not valid did not leave is filled in, so that it counts as lost.
+
+    Args:
+        may_lack: as of the converter that made them.
 
     Raises:
-        UserError: there is none, or one arm only; a name, number or direction is none; a
-            number comes twice; a metric changes its unit or direction; a run lacks a metric.
+        UserError: there is no row, or one arm only; a name, number, unit or direction is none; a
+            number comes twice; a metric changes its unit or direction; two things go by one
+            name; no run of a case left a number.
     """
-    units: dict[tuple[str, str], tuple[str, str]] = {}
-    metrics: dict[str, set[str]] = {}
-    runs: dict[tuple[str, str, str], dict[str, Row]] = {}
+    of_metric: dict[tuple[str, str], Row] = {}
+    words: dict[tuple[str, str], Row] = {}
+    runs: dict[tuple[str, str, str, int], dict[str, Row]] = {}
+    seen = Counter[tuple[Any, ...]]()
     for row in rows:
         _refuse_cells(row)
-        known = units.setdefault((row.case, row.metric), (row.unit, row.better))
-        if known != (row.unit, row.better):
+        _refuse_two_of_one_name(words, row)
+        if row.metric:
+            known = of_metric.setdefault((row.case, row.metric), row)
+            if (known.unit, known.better) != (row.unit, row.better):
+                raise UserError(
+                    f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before,"
+                    f" it was in {known.unit}, {known.better} is better",
+                    where=row.where,
+                )
+        # Without a block each repetition is a run of its own.
+        again = 0 if row.block else seen[row[:4]]
+        seen[row[:4]] += 1
+        of_run = runs.setdefault((*row.run, again), {})
+        if row.metric in of_run:
             raise UserError(
-                f"{row.metric} of {row.case} is in {row.unit}, {row.better} is better; before, it"
-                f" was in {known[0]}, {known[1]} is better",
-                where=row.where,
-            )
-        of_run = runs.setdefault(row.run, {})
-        if row.metric in of_run and row.block:
-            raise UserError(
-                f"{row.metric} of {row.case} in {row.arm} comes twice in block {row.block}",
+                f"{row.metric or 'a lost run'} of {row.case} in {row.arm} comes twice in block "
+                f"{row.block}",
                 where=f"{of_run[row.metric].where} and {row.where}",
                 action="give each repetition a block of its own, or leave the blocks away",
             )
         of_run[row.metric] = row
-        metrics.setdefault(row.case, set()).add(row.metric)
-    _refuse_too_little(runs, metrics)
+    _refuse_too_little(rows, of_metric)
+    for held in runs.values():
+        _refuse_files_of_one_name(held.values())
+    return [row for held in runs.values() for row in _whole(held, of_metric, may_lack)]
+
+
+def _whole(
+    held: Mapping[str, Row], of_metric: Mapping[tuple[str, str], Row], may_lack: bool
+) -> list[Row]:
+    """The rows of a run; those that a lost one did not leave are filled in."""
+    one = next(iter(held.values()))
+    metrics = [metric for case, metric in of_metric if case == one.case]
+    valid = all(row.valid for row in held.values())
+    valid = valid and any(row.value is not None for row in held.values())
+    lacking = [metric for metric in metrics if metric not in held]
+    if lacking and valid and not may_lack:
+        raise UserError(
+            f"{one.case} in {one.arm}, block {one.block or 'none'}, lacks {', '.join(lacking)}",
+            where=one.where,
+            action="give every run of a case the same metrics; mark a lost run as not valid",
+        )
+    made = []
+    for metric in metrics:
+        model = of_metric[one.case, metric]
+        row = held.get(metric, one._replace(metric=metric, value=None))
+        made.append(row._replace(unit=model.unit, better=model.better, valid=valid))
+    return made
 
 
 def _refuse_cells(row: Row) -> None:
-    for name, text, pattern in (
-        ("case", row.case, _NAME),
-        ("arm", row.arm, _NAME),
-        ("metric", row.metric, _METRIC),
-    ):
+    names = {"case": (row.case, _NAME), "arm": (row.arm, _NAME)}
+    names |= {"metric": (row.metric, _METRIC)} if row.metric or row.valid else {}
+    for name, (text, pattern) in names.items():
         if not pattern.fullmatch(text):
             raise UserError(
                 f"{name} is {shown(text)}, which is no name",
                 where=row.where,
                 allowed="letters, digits and _ in a metric; also . + = - in cases and arms",
             )
-    if not 0 <= row.value < math.inf:
+    for name, text in (("block", row.block), ("source", row.source), ("unit", row.unit)):
+        # They become lines of a run's output, and no line may be another's.
+        if CONTROL.search(text) or text.splitlines() not in ([], [text]):
+            raise UserError(f"{name} is {shown(text)}: not one line of text", where=row.where)
+    if row.value is not None and not 0 <= row.value < math.inf:
         raise UserError(f"value is {row.value}, not a number from 0 on", where=row.where)
+    if not row.metric:
+        return
+    if not _UNIT.fullmatch(row.unit):
+        raise UserError(
+            f"unit is {shown(row.unit)}",
+            where=row.where,
+            allowed="at most 30 letters, digits and / ^ * . % µ ( ) -; 1 for none",
+        )
     if row.better not in DIRECTIONS:
         raise UserError(
             f"better is {shown(row.better)}", where=row.where, allowed=", ".join(DIRECTIONS)
         )
 
 
-def _refuse_too_little(
-    runs: Mapping[tuple[str, str, str], Mapping[str, Row]], metrics: Mapping[str, Iterable[str]]
-) -> None:
-    arms = {arm for _, _, arm in runs}
+def _refuse_two_of_one_name(words: dict[tuple[str, str], Row], row: Row) -> None:
+    """Refuse two cases, or arms, that became one where signs were taken out of their names."""
+    for what, name, told in zip(("case", "arm"), (row.case, row.arm), row.told, strict=True):
+        known = words.setdefault((what, name), row).told[what == "arm"]
+        if known != told:
+            raise UserError(
+                f"two {what}s would be called {name}: {shown(known)} and {shown(told)}",
+                where=row.where,
+                action="name them apart by letters, digits or . + = _",
+            )
+
+
+def _refuse_too_little(rows: Sequence[Row], of_metric: Mapping[tuple[str, str], Row]) -> None:
+    arms = dict.fromkeys(row.arm for row in rows)
     if len(arms) < 2:
         raise UserError(
-            f"there is nothing to compare: {'no row' if not arms else 'one arm, ' + arms.pop()}",
+            f"there is nothing to compare: {'no row' if not arms else f'one arm, {min(arms)}'}",
             allowed="at least two arms",
         )
-    for (block, case, arm), held in runs.items():
-        if lacking := sorted(set(metrics[case]) - held.keys()):
+    if empty := sorted({row.case for row in rows} - {case for case, _ in of_metric}):
+        raise UserError(
+            f"no run of {empty[0]} left a number",
+            where=next(row.where for row in rows if row.case == empty[0]),
+        )
+
+
+def _refuse_files_of_one_name(rows: Iterable[Row]) -> None:
+    """A run keeps its files by their names, so no two may have the same."""
+    names: dict[str, str] = {}
+    for row in rows:
+        if row.raw and names.setdefault(Path(row.raw).name, row.raw) != row.raw:
             raise UserError(
-                f"{case} in {arm}, block {block or 'none'}, lacks {', '.join(lacking)}",
-                where=next(iter(held.values())).where,
-                action="give every run of a case the same metrics; mark a lost run as not valid",
+                f"two files of one run are called {Path(row.raw).name}",
+                where=row.where,
+                action="give each another name",
             )
+
+
+def lacking_numbers(rows: Iterable[Row]) -> set[tuple[str, str]]:
+    """Case and metric of the numbers that some run which counts did not leave."""
+    return {(row.case, row.metric) for row in rows if row.value is None and row.valid}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
-from parity.imports.rows import Converter, Options, Row, begins
+from parity.imports.rows import Converter, Options, Row
 
 NEEDED = ("case", "arm", "metric", "value", "unit", "better")
 OPTIONAL = ("block", "raw", "valid", "source")
@@ -21,8 +21,9 @@ class Table(Converter):
     name = "csv"
     title = "a table (CSV)"
 
-    def takes(self, path: Path) -> bool:
-        return not begins(path).lstrip().startswith("{")
+    def takes(self, text: str) -> bool:
+        head = text.lstrip().partition("\n")[0].replace('"', "")
+        return len({name.strip() for name in head.split(",")} & {*NEEDED}) >= 2
 
     def rows(self, path: Path, options: Options) -> list[Row]:
         given = read_rows(path, NEEDED, OPTIONAL, LARGEST)
@@ -43,20 +44,42 @@ def _row(path: Path, row: dict[str, str], where: str) -> Row:
             f"valid is {shown(valid)}", where=where, allowed=", ".join(filter(None, _VALID))
         )
     raw = row.get("raw", "")
-    if raw and not (path.parent / raw).is_file():
-        raise UserError(f"there is no such file: {shown(raw)}", where=f"{where}: raw")
+    file = _beside(path, raw, where) if raw else None
     # A lost run needs no number.
     value = finite(row["value"], "value", where) if _VALID[valid] or row["value"] else 0.0
     return Row(
         block=row.get("block", ""),
-        **{name: row[name] for name in ("case", "arm", "metric", "better")},
+        case=row["case"],
+        arm=row["arm"],
+        metric=row["metric"],
+        better=row["better"],
         unit=row["unit"] or "1",
         value=value,
         valid=_VALID[valid],
         source=row.get("source", ""),
-        raw=str(path.parent / raw) if raw else "",
+        raw=str(file or ""),
         where=where,
     )
+
+
+def _beside(path: Path, raw: str, where: str) -> Path:
+    """The file that a cell names, below the table's folder and reached by no link.
+
+    Raises:
+        UserError: it lies elsewhere, or is no regular file.
+    """
+    folder = path.parent.resolve()
+    file = folder / raw
+    if not file.is_relative_to(folder) or file.resolve() != file:
+        raise UserError(
+            f"{shown(raw)} is not below the folder of the table",
+            where=f"{where}: raw",
+            allowed="a path from the table's folder on, without .. and links",
+            action="copy the file beside the table",
+        )
+    if not file.is_file():
+        raise UserError(f"there is no such file: {shown(raw)}", where=f"{where}: raw")
+    return path.parent / raw
 
 
 CONVERTER = Table()
