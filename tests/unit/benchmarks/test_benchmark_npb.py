@@ -29,6 +29,15 @@ def test_a_real_output(kernel):
     assert set(BENCHMARK.primary) <= values(parsed).keys()
 
 
+def test_a_later_release_names_its_processes_in_full():
+    parsed = parse(golden("npb/active-processes.txt"), kernel="ep")
+    assert values(parsed) == {"rate": 33.55, "time": 1.0}
+    other = golden("npb/active-processes.txt").replace(
+        "processes=                        2", "processes= 1"
+    )
+    assert parse(other, kernel="ep").reason == "wrong-size"
+
+
 def test_a_kernel_that_does_not_verify():
     # It ends with status 0.
     parsed = parse(golden("npb/failed.txt"))
