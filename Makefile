@@ -1,6 +1,6 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
 # `make test` runs every test, real runtimes included. Both install what is missing.
-.PHONY: help all measure figures test test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
+.PHONY: help all measure figures test test-all test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -25,10 +25,16 @@ figures: environment  ## Draw the archived data, offline
 WORKERS := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 SIDE_BY_SIDE := python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-test: setup lint  ## Every test, real runtimes included
+test: setup lint  ## The tests, real runtimes and a real Slurm included
 	@status=0; \
-	$(SIDE_BY_SIDE) -m "not alone" --durations 15 || status=1; \
-	python -m pytest -m alone --durations 5 || status=1; \
+	$(SIDE_BY_SIDE) -m "not alone and not long" --durations 15 || status=1; \
+	python -m pytest -m "alone and not long" --durations 5 || status=1; \
+	exit $$status
+
+test-all: setup lint  ## Those, and the proofs that take minutes each: before a release
+	@status=0; \
+	$(SIDE_BY_SIDE) -m "not alone" --durations 25 || status=1; \
+	python -m pytest -m alone --durations 10 || status=1; \
 	exit $$status
 
 test-fast: environment lint  ## The tests that need no runtime and no image

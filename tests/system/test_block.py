@@ -285,8 +285,14 @@ make_attempt(order, f"parity-killed-{arm.name}", folder)
 """
 
 
+# The two ways in which a runtime hangs below the runner, or beside it under a daemon.
+OFTEN = ("apptainer", "docker")
+
+
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
-@pytest.mark.parametrize("name", arms())
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=() if x in OFTEN else pytest.mark.long) for x in arms()]
+)
 def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Path, images) -> None:
     arm = arms()[name]
     record = images.get(arm.image_format)

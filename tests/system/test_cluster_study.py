@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.system,
     # It looks for what a cluster leaves anywhere on the machine.
     pytest.mark.alone,
+    pytest.mark.long,
     pytest.mark.skipif(os.geteuid() != 0, reason="the virtual cluster needs root"),
     pytest.mark.skipif(
         layout.STATE.exists() or os.path.lexists(layout.SYSTEM_CONFIGURATION),

@@ -121,17 +121,36 @@ def looked(folder: Path, options: str, *program: str, name: str, minutes: float)
 @pytest.mark.parametrize(
     ("cause", "options", "program"),
     [
-        ("size of /dev/shm", "--shm-size=64k", ("memory", "60000000")),
-        ("seccomp filters", "--security-opt=seccomp={folder}/slow.json", ("calls", "1500000")),
-        (
+        pytest.param(
+            "size of /dev/shm",
+            "--shm-size=64k",
+            ("memory", "60000000"),
+            id="memory",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "seccomp filters",
+            "--security-opt=seccomp={folder}/slow.json",
+            ("calls", "1500000"),
+            id="filter",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
             "libraries of the image",
             "-v {folder}/slow/libwork.so:{folder}/libwork.so",
             ("work", "60000000"),
+            id="library",
+            marks=pytest.mark.long,
         ),
-        ("CPU binding", "--cpuset-cpus=0", ("two", "60000000")),
-        ("CPU quota", "--cpus=0.3", ("work", "60000000")),
+        pytest.param(
+            "CPU binding",
+            "--cpuset-cpus=0",
+            ("two", "60000000"),
+            id="binding",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("CPU quota", "--cpus=0.3", ("work", "60000000"), id="quota"),
     ],
-    ids=["memory", "filter", "library", "binding", "quota"],
 )
 def test_a_planted_cause_is_named(folder, cause, options, program, request):
     name = request.node.callspec.id

@@ -246,7 +246,12 @@ def _row(title: str, seen: str, study: Study, before: int, evidence: dict) -> di
     return {"fault": title, "seen": seen, "second start": made, **study.accounts(evidence)}
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# One of each kind for every day; all of them make the table of docs/faults.md.
+OFTEN = ("cancel", "image")
+EACH = [pytest.param(x, marks=() if x in OFTEN else pytest.mark.long) for x in FAULTS]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_a_fault_strikes(name: str, new_study, begun, stack, request) -> None:
     fault = FAULTS[name]
     study = new_study(fault.scale)
@@ -260,7 +265,7 @@ def test_a_fault_strikes(name: str, new_study, begun, stack, request) -> None:
     begun[name] = Begun(study, workflow, _evidence_once_quiet(study))
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", EACH)
 def test_a_second_start_completes_the_study(name: str, begun) -> None:
     if name not in begun:
         pytest.skip("the fault did not strike")
@@ -277,6 +282,7 @@ def test_a_second_start_completes_the_study(name: str, begun) -> None:
     _compare(name, row)
 
 
+@pytest.mark.long
 def test_a_killed_workflow_is_started_again_while_its_job_runs(new_study) -> None:
     study = new_study("one")
     with study.started() as first:
@@ -298,6 +304,7 @@ def test_a_killed_workflow_is_started_again_while_its_job_runs(new_study) -> Non
     _compare("sigkill", row)
 
 
+@pytest.mark.long
 def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None:
     study = new_study("one")
     with study.started() as first:
@@ -320,6 +327,7 @@ def test_a_second_workflow_in_the_same_folder_changes_nothing(new_study) -> None
     _compare("two", row)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", AWAY)
 def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> None:
     title, away = AWAY[name]
@@ -338,6 +346,7 @@ def test_what_the_queue_needs_is_away_when_it_is_asked(name: str, new_study) -> 
     _compare(name, _row(title, "nothing", study, attempts, evidence))
 
 
+@pytest.mark.long
 def test_a_node_that_calls_itself_by_its_domain_is_a_node(new_study) -> None:
     study = new_study("nodes")
     ended = study.complete()

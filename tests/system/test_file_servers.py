@@ -141,6 +141,7 @@ def test_what_is_written_is_read_back_with_either_side_in_each_runtime(inside, t
         assert (passed["service"], passed["mount"], passed["network"]) == (2, 1, 1)
 
 
+@pytest.mark.long
 def test_two_servers_share_the_chunks(tmp_path):
     plan = plan_of(servers=2, rate_mbit=0, gigabytes="0.25")
     assert {row["stage"] for row in rows_of(plan, tmp_path)} == {"valid"}
@@ -240,6 +241,7 @@ def test_a_disk_too_small_is_said_with_numbers_before_anything_starts(tmp_path):
 NODE = SimpleNamespace(cpus=(0, 1))
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_fails_its_run_and_the_block_goes_on(tmp_path):
     plan = plan_of()
     with struck(CHUNKS, signal.SIGKILL):
@@ -251,6 +253,7 @@ def test_a_server_that_is_killed_fails_its_run_and_the_block_goes_on(tmp_path):
     assert second["stage"] == "valid", second
 
 
+@pytest.mark.long
 def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
     plan = plan_of(timeout=20)
     with struck(CHUNKS, signal.SIGSTOP):
@@ -260,6 +263,7 @@ def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
     assert second["stage"] == "valid", second
 
 
+@pytest.mark.long
 def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("parity.extensions.servers.measure.client_mount.MOUNT_SECONDS", 10.0)
     plan = plan_of()
@@ -270,6 +274,7 @@ def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
     assert second["stage"] == "valid", second
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize("name", ["native-a", "docker", "lxc"])
 def test_the_next_session_ends_what_a_killed_runner_left(name, stop, tmp_path, images):

@@ -88,6 +88,7 @@ def test_up_again_says_that_it_is_up(before) -> None:
     assert "cluster-down" in other.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [0.15, 0.3, 0.45, 0.6])
 def test_down_ends_half_an_up(before, seconds: float) -> None:
     with subprocess.Popen([*TOOL, "up", "--nodes", "2"], stdout=subprocess.DEVNULL) as up:

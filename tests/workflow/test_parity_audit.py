@@ -19,7 +19,7 @@ from parity.plan.plan import read_plan
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CAMPAIGN = "torrez2019-smoke"
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.long]
 # The digest that the records of one clone have for the SIF file: as if a byte had changed.
 WRONG = "sha256:" + "0" * 64
 
