@@ -70,6 +70,7 @@ def _refuted(scenario, replicates: int) -> set[str]:
     return {result.measure.measured for result in results if result.holds == trials.NO}
 
 
+@pytest.mark.long
 def test_no_promise_is_broken() -> None:
     results = list(trials.validate(scenarios(), GOLDEN, SEED, effort=0.02, workers=2))
     assert len(results) == sum(len(scenario.measures) for scenario in scenarios())

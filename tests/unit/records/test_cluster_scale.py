@@ -132,6 +132,7 @@ def _block(plan: Plan, block: Block, folder: Path, once: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_published_design_is_gathered_parsed_analysed_and_drawn(
     plan: Plan, folders: list[Path], tmp_path: Path
 ) -> None:

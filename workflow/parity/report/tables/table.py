@@ -13,13 +13,13 @@ import msgspec
 from parity.report.templating import Latex, render
 
 _TABLES: Mapping[str, Any] = msgspec.yaml.decode(
-    Path(__file__).with_name("tables.yaml").read_bytes()
+    Path(__file__).with_name("columns.yaml").read_bytes()
 )
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text, whose columns `tables.yaml` has.
+    """A table of text, whose columns `columns.yaml` has.
 
     Attributes:
         name: file name without its ending.
