@@ -1,5 +1,5 @@
 # The front door. `make all` measures on this machine and leaves paper/paper.pdf;
-# `make test` runs every test, real runtimes included. Both install what is missing.
+# `make test` tests it, real runtimes included. Both install what is missing.
 .PHONY: help all measure figures test test-all test-fast lint bench progress docs faults validate setup environment cluster-up cluster-down cluster-test
 .DEFAULT_GOAL := help
 
