@@ -157,8 +157,12 @@ def said(datasets: Sequence[tuple[Plan, pd.DataFrame]], constants: int = 0) -> s
         for row in compared[compared["control"] & compared["planned"]].itertuples(index=False)
         if row.outcome == outcomes.DIFFERENT
     ]
+    titles = (formatting.reference_title(plan) for plan, _ in datasets)
+    # In the middle of a sentence; an arm that stands in for a native build keeps its name.
+    references = list(dict.fromkeys("native" if title == "Native" else title for title in titles))
     return sentence(
-        "answer.txt", failed=failed, campaigns=len(datasets), constants=constants,
+        "answer.txt", references=references, failed=failed, campaigns=len(datasets),
+        constants=constants,
         groups=[group([e for e in costs if e.is_plain is plain]) for plain in (True, False)],
         untested=untested, beside=len(ended) - len(costs),
         beside_of=[q.label for q in usage.NO_COSTS if q.metric in {e.row.metric for e in ended}],
