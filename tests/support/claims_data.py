@@ -13,7 +13,7 @@ from planted_truth.plans import crossed
 
 from parity.analysis.analysis import Analysis, analyse
 from parity.analysis.dataset import Dataset
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 from parity.claims.register import Register, load_register
 from parity.claims.registration import Registration
 from parity.claims.verdicts import Judgement, judge

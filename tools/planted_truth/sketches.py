@@ -18,7 +18,7 @@ from parity.analysis import conclusions, pairing, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 from parity.claims.register import Register
 from parity.claims.verdicts import judge
 from parity.core.documents import Document

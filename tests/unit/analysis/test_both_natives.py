@@ -15,7 +15,7 @@ from parity.analysis.contrast import references, weighted_sum
 from parity.analysis.decision import decide
 from parity.analysis.estimate import rank_interval
 from parity.analysis.pairing import Numbers
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 
 BOTH = "native-a+native-b"
 
@@ -46,7 +46,7 @@ def test_an_arm_is_compared_with_both_natives_once_they_pass(tmp_path: Path) -> 
     data = _judged(tmp_path / "live/synthetic-smoke")
     docker, control = _row(data, "sysbench", "docker"), _row(data, "sysbench", "native-b")
     assert (docker.references, control.references) == (BOTH, "native-a")
-    values = data.numbers["sysbench", "time"]
+    values = data.engine.by_case["sysbench", "time"]
     natives = [np.log(values.of(arm)[block]) for block in values.of("docker")
                for arm in ("native-a", "native-b")]  # fmt: skip
     expected = np.log(list(values.of("docker").values())).mean() - np.mean(natives)
@@ -80,7 +80,7 @@ def test_claims_see_the_effects_of_the_analysis(tmp_path: Path, pair: float) -> 
         if comparison and comparison.decision.margin and not comparison.control:
             cell = data.cell(*key, "native-a")
             assert sorted(cell.effects()) == pytest.approx(sorted(effects))
-            assert list(cell.logs_by_number().values()) == pytest.approx(list(effects))
+            assert list(cell.by_number().values()) == pytest.approx(list(effects))
             seen.add("+".join(cell.natives))
     assert seen == {BOTH, "native-a"}
 

@@ -12,7 +12,7 @@ from planted_truth.study import DOUBLE, PLUS, REFERENCE
 from scipy import stats
 
 from parity.analysis.pairing import numbers
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 from parity.records import schema
 
 ARMS = ("a", "b", "c")

@@ -23,12 +23,12 @@ from planted_truth.scenarios import log_scenarios, scenarios
 from planted_truth.sketches import sketches
 from planted_truth.study import PRINTERS, Misfortune, claims_of
 
-from parity.analysis import decision, estimate, outcomes
+from parity.analysis import contrast, decision, estimate, outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
 from parity.analysis.statistics.sequential import ONE_LOOK
 from parity.benchmarks import sysbench
-from parity.claims import finding, judging, judging_data, most
+from parity.claims import conjunction, finding, judging
 from parity.claims.rules import exists, rank, rules
 from parity.records import parse, schema
 
@@ -145,7 +145,7 @@ def test_a_missing_positive_control_is_found_out(monkeypatch) -> None:
 
 
 def test_counting_what_losses_left_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(judging_data, "objection_to_losses", lambda *_: "")
+    monkeypatch.setattr(contrast, "objection_to_losses", lambda *_: "")
     assert "14 of 30 lost; +1 %" in _refuted_truths(_sketch("losses of slow runs"))
 
 
@@ -168,8 +168,7 @@ def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> Non
 
 
 def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
-    for module in (most, judging):
-        monkeypatch.setattr(module, "p_of_most", lambda pool: 0.0)
+    monkeypatch.setattr(conjunction, "p_of_most", lambda pool: 0.0)
     assert "one of three +5 %, the others the same" in _refuted_truths(_sketch("most"))
 
 

@@ -1,6 +1,6 @@
 """The register: what it accepts, what it refuses, and what its digest is about."""
 
-import re
+from dataclasses import replace
 from pathlib import Path
 
 import claims_data as data
@@ -127,16 +127,14 @@ def test_a_margin_and_a_rule_s_version_are_part_of_the_digest(tmp_path: Path, mo
 
     before = digest(1)
     assert before != digest(1.5)
-    monkeypatch.setattr(type(rules()["equivalence"]), "version", 99)
+    monkeypatch.setitem(rules(), "equivalence", replace(rules()["equivalence"], version=99))
     assert before != digest(1)
 
 
 def test_every_rule_is_found_and_says_what_it_takes() -> None:
-    modules = Path(rule_modules.__file__).parent.glob("*.py")
-    source = "\n".join(path.read_text() for path in modules)
-    assert list(rules()) == sorted(re.findall(r'^    name = "(.+)"$', source, re.MULTILINE))
+    options = Path(rule_modules.__file__).with_name("options.yaml")
+    assert list(rules()) == sorted(yaml.safe_load(options.read_text())["rules"])
     for rule in rules().values():
-        assert rule.__doc__ and rule.version >= 1
         for schema in rule.options.values():
             assert schema.get("description") or "$ref" in schema
 

@@ -9,8 +9,8 @@ import pytest
 
 from parity.analysis import tables
 from parity.analysis.noise.study import replay_case
+from parity.claims.cells import JudgingData
 from parity.claims.declared import declared
-from parity.claims.judging_data import JudgingData
 from parity.claims.replayed import SHORT, with_events
 from parity.claims.verdicts import judge
 
@@ -85,7 +85,7 @@ def test_cases_and_numbers_of_the_runs_stay_what_they_were() -> None:
     seen, plain = judging({1: 1.0}), judging({})
     case, metric = "selfish-detours", "noise_share"
     one, other = (each.cell(case, metric, "box", "native-a") for each in (seen, plain))
-    assert np.array_equal(one.effects(), other.effects()) and one.losses == other.losses
+    assert np.array_equal(one.effects(), other.effects()) and one.objection == other.objection
     assert seen.plan.case(replay_case(case, 1, 1e-3)).parameters == {
         "mode": "detours", "seconds": 30, "ranks": 1, "step_seconds": 0.001,
     }  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from parity.claims import conjunction, judging, terms
+from parity.claims.cells import JudgingData
 from parity.claims.finding import Finding
-from parity.claims.judging_data import JudgingData
 from parity.claims.tables import TABLES
 
 EQUIVALENCE = data.test_of("equivalence", margin_percent=1)

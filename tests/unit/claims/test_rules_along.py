@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import claims_data as data
 import numpy as np
@@ -10,14 +11,15 @@ import pytest
 from claims_data import judged, levels
 from scipy import stats
 
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Place
 from parity.analysis.identity import SAME
 from parity.analysis.pairing import Numbers
-from parity.analysis.statistics.trend import page_trend
-from parity.claims.judging_data import Cell
-from parity.claims.rules.along import Trend
+from parity.analysis.statistics.sequential import ONE_LOOK
+from parity.analysis.statistics.trend import RISING, page_trend
+from parity.claims.cells import Cell, Series
+from parity.claims.rules import trend as trend_rule
 from parity.claims.rules.rank import p_other_order, tau
-from parity.claims.series import Series
 
 
 @pytest.mark.parametrize(
@@ -230,15 +232,39 @@ def shared(random: np.random.Generator) -> Series:
         block: Place(f"2026-05-01T{number:02}:00:00", "n", number // 5)
         for block, number in number_of.items()
     }
+    engine = NothingLost(
+        SimpleNamespace(
+            plan=SimpleNamespace(reference="native-a", double="native-b"),
+            margins={},
+            places=places,
+            levels=lambda *_: ONE_LOOK,
+        ),
+        {
+            (f"spin-{level}", "time"): Numbers(
+                "s", "lower", {"box": values, "native-a": dict.fromkeys(values, 1.0)}
+            )
+            for level, values in by_level.items()
+        },
+    )
     cells = [
         Cell(
-            "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level},
-            Numbers("s", "lower", {"box": values, "native-a": dict.fromkeys(values, 1.0)}),
-            number_of, SAME, "", ("native-a", "native-b"), places=places,
+            engine, "spin", f"spin-{level}", "time", "box", "native-a", {"nodes": level},
+            number_of, SAME, "",
         )
-        for level, values in by_level.items()
+        for level in by_level
     ]  # fmt: skip
     return Series("nodes", tuple(cells))
+
+
+class NothingLost(Engine):
+    """The engine on blocks of which nothing is known but where they ran."""
+
+    def _losses(self, contrast, case):
+        return ""
+
+
+# Effects by the number of the block.
+NUMBERED = {number: float(number) for number in range(40)}
 
 
 def test_what_sessions_share_is_no_trend() -> None:
@@ -247,8 +273,7 @@ def test_what_sessions_share_is_no_trend() -> None:
     now, before = 0, 0
     for _ in range(studies):
         one = shared(random)
-        [found] = Trend().look(one, {"expect": "rising", "smallest_effect_percent": None})
-        now += found.verdict == "supported"
+        now += trend_rule._order(one, RISING).verdict == "supported"
         before += page_trend(one.complete()) < 0.05
     assert before / studies > 0.15
     assert now / studies < 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)
@@ -256,7 +281,7 @@ def test_what_sessions_share_is_no_trend() -> None:
 
 def test_a_series_takes_the_units_of_its_cells() -> None:
     one = shared(np.random.default_rng(22))
-    slopes = one.independent(np.arange(40.0), range(40))
+    slopes = one.independent(NUMBERED)
     assert list(slopes) == [5 * session + 2 for session in range(8)]
     assert len(one.cells[0].effects()) == 8
 
@@ -266,9 +291,11 @@ def test_what_any_level_shares_counts() -> None:
     one = shared(np.random.default_rng(22))
     apart = {
         block: place._replace(session=number)
-        for number, (block, place) in enumerate(one.cells[0].places.items())
+        for number, (block, place) in enumerate(one.cells[0].engine.dataset.places.items())
     }
-    first = replace(one.cells[0], places=apart)
-    assert len(Series("nodes", (first,)).independent(np.arange(40.0), range(40))) == 40
+    engine = one.cells[0].engine
+    dataset = SimpleNamespace(**vars(engine.dataset) | {"places": apart})
+    first = replace(one.cells[0], engine=NothingLost(dataset, engine.by_case))
+    assert len(Series("nodes", (first,)).independent(NUMBERED)) == 40
     for cells in ((first, *one.cells[1:]), (*one.cells[1:], first)):
-        assert len(Series("nodes", cells).independent(np.arange(40.0), range(40))) == 8
+        assert len(Series("nodes", cells).independent(NUMBERED)) == 8

@@ -108,9 +108,9 @@ def test_numbers_that_are_not_all_above_zero_are_drawn_as_they_are() -> None:
 
 def test_a_draw_is_known_by_its_number_whatever_else_is_drawn() -> None:
     simulator = _simulator(6, 0.01)
-    one = simulator.draw([SYSBENCH], 7).numbers[SYSBENCH]
-    assert simulator.draw([HPL, SYSBENCH], 7).numbers[SYSBENCH] == one
-    assert simulator.draw([SYSBENCH], 8).numbers[SYSBENCH] != one
+    one = simulator.draw([SYSBENCH], 7).drawn[SYSBENCH]
+    assert simulator.draw([HPL, SYSBENCH], 7).drawn[SYSBENCH] == one
+    assert simulator.draw([SYSBENCH], 8).drawn[SYSBENCH] != one
 
 
 def test_the_positive_control_costs_more_in_every_draw() -> None:
@@ -120,7 +120,7 @@ def test_the_positive_control_costs_more_in_every_draw() -> None:
     plan = msgspec.structs.replace(plan, cases=cases, positive_control=control)
     simulator = Simulator(plan, [], VM)
     for key in (SYSBENCH, HPL):
-        costs = simulator.draw([key], 0).numbers[key].costs
+        costs = simulator.draw([key], 0).drawn[key].costs
         more = np.mean(list(costs("lxc").values())) - np.mean(list(costs("native-a").values()))
         assert more == pytest.approx(math.log(1.04), abs=0.008)
 

@@ -7,7 +7,7 @@ import pytest
 import synthetic
 
 from parity.claims import terms
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 from parity.claims.register import load_register
 from parity.claims.verdicts import Judgement, judge
 from parity.report import claims, texts

@@ -1,12 +1,10 @@
-"""What a test finds in one cell, and the gates that every finding passes."""
+"""What a test finds in one cell or series, and the gates that every finding passes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from parity.analysis import outcomes
 from parity.analysis.decision import (
@@ -19,35 +17,18 @@ from parity.analysis.decision import (
     UNDECIDED,
     WITHOUT_CONTROL,
     Decision,
-    decide,
     objection_of,
-    outcome_of,
-)
-from parity.analysis.estimate import (
-    Effects,
-    mean_of,
-    p_outside,
-    rank_estimate,
-    rank_interval,
 )
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.analysis.sample import CLUSTERS
-from parity.analysis.statistics.sequential import ONE_LOOK, Levels
 from parity.claims import terms
-from parity.claims.judging_data import AT_ONE_LOOK, Cell, CellLevels
+from parity.claims.cells import JOINED, Cell, Series
 from parity.claims.selection import Absent
-from parity.claims.series import JOINED, Series
 from parity.core import wording
 
 UNKNOWN = "nobody recorded whether both sides ran the same binary and libraries"
 PASSED = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 AGAINST = (terms.CONTRADICTED, terms.DIFFERS)
-# What an equivalence that a claim states becomes.
-_VERDICT = {
-    outcomes.EQUIVALENT: terms.SUPPORTED,
-    outcomes.DIFFERENT: terms.CONTRADICTED,
-    outcomes.INCONCLUSIVE: terms.INCONCLUSIVE,
-}
 
 
 @dataclass(frozen=True)
@@ -109,14 +90,6 @@ class Finding:
         """The finding as inconclusive, for this reason."""
         return self.ended(terms.INCONCLUSIVE, f"{objection}; {self.reason}")
 
-    def concluded(self, same: str, different: str, neither: str) -> Finding:
-        """The finding with the verdict that its decision gives, and the reason of that one."""
-        outcome = self.decision.outcome
-        reasons = {outcomes.EQUIVALENT: same, outcomes.DIFFERENT: different}
-        if objection := self.decision.reason:
-            neither = f"{objection}; {neither}"
-        return self.ended(_VERDICT[outcome], reasons.get(outcome, neither))
-
     def agreed(self, verdict: str, by_ranks: str, reason: str) -> Finding:
         """The finding with a verdict that the rank test has to give as well."""
         if verdict in (terms.INCONCLUSIVE, by_ranks):
@@ -150,137 +123,93 @@ def about(subject: Cell | Series, decision: Decision, **facts: Any) -> Finding:
     return Finding(**{name: getattr(subject, name) for name in named} | facts, decision=decision)
 
 
-class Bounds(NamedTuple):
-    """An estimate between its two one-sided 95 % bounds; in the unit of the effects.
-
-    At a look they are those that hold at all looks together.
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-
-def bounds(effects: Effects, levels: Levels) -> tuple[Bounds, Bounds]:
-    """Those of the mean by Student's t, and of the centre by ranks."""
-    mean, centre, share = float(np.mean(effects)), rank_estimate(effects), 1 - 2 * levels.same
-    return (
-        Bounds(mean, *mean_of(effects).interval(share)),
-        Bounds(centre, *rank_interval(effects, share)),
-    )
-
-
-def absent(missing: Absent) -> Finding:
-    """The finding where the dataset holds no such comparison."""
-    return untested(missing, missing.reason)
-
-
-def untested(subject: Cell | Series | Absent, reason: str) -> Finding:
-    """The finding where a comparison cannot be looked at by this rule."""
+def untested(subject: Cell | Series | Absent, reason: str = "") -> Finding:
+    """The finding where a comparison cannot be looked at; what is absent says why itself."""
     made = Finding("", subject.metric, subject.arm, subject.against)
-    return made.ended(terms.NOT_TESTED, reason)
+    return made.ended(terms.NOT_TESTED, reason or getattr(subject, "reason", ""))
 
 
-def too_few(subject: Cell | Series, blocks: int, reason: str, **facts: Any) -> Finding:
-    """The finding where too few blocks count."""
+def too_few(
+    subject: Cell | Series, blocks: int, needed: int = 2, reason: str = "", **facts: Any
+) -> Finding:
+    """The finding where too few blocks count, by default with the commonest reason why.
+
+    Args:
+        needed: how many it takes at least.
+    """
+    if isinstance(subject, Cell) and not reason:
+        reason = f"too few blocks: {blocks} of at least {needed}"
+        reason += f" ({subject.shortage})" if subject.shortage else ""
+        facts = {"unit": subject.unit} | facts
     open_finding = about(subject, Decision(blocks), **facts, strain=math.inf)
     return open_finding.ended(terms.INCONCLUSIVE, reason)
 
 
-def too_few_in(cell: Cell, blocks: int, needed: int = 2) -> Finding:
-    """The same of one cell, with the commonest reason why its runs do not count."""
-    reason = f"too few blocks: {blocks} of at least {needed}"
-    reason += f" ({cell.shortage})" if cell.shortage else ""
-    return too_few(cell, blocks, reason, unit=cell.unit)
-
-
-def control(
-    effects: Effects, margin: float, ratio: bool = True, levels: Levels = ONE_LOOK
-) -> Decision:
-    """What the A/A pair gives at a margin."""
-    return decide(effects, margin, ratio, levels) if len(effects) >= 2 else WITHOUT_CONTROL
-
-
-def tested(
-    subject: Cell | Series,
-    logs: np.ndarray,
-    of_pair: np.ndarray,
-    margin: float,
-    levels: CellLevels = AT_ONE_LOOK,
-) -> Finding:
-    """The equivalence test of log ratios, and of the A/A pair's at the same margin."""
-    decision = decide(logs, margin, levels=levels.own)
-    return about(
-        subject,
-        decision,
-        control=control(of_pair, margin, levels=levels.pair),
-        unit=wording.RATIO,
-        p_value=decision.p_equivalence,
-        p_against=levels.own.adjusted_both_ways(p_outside(logs, math.log1p(margin))),
-        strain=decision.smallest_margin / margin,
-    )
-
-
 def gated(found: Finding, proves_sameness: bool) -> Finding:
-    """The finding after the gates: blocks enough, the same binary, an A/A pair that is the same.
+    """The finding, if what the engine asks of every conclusion lets its verdict stand.
 
-    Fewer than six blocks show no difference, for a claim or against it.
+    Of claims more is asked: the same binary on both sides, and six blocks for whatever is not
+    shown to be the same.
 
     Args:
         proves_sameness: whether the rule concludes that two things are the same. Then the
             A/A pair has to pass the same test; otherwise there must be one that does not
             differ from itself.
     """
-    if found.verdict == terms.NOT_TESTED:
-        return found
     # That few nodes or sessions are left says why the blocks were too few.
-    if found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS:
+    is_open = found.verdict == terms.INCONCLUSIVE and found.objection != CLUSTERS
+    if found.verdict == terms.NOT_TESTED or is_open:
         return found
     says_same = found.says_same
     if says_same is None:
         says_same = proves_sameness and found.verdict == terms.SUPPORTED
-    objection = _objection(found, says_same)
+    if objection := found.objection or _of_claims(found, says_same):
+        return found.opened(objection)
+    objection = objection_of(found.control.as_control, says_same, found.assay)
     if objection == CONTROL_FAILED:
-        reason = f"the A/A pair is not equivalent{_would(found)}"
+        # The margin that would pass, where the rule has one; else what it would have said.
+        needed = f"{wording.margin(found.needed, found.unit)} would pass"
+        would = found.reason if math.isnan(found.needed) else needed
+        reason = f"the A/A pair is not equivalent; {would}"
         return replace(found.ended(terms.INCONCLUSIVE, reason), strain=max(found.strain, 1.0))
+    if objection == CONTROL_DIFFERS:
+        low, high = found.control.interval95
+        own = "" if math.isnan(low) else f": {wording.interval(low, high, found.unit)}"
+        objection = f"the A/A pair differs from itself{own}"
     return found.opened(objection) if objection else found
 
 
-def _objection(found: Finding, says_same: bool) -> str:
-    """The first gate that a finding does not pass; empty if it passes all."""
-    if found.objection:
-        return found.objection
+def _of_claims(found: Finding, says_same: bool) -> str:
+    """What is asked of claims alone and does not hold; empty if it does."""
     if found.identity in CONFOUNDED:
         return f"confounded: {found.identity}"
     if says_same and found.identity == NOT_RECORDED:
         return UNKNOWN
     is_few = found.decision.blocks < FEWEST_FOR_A_DIFFERENCE
-    if is_few and not (says_same and found.verdict == terms.SUPPORTED):
-        return FEW
-    objection = objection_of(found.control.as_control, says_same, found.assay)
-    if objection == CONTROL_DIFFERS:
-        return f"the A/A pair differs from itself{_own(found)}"
-    return objection
+    return FEW if is_few and not (says_same and found.verdict == terms.SUPPORTED) else ""
 
 
-def at_most(decision: Decision, limit: float) -> Decision:
-    """The decision on whether a number lies below a limit, by its one-sided 95 % bounds."""
-    own, by_ranks = (
-        outcome_of(interval, interval, (-math.inf, limit))
-        for interval in (decision.interval90, decision.robust_interval90)
+def looked_at_once(found: Finding) -> Finding:
+    """The finding of a rule that knows no looks, where there were several: open.
+
+    Its intervals and its p are those of a single look, which err more often here: none is kept.
+    """
+    if found.verdict == terms.NOT_TESTED:
+        return found
+    own = found.decision
+    decision = Decision(
+        blocks=own.blocks,
+        estimate=own.estimate,
+        margin=own.margin,
+        outcome=outcomes.INCONCLUSIVE,
+        robust_outcome=outcomes.INCONCLUSIVE,
     )
-    made = replace(decision, outcome=own, robust_outcome=by_ranks, reason="")
-    return made.without_claim("" if own == by_ranks else f"{METHOD} {by_ranks}")
-
-
-def _would(found: Finding) -> str:
-    """The margin that would pass, where the rule has one; else what it would have said."""
-    if math.isnan(found.needed):
-        return f"; {found.reason}"
-    return f"; {wording.margin(found.needed, found.unit)} would pass"
-
-
-def _own(found: Finding) -> str:
-    """The A/A pair's interval, where the rule gives one."""
-    low, high = found.control.interval95
-    return "" if math.isnan(low) else f": {wording.interval(low, high, found.unit)}"
+    bare = replace(
+        found,
+        decision=decision,
+        control=WITHOUT_CONTROL,
+        p_value=None,
+        p_against=None,
+        strain=math.inf,
+    )
+    return bare.ended(terms.INCONCLUSIVE, "its rule is made for data that were looked at once")

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parity.analysis import outcomes
-from parity.analysis.decision import CONTROL_DIFFERS, WITHOUT_CONTROL, Decision
-from parity.claims import conjunction, limits, terms
-from parity.claims.finding import Finding, absent, gated
-from parity.claims.judging_data import JudgingData
-from parity.claims.most import most_hold, p_against_most, p_of_most, tests_of_most
+from parity.analysis.decision import CONTROL_DIFFERS
+from parity.claims import conjunction, terms
+from parity.claims.cells import NODES, JudgingData
+from parity.claims.coverage import coverage
+from parity.claims.finding import PASSED, Finding, gated, looked_at_once, untested
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
 from parity.claims.rules.model import Rule
 from parity.claims.selection import CASE_IS_THERE, Absent, Scope, nearest, resolve
-from parity.claims.series import NODES
 from parity.core.wording import listed
 from parity.plan.system_kind import CLUSTER, MACHINE
 
-# A system that cannot test a claim at all has this as its capability.
-NO_CAPABILITY = "none"
-MAGNITUDE, ANCHOR = "magnitude", "anchor"
-ONCE = "its rule is made for data that were looked at once"
-# What can be tested where not all of a claim can.
+# What a system can test of a claim: all of it, or nothing; in between stands what PARTLY says.
+FULL, NO_CAPABILITY = "full", "none"
 PARTLY = {"direction": "only its direction", "proxy": "only what stands in for it"}
+MAGNITUDE, ANCHOR, MOST = "magnitude", "anchor", "most"
+# What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
+SHORT_OF_FULL = {
+    terms.SUPPORTED: terms.ORDER_OK,
+    terms.HOLDS_IN_PART: terms.ORDER_OK,
+    terms.CONTRADICTED: terms.DIFFERS,
+}
+UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Verdict:
     capability: str
     verdict: str
     reason: str
-    findings: tuple[tuple[int, Finding], ...] = ()
+    findings: tuple[conjunction.Numbered, ...] = ()
     coverage: str = ""
     p_adjusted: float | None = None
 
@@ -61,16 +63,9 @@ class Verdict:
     @property
     def p_values(self) -> tuple[float | None, float | None]:
         """P of what is for the claim and of what is against it; None without any."""
-        of_most = tests_of_most(self.claim)
-        rest = [f for number, f in self.findings if number not in of_most]
-        p, against = conjunction.p_value(rest), conjunction.p_against(rest)
-        if not (pool := [each for each in self.findings if each[0] in of_most]):
-            return p, against
-        both = 1 if against is None else 2
-        return (
-            max(p or 0.0, p_of_most(pool)),
-            min(1.0, both * min(1.0 if against is None else against, p_against_most(pool))),
-        )
+        of_most = _tests_of_most(self.claim)
+        rest = [finding for number, finding in self.findings if number not in of_most]
+        return conjunction.p_values(rest, [each for each in self.findings if each[0] in of_most])
 
 
 def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
@@ -86,7 +81,10 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
     found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, datasets)]
     corrected = conjunction.corrected([finding for _, finding in found])
-    numbered = _resting(claim, [(test, f) for (test, _), f in zip(found, corrected, strict=True)])
+    numbered = [(number, f) for (number, _), f in zip(found, corrected, strict=True)]
+    of_most = _tests_of_most(claim)
+    pool = iter(conjunction.most_hold([each for each in numbered if each[0] in of_most]))
+    numbered = [(number, next(pool) if number in of_most else f) for number, f in numbered]
     deciding = [finding for _, finding in numbered if finding.counts]
     verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
     covered = _coverage(claim, numbered)
@@ -97,7 +95,12 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
     return Verdict(claim, capability, verdict, reason, tuple(numbered), covered)
 
 
-def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
+def _tests_of_most(claim: Claim) -> set[int]:
+    """The tests of a claim whose cells are one pool, most of which have to pass."""
+    return {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
+
+
+def _coverage(claim: Claim, found: Sequence[conjunction.Numbered]) -> str:
     """The coverage of each test, by its benchmark where they differ."""
     benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
     texts = {f.coverage: benchmarks[number] for number, f in found if f.counts and f.coverage}
@@ -105,45 +108,52 @@ def _coverage(claim: Claim, found: Sequence[tuple[int, Finding]]) -> str:
     return "; ".join(f"{name}: {text}" if several else text for text, name in texts.items())
 
 
-def _resting(claim: Claim, found: Sequence[tuple[int, Finding]]) -> list[tuple[int, Finding]]:
-    """The findings, saying which of them the claim rests on where it speaks of most cells."""
-    of_most = tests_of_most(claim)
-    pool = iter(most_hold([each for each in found if each[0] in of_most]))
-    return [(number, next(pool) if number in of_most else f) for number, f in found]
-
-
 def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list[Finding]:
-    """What a test finds in all datasets, after all gates, and no more than they can say."""
+    """What a test finds in all datasets, after all gates, and no more than they can say.
+
+    Coverage lessens only what is for the claim; one cell is enough against it. A system that
+    cannot test all of a claim lessens both.
+    """
     if test.waits_for:
-        reason = f"waits for {listed(test.waits_for)}"
-        return [absent(Absent(test.cells.metric, "", "", reason))]
-    rule = rules()[test.rule]
-    scopes = [
-        resolve(test.cells, data, rule.against(test.options), claim.values) for data in datasets
-    ]
+        return [_absent(test, f"waits for {listed(test.waits_for)}")]
+    rule, kind = rules()[test.rule], datasets[0].dataset.kind
+    scopes = [resolve(test.cells, data, test.than, claim.values) for data in datasets]
     of_each = [_of_dataset(rule, test, scope) for scope in scopes]
     found = conjunction.of_datasets(of_each, rule.every_pair)
     if not found and not any(scope.cells for scope in scopes):
-        found = [absent(missing) for missing in nearest(scopes)]
-    if not found:
-        found = [absent(Absent(test.cells.metric, "", "", "the dataset has too few arms for it"))]
-    kind = datasets[0].dataset.kind
-    is_short = claim.capability[kind.support] != limits.FULL or (
-        claim.kind == MAGNITUDE and kind.support == MACHINE
-    )
-    return limits.limited(found, limits.coverage(test.cells, _decided(found, datasets)), is_short)
+        found = [untested(missing) for missing in nearest(scopes)]
+    found = found or [_absent(test, "the dataset has too few arms for it")]
+    is_on_cluster = claim.kind != MAGNITUDE or kind.support != MACHINE
+    is_full = claim.capability[kind.support] == FULL and is_on_cluster
+    plans = {data.dataset.name: data.plan for data in datasets}
+    decided = [
+        ((one.arm, one.against), {NODES: case.nodes, **case.parameters})
+        for one in found
+        if one.verdict not in UNDECIDED
+        for case in map(plans[one.dataset].case, one.cases)
+    ]
+    covered, after = coverage(test.cells, decided), []
+    for one in found:
+        is_for = one.verdict in PASSED and one.verdict != terms.ORDER_OK
+        ended = covered.most if is_for else one.verdict
+        ended = ended if is_full else SHORT_OF_FULL.get(ended, ended)
+        after.append(replace(one, verdict=ended, coverage=str(covered)))
+    return after
+
+
+def _absent(test: Test, reason: str) -> Finding:
+    return untested(Absent(test.cells.metric, "", "", reason))
 
 
 def _of_dataset(rule: Rule, test: Test, scope: Scope) -> list[Finding]:
     """What a test finds in one dataset, after its gates; nothing if it holds no cell at all."""
     if not scope.cells:
-        return [absent(each) for each in scope.absent if each.near == CASE_IS_THERE]
-    found = [absent(each) for each in scope.absent] + rule.findings(test.options, scope)
+        return [untested(absent) for absent in scope.absent if absent.near == CASE_IS_THERE]
+    found = [*map(untested, scope.absent), *rule.find(test.options, scope)]
     if rule.compares:
-        found = [gated(finding, rule.proves_sameness) for finding in found]
-        found = [_steady(finding, scope.data) for finding in found]
+        found = [_steady(gated(one, rule.proves_sameness), scope.data) for one in found]
     if scope.data.plan.looks and not rule.for_looks:
-        found = [_looked_at_once(finding) for finding in found]
+        found = [looked_at_once(finding) for finding in found]
     name = scope.data.dataset.name
     return [replace(finding, dataset=name) if finding.case else finding for finding in found]
 
@@ -153,36 +163,6 @@ def _steady(found: Finding, data: JudgingData) -> Finding:
 
     The rule's own A/A pair has the claim's margin, which may be wider or of another quantity.
     """
-    if found.verdict in limits.UNDECIDED or data.unsteady.isdisjoint(found.cases):
+    if found.verdict in UNDECIDED or data.unsteady.isdisjoint(found.cases):
         return found
     return found.opened(f"{CONTROL_DIFFERS} in this case")
-
-
-def _looked_at_once(found: Finding) -> Finding:
-    """The finding of a rule that knows no looks, where there were several: open.
-
-    Its intervals and its p are those of a single look, which err more often here: none is kept.
-    """
-    if found.verdict == terms.NOT_TESTED:
-        return found
-    shown = Decision(
-        blocks=found.decision.blocks,
-        estimate=found.decision.estimate,
-        margin=found.decision.margin,
-        outcome=outcomes.INCONCLUSIVE,
-        robust_outcome=outcomes.INCONCLUSIVE,
-    )
-    bare = replace(found, decision=shown, control=WITHOUT_CONTROL, p_value=None, p_against=None)
-    return replace(bare, strain=math.inf).ended(terms.INCONCLUSIVE, ONCE)
-
-
-def _decided(found: Sequence[Finding], datasets: Sequence[JudgingData]) -> list[limits.DecidedCell]:
-    """Arms and parameters of every cell that a finding decided."""
-    plans = {data.dataset.name: data.plan for data in datasets}
-    decided: list[limits.DecidedCell] = []
-    for each in found:
-        if each.verdict not in limits.UNDECIDED:
-            for case in map(plans[each.dataset].case, each.cases):
-                parameters = {NODES: case.nodes, **case.parameters}
-                decided.append(((each.arm, each.against), parameters))
-    return decided

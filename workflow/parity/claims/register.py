@@ -13,7 +13,7 @@ from typing import Any
 from parity.claims.declared import Declared, require_declared
 from parity.claims.published import Published, load_published
 from parity.claims.rules import rules
-from parity.claims.rules.model import Options
+from parity.claims.rules.model import Schemas
 from parity.claims.selection import Selection
 from parity.core.documents import canonical
 from parity.core.errors import UserError, shown
@@ -41,6 +41,11 @@ class Test:
     cells: Selection
     instead_of: str
     waits_for: tuple[str, ...] = ()
+
+    @property
+    def than(self) -> str:
+        """The arm to compare with where the cells name none; empty for the reference."""
+        return str(self.options.get("than", ""))
 
 
 @dataclass(frozen=True)
@@ -206,7 +211,7 @@ def _test(
     )
 
 
-def _schema_of(options: Options, required: Collection[str]) -> dict[str, Any]:
+def _schema_of(options: Schemas, required: Collection[str]) -> dict[str, Any]:
     """The JSON schema of a test whose rule has these options."""
     return {
         "$defs": schema("claims")["$defs"],

@@ -19,7 +19,7 @@ from parity.analysis.noise.study import RANKS_OF_RUNS, RETURN_LEVEL, SLOWDOWN, r
 from parity.analysis.outcomes import NOT_TESTED
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark
-from parity.claims.judging_data import JudgingData
+from parity.claims.cells import JudgingData
 from parity.plan.plan import Case, Plan
 
 SHORT = "its runs are too short to say anything of so many ranks"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parity.claims.judging_data import Cell, JudgingData
+from parity.claims.cells import Cell, JudgingData
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -145,7 +145,7 @@ def _cases(chosen: Selection, data: JudgingData) -> tuple[list[Case], int, str]:
         asked = listed(f"{name} {listed(values)}" for name, values in chosen.parameters.items())
         return [], NOT_AT_ONCE, f"no case of {benchmark} has {asked} at once"
     if not any(
-        (case.name, chosen.metric) in data.numbers or chosen.metric in case.primary
+        (case.name, chosen.metric) in data.engine.by_case or chosen.metric in case.primary
         for case in fitting
     ):
         return [], NO_METRIC, f"{benchmark} gives no {chosen.metric} here"

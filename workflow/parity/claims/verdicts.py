@@ -9,20 +9,24 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis import tables
+from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset
+from parity.analysis.decision import NONE
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
 from parity.claims import conjunction, registration, terms
+from parity.claims.cells import JudgingData
 from parity.claims.finding import AGAINST, PASSED, Finding
 from parity.claims.judging import Verdict, judged
-from parity.claims.judging_data import JudgingData
 from parity.claims.register import Claim, Register
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
 from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import code_of
 from parity.core.wording import counted, number
+
+# Outcomes of A/A pairs, the worst first.
+CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NONE)
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
     """A claim's row, without its stamp."""
     claim, tested = one.claim, one.verdict != terms.NOT_TESTED
     most = conjunction.decisive(one.all) if tested else Finding("", "", "", "")
-    numbers = most.decision.columns()
+    numbers, controls = most.decision.columns(), {f.control.outcome for f in one.all}
     copied = ("study", "kind", "statement", "where", "published")
     return {
         "claim": claim.id,
@@ -109,9 +113,9 @@ def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
         **{name: numbers[name] for name in ("estimate", "low95", "high95", "margin")},
         "smallest_margin": most.needed,
         "unit": most.unit,
-        "cells": conjunction.cells(one.all),
+        "cells": sum(finding.verdict != terms.NOT_TESTED for finding in one.all),
         "blocks": most.decision.blocks if tested else 0,
-        "control": conjunction.control(one.all),
+        "control": next((outcome for outcome in CONTROLS if outcome in controls), NONE),
         "p_value": one.p_values[0] if tested else None,
         "p_adjusted": one.p_adjusted if tested else None,
         "proxy": "; ".join(dict.fromkeys(_stand_ins(claim))),

@@ -28,7 +28,7 @@ def judge(
     """
     from parity.analysis import analysis, dataset
     from parity.analysis.tables import EVENT_VALUES
-    from parity.claims.judging_data import JudgingData
+    from parity.claims.cells import JudgingData
     from parity.claims.replayed import with_events
     from parity.claims.verdicts import judge as judge_all
     from parity.records import schema

@@ -55,8 +55,8 @@ def compare(
     from parity.analysis.agreement import agree, refuse_missing
     from parity.analysis.analysis import analysed
     from parity.analysis.statistics.kappa import kappa_of
+    from parity.claims.cells import JudgingData
     from parity.claims.judging import judged
-    from parity.claims.judging_data import JudgingData
     from parity.claims.register import load_register
     from parity.claims.terms import NOT_TESTED
     from parity.plan.system_kind import kind_of

@@ -19,10 +19,6 @@ from parity.claims import terms
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
-from parity.claims.rules.equivalence import GroupEquivalence
-from parity.claims.rules.magnitude import Magnitude
-from parity.claims.rules.model import CellRule
-from parity.claims.rules.rank import Rank
 from parity.claims.selection import Scope, resolve
 from parity.preview.noise import Key, Noise
 from parity.preview.proof import Proof, arms_of
@@ -179,11 +175,12 @@ def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Si
 
 
 def _says_that_it_differs(test: Test) -> bool:
-    return rules()[test.rule].one_sided or isinstance(rules()[test.rule], Magnitude | Rank)
+    rule = rules()[test.rule]
+    return rule.one_sided or not rule.proves_sameness
 
 
 def _scope(test: Test, claim: Claim, data: Simulated) -> Scope:
-    return resolve(test.cells, data, rules()[test.rule].against(test.options), claim.values)
+    return resolve(test.cells, data, test.than, claim.values)
 
 
 def _parts(claim: Claim, data: Simulated) -> list[Claim]:
@@ -198,13 +195,13 @@ def _parts(claim: Claim, data: Simulated) -> list[Claim]:
 
 def _split(test: Test, claim: Claim, data: Simulated) -> Iterator[Test]:
     rule = rules()[test.rule]
-    if not isinstance(rule, CellRule | GroupEquivalence):
+    if not (rule.by_cell or rule.every_pair):
         yield test
         return
     arms_by_case: dict[str, list[str]] = {}
     for cell in _scope(test, claim, data).cells:
         arms_by_case.setdefault(cell.case, []).append(cell.arm)
-    together = 2 if isinstance(rule, GroupEquivalence) else 1
+    together = 2 if rule.every_pair else 1
     for name, arms in arms_by_case.items():
         parameters = {key: (value,) for key, value in data.plan.case(name).parameters.items()}
         for some in combinations(arms, together):
@@ -216,7 +213,7 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     found = []
     for test in claim.tests:
         rule = rules()[test.rule]
-        is_equivalence = rule.proves_sameness and isinstance(rule, CellRule | GroupEquivalence)
+        is_equivalence = rule.proves_sameness and (rule.by_cell or rule.every_pair)
         if not (is_equivalence and MARGIN in test.options):
             continue
         margin = test.options[MARGIN] / 100

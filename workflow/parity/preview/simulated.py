@@ -23,12 +23,12 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.analysis import Analysed, Analysis
-from parity.analysis.contrast import references, weighted_sum
+from parity.analysis.contrast import Engine, references, weighted_sum
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import UNDECIDED, Decision, decide
 from parity.analysis.outcomes import DIFFERENT
 from parity.analysis.pairing import Numbers
-from parity.claims.judging_data import Cell, JudgingData
+from parity.claims.cells import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.plan import Plan, cases_of
 from parity.plan.system_kind import SystemKind
@@ -107,9 +107,9 @@ class Simulated(JudgingData):
     known: dict[tuple[str, ...], Cell]
 
     @cached_property
-    def numbers(self) -> dict[Key, Numbers]:
-        """The values that count, by case and metric."""
-        return dict(self.drawn)
+    def engine(self) -> Engine:
+        """What concludes contrasts of what was drawn."""
+        return Engine(self.dataset, self.drawn)
 
     @cached_property
     def unsteady(self) -> frozenset[str]:
@@ -135,8 +135,7 @@ class Simulated(JudgingData):
         if named not in self.known:
             self.known[named] = super().cell(*named)
         natives = references(self.dataset.plan, self._controls.get(key, UNDECIDED))
-        drawn = self.numbers.get(key, Numbers())
-        return replace(self.known[named], numbers=drawn, natives=natives)
+        return replace(self.known[named], engine=self.engine, natives=natives)
 
     def not_run(self, case: str, arm: str) -> str:
         """Nothing: whatever is planned is taken to run."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import pandas as pd
 from scipy import stats
@@ -13,21 +13,22 @@ from parity.analysis import outcomes
 from parity.analysis.decision import FEW, FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
-from parity.claims.finding import Finding, about, absent, too_few_in
-from parity.claims.judging_data import Cell
-from parity.claims.rules.model import Rule
+from parity.claims.cells import Cell
+from parity.claims.finding import Finding, about, too_few, untested
+from parity.claims.rules.model import Options, Rule
 from parity.claims.selection import Scope, Selection, resolve
 from parity.core.wording import counted, number
 
 STARTED = ("ran", "parsed", "valid")
 UNSTARTED = ("not-started", "exit-status", "limit-refused")
 REFUSED = "refused"
+Expected = bool | str
 # What a control has to show instead.
-OPPOSITE: Mapping[bool | str, bool | str] = {True: False, False: True, REFUSED: "started"}
-SEEN = {True: "seen", False: "not seen", REFUSED: "refused", "started": "started"}
+OPPOSITE: dict[Expected, Expected] = {True: False, False: True, REFUSED: "started"}
+SEEN: dict[Expected, str] = {True: "seen", False: "not seen", REFUSED: "refused"}
 
 
-class Exists(Rule):
+def _exists(options: Options, scope: Scope) -> list[Finding]:
     """A boolean observable: whether the number of a run is above zero, or whether it starts.
 
     Supported if the share of runs that show what is expected is above a limit by its exact
@@ -41,24 +42,32 @@ class Exists(Rule):
 
     Where there is a control, all of its cells must show the opposite alike.
     """
-
-    name = "exists"
-    version = 2
-    compares = False
-
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each cell."""
-        expect, limit, runs = options["expect"], options["at_least"], scope.data.dataset.final_runs
-        control, missing = WITHOUT_CONTROL, []
-        if options["control"] is not None:
-            others = resolve(Selection.of(options["control"]), scope.data, "", scope.values)
-            missing = [absent(each) for each in others.absent]
-            control = _control(
-                [_count(cell, OPPOSITE[expect], runs) for cell in others.cells], limit
-            )
-        return missing + [
-            _look(cell, _count(cell, expect, runs), limit, expect, control) for cell in scope.cells
-        ]
+    expect, limit, runs = options["expect"], options["at_least"], scope.data.dataset.final_runs
+    control, found = WITHOUT_CONTROL, list[Finding]()
+    if options["control"] is not None:
+        others = resolve(Selection.of(options["control"]), scope.data, "", scope.values)
+        found = [untested(absent) for absent in others.absent]
+        counts = [_count(cell, OPPOSITE[expect], runs) for cell in others.cells]
+        control = _control(counts, limit)
+    for cell in scope.cells:
+        count = _count(cell, expect, runs)
+        if not count.runs:
+            found.append(too_few(cell, 0, runs_needed(limit)))
+            continue
+        share = Decision(
+            blocks=count.runs,
+            estimate=count.those / count.runs,
+            interval95=count.bounds(0.95),
+            interval90=count.bounds(0.90),
+            margin=limit,
+        )
+        p, p_against = count.p(limit, "greater"), count.p(limit, "less")
+        finding = about(
+            cell, share, against="", unit="share of runs", control=control, p_value=p,
+            p_against=p_against, strain=p / ALPHA,
+        )  # fmt: skip
+        found.append(_ended(finding, count, expect, control))
+    return found
 
 
 class Count(NamedTuple):
@@ -77,7 +86,7 @@ class Count(NamedTuple):
         return float(stats.binomtest(self.those, self.runs, limit, alternative).pvalue)
 
 
-def _count(cell: Cell, expect: bool | str, runs: pd.DataFrame) -> Count:
+def _count(cell: Cell, expect: Expected, runs: pd.DataFrame) -> Count:
     values = cell.values(cell.arm)
     happened = sum(value > 0 for value in values)
     mine = runs[(runs["case"] == cell.case) & (runs["arm"] == cell.arm)]
@@ -94,42 +103,29 @@ def _count(cell: Cell, expect: bool | str, runs: pd.DataFrame) -> Count:
 
 def _control(counts: Sequence[Count], limit: float) -> Decision:
     """Whether all control cells show the opposite: equivalent if so."""
-    shown = [count.runs and count.p(limit, "greater") < ALPHA for count in counts]
-    fewest = min((count.runs for count in counts), default=0)
-    holds = bool(shown) and all(shown)
-    return Decision(fewest, outcome=outcomes.EQUIVALENT if holds else outcomes.INCONCLUSIVE)
+    shown = counts and all(c.runs and c.p(limit, "greater") < ALPHA for c in counts)
+    outcome = outcomes.EQUIVALENT if shown else outcomes.INCONCLUSIVE
+    return Decision(min((count.runs for count in counts), default=0), outcome=outcome)
 
 
-def _look(cell: Cell, count: Count, limit: float, expect: bool | str, control: Decision) -> Finding:
-    if not count.runs:
-        return too_few_in(cell, 0, runs_needed(limit))
-    share = Decision(
-        blocks=count.runs,
-        estimate=count.those / count.runs,
-        interval95=count.bounds(0.95),
-        interval90=count.bounds(0.90),
-        margin=limit,
-    )
-    p, p_against = count.p(limit, "greater"), count.p(limit, "less")
-    finding = about(
-        cell, share, against="", unit="share of runs", control=control, p_value=p,
-        p_against=p_against, strain=p / ALPHA,
-    )  # fmt: skip
-    low, high = share.interval90
-    said = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
-    if p_against < ALPHA:
-        reason = f"{said}, so in less than {number(high)} of all; {limit:g} were expected"
-        few = count.runs < FEWEST_FOR_A_DIFFERENCE
-        verdict = terms.INCONCLUSIVE if few else terms.CONTRADICTED
-        return finding.ended(verdict, f"{FEW}; {reason}" if few else reason)
-    if p >= ALPHA:
+def _ended(finding: Finding, count: Count, expect: Expected, control: Decision) -> Finding:
+    """The finding with what its share of runs and its control say."""
+    limit, (low, high) = finding.decision.margin or 0.0, finding.decision.interval90
+    reason = f"{SEEN[expect]} in {count.those} of {counted(count.runs, 'run')}"
+    if count.p(limit, "less") < ALPHA:
+        reason = f"{reason}, so in less than {number(high)} of all; {limit:g} were expected"
+        contradicted = finding.ended(terms.CONTRADICTED, reason)
+        return contradicted.opened(FEW) if count.runs < FEWEST_FOR_A_DIFFERENCE else contradicted
+    if count.p(limit, "greater") >= ALPHA:
         needed = f"it takes {runs_needed(limit)} runs that all agree to show {limit:g}"
-        return finding.ended(terms.INCONCLUSIVE, f"{said}, so in more than {number(low)}; {needed}")
+        reason = f"{reason}, so in more than {number(low)}; {needed}"
+        return finding.ended(terms.INCONCLUSIVE, reason)
     if control.outcome == outcomes.INCONCLUSIVE:
-        return finding.ended(terms.INCONCLUSIVE, f"the control does not show the opposite; {said}")
+        reason = f"the control does not show the opposite; {reason}"
+        return finding.ended(terms.INCONCLUSIVE, reason)
     if expect == REFUSED and control == WITHOUT_CONTROL:
-        return finding.ended(terms.INCONCLUSIVE, f"no control that starts; {said}")
-    return finding.ended(terms.SUPPORTED, f"{said}, so in more than {number(low)} of all")
+        return finding.ended(terms.INCONCLUSIVE, f"no control that starts; {reason}")
+    return finding.ended(terms.SUPPORTED, f"{reason}, so in more than {number(low)} of all")
 
 
 def runs_needed(limit: float) -> int:
@@ -137,4 +133,4 @@ def runs_needed(limit: float) -> int:
     return math.floor(math.log(ALPHA) / math.log(limit)) + 1
 
 
-RULES = (Exists(),)
+RULES = (Rule("exists", _exists, 2, compares=False),)

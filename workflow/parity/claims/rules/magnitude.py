@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
-from parity.analysis.decision import Decision, decide
+from parity.analysis.decision import Decision
 from parity.analysis.estimate import Effects, mean_of
 from parity.analysis.pairing import RATIO
 from parity.claims import terms
-from parity.claims.finding import Finding, about, control, untested
-from parity.claims.judging_data import Cell
-from parity.claims.published import Published
-from parity.claims.rules.model import CellRule, Rule
+from parity.claims.finding import Finding, about, untested
+from parity.claims.rules.model import Options, Rule
+from parity.claims.rules.questions import differences, ratios
 from parity.claims.selection import Scope
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 
-PERCENT_UNIT, FACTOR_UNIT = "percent", "factor"
 
-
-class Magnitude(CellRule):
+def _magnitude(options: Options, scope: Scope) -> list[Finding]:
     """The published number beside our 95 % interval.
 
     What counts is what is added: a difference, or a ratio less one. With the sign of the
@@ -31,44 +26,39 @@ class Magnitude(CellRule):
     lies within a factor of two of it is then supported. It differs if the interval has
     nothing within a factor of two.
     """
-
-    name = "magnitude"
-    version = 2
-    for_looks = True
-
-    def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
-        """The comparison in one cell."""
-        published, ratio = scope.values[options["published"]], options["scale"] == RATIO
-        target = _added(published) if ratio else published.value
+    published, ratio = scope.values[options["published"]], options["scale"] == RATIO
+    target = published.value
+    if ratio:
+        # What a published ratio adds to one.
+        added = {"percent": target / 100, "factor": target - 1}
+        target = added.get(published.unit, math.nan)
+    nothing = 1.0 if ratio else 0.0
+    cluster = scope.data.dataset.kind.support == CLUSTER
+    contrasts, found = ratios if ratio else differences, []
+    for cell, asked in zip(scope.cells, contrasts(options, scope), strict=True):
+        if isinstance(asked, Finding):
+            found.append(asked)
+            continue
         unit = RATIO if ratio else cell.unit
-        if target is None or (not ratio and published.unit != cell.unit):
-            reason = f"published in {published.unit}, measured as {unit}"
-            return untested(cell, reason)
-        effects = cell.effects(ratio)
-        levels, natives = cell.levels, cell.effects(ratio, control=True)
-        decision = decide(effects, None, ratio, levels.own)
-        shift = 1.0 if ratio else 0.0
-        low, high = decision.interval95
-        cluster = scope.data.dataset.kind.support == CLUSTER
-        (verdict, said), (by_ranks, _) = (
-            compare(target, estimate - shift, ends[0] - shift, ends[1] - shift, cluster)
-            for estimate, ends in (
+        if math.isnan(target) or (not ratio and published.unit != cell.unit):
+            found.append(untested(cell, f"published in {published.unit}, measured as {unit}"))
+            continue
+        decision = asked.decide(None)
+        (verdict, words), (by_ranks, _) = (
+            compare(target, estimate - nothing, low - nothing, high - nothing, cluster)
+            for estimate, (low, high) in (
                 (decision.estimate, decision.interval95),
                 (decision.robust_estimate, decision.robust_interval95),
             )
         )
-        ours = wording.number(decision.estimate, wording.decimals(low, high, unit))
-        theirs = f"{target + shift:g} {'' if ratio else cell.unit}".strip()
-        interval = wording.interval(low, high, unit)
-        reason = f"published {theirs}, here {ours} {interval}: {said}"
-        finding = about(
-            cell,
-            decision,
-            control=control(natives, abs(target) / 2, ratio, levels.pair),
-            unit=unit,
-            p_against=levels.own.adjusted_both_ways(_p_differs(effects, target, ratio)),
-        )
-        return finding.agreed(verdict, by_ranks, reason)
+        ends = decision.interval95
+        ours = wording.number(decision.estimate, wording.decimals(*ends, unit))
+        theirs = f"{target + nothing:g} {'' if ratio else cell.unit}".strip()
+        reason = f"published {theirs}, here {ours} {wording.interval(*ends, unit)}: {words}"
+        p_against = asked.levels.own.adjusted_both_ways(_p_differs(asked.effects, target, ratio))
+        finding = asked.finding(decision, abs(target) / 2, p_against=p_against)
+        found.append(finding.agreed(verdict, by_ranks, reason))
+    return found
 
 
 def _p_differs(effects: Effects, target: float, ratio: bool) -> float:
@@ -106,32 +96,22 @@ def compare(
     return terms.ORDER_OK, "same sign and within a factor of two"
 
 
-def _added(published: Published) -> float | None:
-    """What a published ratio adds to one; None for another unit."""
-    if published.unit == PERCENT_UNIT:
-        return published.value / 100
-    return published.value - 1 if published.unit == FACTOR_UNIT else None
-
-
-class Anchor(Rule):
+def _anchor(options: Options, scope: Scope) -> list[Finding]:
     """Not tested, on any system; our median stands beside the published value."""
-
-    name = "anchor"
-    compares = False
-
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each cell."""
-        theirs = scope.values[options["published"]]
-        return [_shown(cell, f"{theirs.value:g} {theirs.unit}") for cell in scope.cells]
-
-
-def _shown(cell: Cell, theirs: str) -> Finding:
-    values = cell.values(cell.arm)
-    reason = f"an absolute value of their hardware ({theirs}) is not compared with another machine"
-    if values:
-        blocks = wording.counted(len(values), "block")
-        reason += f"; the median here is {wording.number(median(values))} {cell.unit} ({blocks})"
-    return about(cell, Decision(len(values)), against="").ended(terms.NOT_TESTED, reason)
+    published, found = scope.values[options["published"]], []
+    theirs = f"{published.value:g} {published.unit}"
+    for cell in scope.cells:
+        values, reason = cell.values(cell.arm), ""
+        if values:
+            ours = f"{wording.number(median(values))} {cell.unit}"
+            reason = f"; the median here is {ours} ({wording.counted(len(values), 'block')})"
+        reason = f"of their hardware ({theirs}) is not compared with another machine{reason}"
+        finding = about(cell, Decision(len(values)), against="")
+        found.append(finding.ended(terms.NOT_TESTED, f"an absolute value {reason}"))
+    return found
 
 
-RULES = (Anchor(), Magnitude())
+RULES = (
+    Rule("magnitude", _magnitude, 2, by_cell=True, for_looks=True),
+    Rule("anchor", _anchor, compares=False),
+)

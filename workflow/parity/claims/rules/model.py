@@ -1,31 +1,34 @@
-"""What every rule provides: the numbers it takes, and what it finds in the cells of a test."""
+"""What a rule is: a row with a name, a version, what it claims, and what it finds in cells."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from parity.claims.finding import Finding, too_few_in
-from parity.claims.judging_data import Cell
+from parity.claims.cells import Cell
+from parity.claims.finding import Finding, too_few
 from parity.claims.selection import Scope
 
-Options = Mapping[str, Mapping[str, Any]]
-_OPTIONS: Mapping[str, Options] = msgspec.yaml.decode(
+Options = Mapping[str, Any]
+Schemas = Mapping[str, Mapping[str, Any]]
+# From the options of a test and its cells to what is found in them, before any gate.
+Find = Callable[[Options, Scope], list[Finding]]
+_SCHEMAS: Mapping[str, Schemas] = msgspec.yaml.decode(
     Path(__file__).with_name("options.yaml").read_bytes()
 )["rules"]
-# Of the option `of_cells`.
-MOST = "most"
 
 
-class Rule(ABC):
+@dataclass(frozen=True)
+class Rule:
     """One decision rule. A module of this package lists its own in `RULES`.
 
     Attributes:
         name: as the register calls it.
+        find: what it finds.
         version: raised whenever the rule decides otherwise than before, because that
             amends every claim that uses it.
         one_sided: whether it concludes that something differs. Such claims share one
@@ -34,47 +37,37 @@ class Rule(ABC):
             A/A pair has to pass the same test.
         compares: whether it is about an arm beside another. If not, neither the A/A pair
             nor a differing binary stands in its way.
+        by_cell: whether what it finds in a cell depends on no other.
         every_pair: whether it compares its arms with each other.
         for_looks: whether it decides at the levels of the look. If not, it leaves open what a
             study with several looks measured.
     """
 
     name: str
-    version: ClassVar[int] = 1
-    one_sided: ClassVar[bool] = False
-    proves_sameness: ClassVar[bool] = False
-    compares: ClassVar[bool] = True
-    every_pair: ClassVar[bool] = False
-    for_looks: ClassVar[bool] = False
+    find: Find
+    version: int = 1
+    one_sided: bool = False
+    proves_sameness: bool = False
+    compares: bool = True
+    by_cell: bool = False
+    every_pair: bool = False
+    for_looks: bool = False
 
     @property
-    def options(self) -> Options:
+    def options(self) -> Schemas:
         """JSON schema of each of its numbers, from options.yaml."""
-        return _OPTIONS[self.name]
-
-    def against(self, options: Mapping[str, Any]) -> str:
-        """The arm to compare with where the cells name none; empty for the reference."""
-        return ""
-
-    @abstractmethod
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """What it finds in the cells that are there; gates are applied afterwards."""
+        return _SCHEMAS[self.name]
 
 
-class CellRule(Rule):
-    """A rule that looks at each cell by itself."""
+def cell_by_cell(look: Callable[[Cell, Options, Scope], Finding], fewest: int = 2) -> Find:
+    """What looks at each cell by itself, where at least so many blocks count."""
 
-    fewest: ClassVar[int] = 2
-
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each cell."""
+    def find(options: Options, scope: Scope) -> list[Finding]:
         return [
-            self.look(cell, options, scope)
-            if cell.blocks >= self.fewest
-            else too_few_in(cell, cell.blocks, self.fewest)
+            look(cell, options, scope)
+            if cell.blocks >= fewest
+            else too_few(cell, cell.blocks, fewest)
             for cell in scope.cells
         ]
 
-    @abstractmethod
-    def look(self, cell: Cell, options: Mapping[str, Any], scope: Scope) -> Finding:
-        """The finding in a cell with enough blocks."""
+    return find

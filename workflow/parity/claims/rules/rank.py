@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.estimate import mean_of
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
 from parity.claims import terms
+from parity.claims.cells import Cell, Series, alike
 from parity.claims.finding import Finding, about, too_few, untested
-from parity.claims.judging_data import Cell
-from parity.claims.rules.model import Rule
+from parity.claims.rules.model import Options, Rule
 from parity.claims.selection import Scope
-from parity.claims.series import Series, alike
 from parity.core.wording import interval, listed, number
 
 RESAMPLES, SEED = 999, 20191118
+WORDS = {
+    terms.SUPPORTED: "the published order",
+    terms.CONTRADICTED: "another order",
+    terms.INCONCLUSIVE: "the order is open",
+}
 Centre = Callable[..., np.ndarray]
 
 
-class Rank(Rule):
+def _rank(options: Options, scope: Scope) -> list[Finding]:
     """Kendall's tau of the mean log ratios and the published order, resampled over blocks.
 
     Supported if at least 95 % of the resampled studies reach the tau that was asked for, with
@@ -36,39 +38,30 @@ class Rank(Rule):
     them and are not compared (Goodman & Kruskal's gamma, JASA 1954). If the A/A pair loses in that
     order, or in the other one where that is found, nothing is concluded: its own differences should
     have no order. Blocks are resampled as independent ones, also where several share a node or a
-    session.
+    session. There is one finding for each arm and what its cases have in common beside the level.
     """
-
-    name = "rank"
-    version = 4
-
-    def findings(self, options: Mapping[str, Any], scope: Scope) -> list[Finding]:
-        """One finding for each arm and what its cases have in common beside the level."""
-        groups = [each if isinstance(each, list) else [each] for each in options["order"]]
-        place = {str(level): number for number, group in enumerate(groups) for level in group}
-        along = options["along"]
-        there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
-        grouped = alike(there or scope.cells, along)
-        return [_look(cells, place, options) for cells in grouped]
+    groups = [level if isinstance(level, list) else [level] for level in options["order"]]
+    place = {str(level): number for number, group in enumerate(groups) for level in group}
+    along = options["along"]
+    there = [cell for cell in scope.cells if str(cell.parameters.get(along)) in place]
+    return [
+        _of_arm(cells, along, place, options["minimum_tau"])
+        for cells in alike(there or scope.cells, along)
+    ]
 
 
-def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[str, Any]) -> Finding:
-    first, minimum = several[0], options["minimum_tau"]
-    cells = {str(cell.parameters.get(options["along"])): cell for cell in several}
-    reason = ""
-    if missing := [level for level in place if level not in cells]:
-        levels = f"{options['along']} {listed(missing)}"
-        reason = f"the dataset holds no case of {first.benchmark} with {levels}"
-    elif len(cells) < len(several):
-        reason = f"several cases for one level of {options['along']}"
-    if reason:
-        return untested(first, reason)
-    ranked = Series(options["along"], tuple(cells[level] for level in place))
-    places = np.array(list(place.values()))
-    table = _table(ranked.cells)
+def _of_arm(cells: Sequence[Cell], along: str, place: Mapping[str, int], minimum: float) -> Finding:
+    first, by_level = cells[0], {str(cell.parameters.get(along)): cell for cell in cells}
+    if missing := [level for level in place if level not in by_level]:
+        lacks = f"{first.benchmark} with {along} {listed(missing)}"
+        return untested(first, f"the dataset holds no case of {lacks}")
+    if len(by_level) < len(cells):
+        return untested(first, f"several cases for one level of {along}")
+    ranked = Series(along, tuple(by_level[level] for level in place))
+    places, table = np.array(list(place.values())), ranked.complete().to_numpy()
     if len(table) < 2:
         reason = f"too few blocks that hold every level: {len(table)} of 2"
-        return too_few(ranked, len(table), reason)
+        return too_few(ranked, len(table), reason=reason)
     drawn, by_ranks = (resampled_tau(table, places, centre) for centre in (np.mean, np.median))
     reached, other = float(np.mean(drawn >= minimum)), float(np.mean(by_ranks >= minimum))
     low95, high95, low90, high90 = np.quantile(drawn, [0.025, 0.975, 0.05, 0.95]).tolist()
@@ -79,17 +72,12 @@ def _look(several: Sequence[Cell], place: Mapping[str, int], options: Mapping[st
         ranked,
         Decision(len(table), ours, (low95, high95), (low90, high90), minimum),
         unit="tau",
-        control=_control(ranked.cells, places, minimum, verdict),
+        control=_control(ranked, places, minimum, verdict),
         p_against=against,
         strain=(1 - reached) / 0.05,
     )
-    reasons = {
-        terms.SUPPORTED: "the published order",
-        terms.CONTRADICTED: "another order",
-        terms.INCONCLUSIVE: "the order is open",
-    }
-    said = f"tau {number(ours)} {interval(low95, high95)}: {reasons[verdict]}"
-    return finding.agreed(verdict, _verdict(other, against), said)
+    reason = f"tau {number(ours)} {interval(low95, high95)}: {WORDS[verdict]}"
+    return finding.agreed(verdict, _verdict(other, against), reason)
 
 
 def _verdict(reached: float, against: float) -> str:
@@ -103,18 +91,12 @@ def _verdict(reached: float, against: float) -> str:
     return terms.CONTRADICTED if max(reached, against) <= 0.05 else terms.INCONCLUSIVE
 
 
-def _table(cells: Sequence[Cell], control: bool = False) -> np.ndarray:
-    """One row for each block that holds every level, one column for each level."""
-    columns = [pd.Series(cell.logs_by_number(control), dtype=float) for cell in cells]
-    return pd.DataFrame(columns).T.dropna().to_numpy()
-
-
-def _control(cells: Sequence[Cell], places: np.ndarray, minimum: float, ours: str) -> Decision:
+def _control(ranked: Series, places: np.ndarray, minimum: float, ours: str) -> Decision:
     """Whether the A/A pair alone would support the published order, or show what is ours.
 
     Whichever of its two arms is called the double.
     """
-    table = _table(cells, control=True)
+    table = ranked.complete(control=True).to_numpy()
     if len(table) < FEWEST_FOR_A_DIFFERENCE:
         return replace(WITHOUT_CONTROL, blocks=len(table))
     shown = set()
@@ -165,4 +147,4 @@ def resampled_tau(table: np.ndarray, places: np.ndarray, centre: Centre) -> np.n
     return tau(centre(table[drawn], axis=1), places)
 
 
-RULES = (Rank(),)
+RULES = (Rule("rank", _rank, 4),)

@@ -1,13 +1,12 @@
-"""What bounds a verdict: how much of the statement was tested, and on what kind of system."""
+"""How much of what a statement speaks of was decided, parameter by parameter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from parity.claims import terms
-from parity.claims.finding import Finding
 from parity.claims.selection import Selection
 from parity.core.wording import listed
 
@@ -20,16 +19,6 @@ CALLED = {
     "seconds": "duration",
     **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
 }
-FULL = "full"
-# What a system that can test only a part of a claim says: never that it holds, or that it is wrong.
-SHORT_OF_FULL = {
-    terms.SUPPORTED: terms.ORDER_OK,
-    terms.HOLDS_IN_PART: terms.ORDER_OK,
-    terms.CONTRADICTED: terms.DIFFERS,
-}
-# Verdicts that cannot say more than the levels that they rest on.
-POSITIVE = (terms.SUPPORTED, terms.HOLDS_IN_PART)
-UNDECIDED = (terms.NOT_TESTED, terms.INCONCLUSIVE)
 # Arm with that which it is compared with, and the parameters of the case.
 DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
 
@@ -93,9 +82,9 @@ class Coverage:
     @property
     def most(self) -> str:
         """The most that a test of this coverage can end as."""
-        if any(not each.there for each in self.parameters):
+        if any(not covered.there for covered in self.parameters):
             return terms.ORDER_OK
-        whole = all(len(each.there) == len(each.declared) for each in self.parameters)
+        whole = all(len(covered.there) == len(covered.declared) for covered in self.parameters)
         return terms.SUPPORTED if whole else terms.HOLDS_IN_PART
 
 
@@ -112,7 +101,7 @@ def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> Coverage:
     reached = {name: levels for name, levels in wanted.items() if _there(name, levels, cells, arms)}
     covered = []
     for name, declared in wanted.items():
-        others = [each for each in reached.items() if each[0] != name]
+        others = [(other, levels) for other, levels in reached.items() if other != name]
         fitting = [cell for cell in cells if all(_has(cell[1], *other) for other in others)]
         there = _there(name, declared, fitting, arms)
         instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
@@ -135,20 +124,3 @@ def _there(
 def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> bool:
     """Whether a case has one of the levels of a parameter."""
     return name in parameters and str(parameters[name]) in map(str, levels)
-
-
-def limited(findings: Sequence[Finding], covered: Coverage, is_short: bool) -> list[Finding]:
-    """The findings of a test, none of which says more than was tested.
-
-    Coverage lessens only what is for the claim; one cell is enough against it.
-
-    Args:
-        is_short: whether this kind of system cannot test all of the claim.
-    """
-    after = []
-    for found in findings:
-        ended = covered.most if found.verdict in POSITIVE else found.verdict
-        if is_short:
-            ended = SHORT_OF_FULL.get(ended, ended)
-        after.append(replace(found, verdict=ended, coverage=str(covered)))
-    return after
