@@ -11,12 +11,13 @@ import pytest
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.sysbench import SysbenchCpu
+from parity.command_line import runner
 from parity.core.errors import UserError
-from parity.measure import idle_cpu, pilot
+from parity.measure import idle_cpu
 from parity.measure.pilot import NEAR, make_pilot
 from parity.plan import plan
 from parity.plan.plan import Case
-from parity.plan.study import Study, read_pilot
+from parity.plan.study import Pilot, Study, read_pilot
 from parity.plan.system import System
 
 pytestmark = pytest.mark.system
@@ -47,20 +48,19 @@ SYSTEM = {
 }
 
 
-def _words(folder: Path, study: dict) -> list[str]:
+def _pilot(folder: Path, study: dict) -> Pilot:
     (folder / "study.yaml").write_text(json.dumps(study))
     (folder / "system.yaml").write_text(json.dumps(SYSTEM))
     files = {word: folder / f"{word}.yaml" for word in ("study", "system")}
-    files |= {"scale": "test", "pilot": folder / "pilot.json"}
-    return [part for word, value in files.items() for part in (f"--{word}", str(value))]
+    runner.pilot(**files, scale="test", pilot=folder / "pilot.json")
+    return read_pilot(folder / "pilot.json")
 
 
 def test_the_amounts_of_real_programs_take_their_targets(tmp_path, capsys) -> None:
     for name in ("sysbench", "likwid"):
         if not (presence := benchmarks()[name].probe()).available:
             pytest.skip(presence.reason)
-    pilot.main(_words(tmp_path, STUDY))
-    found, said = read_pilot(tmp_path / "pilot.json"), capsys.readouterr().out
+    found, said = _pilot(tmp_path, STUDY), capsys.readouterr().out
     assert found.node and not found.left_out
     assert set(found.amounts) == set(found.seconds) == {"sysbench", "likwid"}
     for name, amount in found.amounts.items():
@@ -76,8 +76,7 @@ def test_what_cannot_run_here_is_left_out_with_its_reason(tmp_path) -> None:
     study = STUDY | {
         "benchmarks": {"sysbench": {"margin_percent": 1, "parameters": {"threads": 4096}}}
     }
-    pilot.main(_words(tmp_path, study))
-    found = read_pilot(tmp_path / "pilot.json")
+    found = _pilot(tmp_path, study)
     assert not found.amounts and not found.seconds
     assert "4096 logical CPUs are asked for" in found.left_out["sysbench"]
 
