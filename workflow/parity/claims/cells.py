@@ -21,7 +21,7 @@ from parity.analysis.sample import half_width, sample
 from parity.analysis.statistics.sequential import ONE_LOOK, Levels, strictest
 from parity.plan.plan import Plan
 
-NODES, RANKS, CONTAINERS = "nodes", "ranks", "containers_per_node"
+NODES, RANKS, PER_NODE = "nodes", "ranks", "containers_per_node"
 # Between the cases of a series.
 JOINED = " + "
 

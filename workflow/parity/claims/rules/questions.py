@@ -20,7 +20,7 @@ from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
 from parity.analysis.statistics.trend import slopes_per_doubling
 from parity.claims.cells import (
     AT_ONE_LOOK,
-    CONTAINERS,
+    PER_NODE,
     RANKS,
     Cell,
     CellLevels,
@@ -137,7 +137,7 @@ def series(scope: Scope, along: str) -> list[Series | Finding]:
     cells = [cell for cell in scope.cells if along in cell.parameters]
     grouped = alike(cells, along)
     if along == RANKS and all(len(group) < LEVELS for group in grouped):
-        grouped = alike(cells, along, grows=CONTAINERS)
+        grouped = alike(cells, along, grows=PER_NODE)
     if scope.cells and not grouped:
         first = scope.cells[0]
         return [untested(first, f"no case of {first.benchmark} has a parameter {along}")]

@@ -70,7 +70,7 @@ def _order(one: Series, expect: str) -> Finding:
         p_against=against,
         strain=p / ALPHA,
     )
-    verdict, by_ranks = _verdict(by_t), _verdict(ranks)
+    verdict, by_ranks = _order_shown(by_t), _order_shown(ranks)
     way, shown = (opposite, against) if verdict == terms.CONTRADICTED else (expect, p)
     reason = f"p = {wording.number(shown)} for {way} along {one.along}"
     return finding.agreed(verdict, by_ranks, reason)
@@ -80,7 +80,7 @@ def _pages(table: pd.DataFrame, *orders: str) -> list[float]:
     return [page_trend(table, order) for order in orders]
 
 
-def _verdict(p_for_and_against: Sequence[float]) -> str:
+def _order_shown(p_for_and_against: Sequence[float]) -> str:
     verdicts = (terms.SUPPORTED, terms.CONTRADICTED)
     passed = [v for v, p in zip(verdicts, p_for_and_against, strict=True) if p < ALPHA]
     return passed[0] if passed else terms.INCONCLUSIVE
