@@ -96,4 +96,4 @@ def _pair_trend(one: Series) -> Decision:
     return Decision(len(table), outcome=DIFFERENT if differs else INCONCLUSIVE)
 
 
-RULES = (Rule("trend", _trend, 3, one_sided=True),)
+TREND = (Rule("trend", _trend, 3, one_sided=True),)
