@@ -33,7 +33,7 @@ from parity.analysis import analysis, dataset
 from parity.analysis import tables as analysed
 from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
 from parity.benchmarks import benchmarks
-from parity.claims import tables as claims
+from parity.claims import verdicts as claims
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 from parity.core.settings import schema

@@ -30,7 +30,6 @@ from playwright.sync_api import (
 )
 
 from parity.analysis import analysis, dataset
-from parity.claims import tables
 from parity.claims.verdicts import Judgement
 from parity.report import origin
 from parity.report.dashboard import content, page
@@ -525,12 +524,7 @@ def test_every_claim_of_the_archives_opens_and_leads_to_a_run(
     opened = _open(context, made.as_uri())
     folders = sorted((made.parents[1] / "archive").glob("*/claims"))
     folders.sort(key=lambda folder: folder.parent.name != ARCHIVE.name)
-    judged = content.on_all_systems(
-        [
-            Judgement(tables.read(tables.VERDICTS, each), tables.read(tables.EVIDENCE, each))
-            for each in folders
-        ]
-    )
+    judged = content.on_all_systems([Judgement.read(each) for each in folders])
     assert 1 < judged.verdicts["judged"].nunique() <= len(folders)
     leading = set(judged.evidence.loc[judged.evidence["case"] != "", "claim"])
     known = judged.verdicts["claim"].drop_duplicates()

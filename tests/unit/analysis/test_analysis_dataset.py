@@ -13,7 +13,7 @@ import pytest
 import synthetic
 
 from parity.analysis import analysis, dataset, decision, exclusions, outcomes, tables
-from parity.claims import tables as claims
+from parity.claims import verdicts as claims
 from parity.core.errors import UserError
 
 Analyse = Callable[..., analysis.Analysis]

@@ -9,7 +9,7 @@ from plans import changed, plan_of
 
 from parity.checks.parity_audit import comparison
 from parity.checks.parity_audit.report import report, verdict_text
-from parity.checks.parity_audit.side import Side, benchmarks_of, programs_of
+from parity.checks.side import Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from parity.checks.parity_audit.interface import is_whole, parse_interface, question
+from parity.checks.side import is_whole, parse_interface, question
 from parity.measure.inner_command import evidence
 from parity.software.binaries import read_audit
 

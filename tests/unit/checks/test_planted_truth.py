@@ -28,8 +28,8 @@ from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
 from parity.analysis.statistics.sequential import ONE_LOOK
 from parity.benchmarks import sysbench
-from parity.claims import conjunction, finding, judging
-from parity.claims.rules import exists, rank, rules
+from parity.claims import finding, judging
+from parity.claims.rules import along, exists, rules
 from parity.records import parse, schema
 
 ROOT = Path(__file__).parents[3]
@@ -168,13 +168,13 @@ def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> Non
 
 
 def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(conjunction, "p_of_most", lambda pool: 0.0)
+    monkeypatch.setattr(judging, "p_of_most", lambda pool: 0.0)
     assert "one of three +5 %, the others the same" in _refuted_truths(_sketch("most"))
 
 
 def test_an_order_within_groups_is_found_out(monkeypatch) -> None:
-    real = rank.tau
-    monkeypatch.setattr(rank, "tau", lambda losses, at: real(losses, np.arange(len(at))))
+    real = along.tau
+    monkeypatch.setattr(along, "tau", lambda losses, at: real(losses, np.arange(len(at))))
     planted = {"that order, within the groups its opposite", "that order, but for one pair of four"}
     assert _refuted_truths(_sketch("rank, groups")) == planted
 

@@ -8,7 +8,7 @@ import claims_data as data
 import pandas as pd
 import pytest
 
-from parity.claims import expected, terms
+from parity.claims import terms, verdicts
 from parity.core.errors import UserError
 from parity.report import claims as shown
 
@@ -30,31 +30,31 @@ def judged(tmp_path: Path) -> pd.DataFrame:
 def test_what_was_accepted_is_expected(tmp_path: Path, judged: pd.DataFrame) -> None:
     path = tmp_path / "expected.csv"
     path.write_text("dataset,claim,verdict\narchive/other,first,differs\n")
-    expected.accept(expected.load(path), judged, path)
-    known = expected.load(path)
+    verdicts.accept(verdicts.load_expected(path), judged, path)
+    known = verdicts.load_expected(path)
     assert known["archive/other", "first"] == "differs"
     assert known["live/planted-smoke", "first"] == "supported"
-    expected.refuse_differences(known, judged, str(path))
+    verdicts.refuse_differences(known, judged, str(path))
     once = path.read_text()
-    expected.accept(known, judged, path)
+    verdicts.accept(known, judged, path)
     assert path.read_text() == once
 
 
 def test_every_difference_is_named(judged: pd.DataFrame) -> None:
     wanted = dict(zip(judged["claim"], judged["verdict"], strict=True))
-    assert expected.differences(wanted, judged) == []
+    assert verdicts.differences(wanted, judged) == []
     wanted = wanted | {"first": "contradicted", "gone": "supported"}
     del wanted["arm"]
-    lines = expected.differences(wanted, judged)
+    lines = verdicts.differences(wanted, judged)
     assert [line.partition(":")[0] for line in lines] == ["first", "gone", "arm"]
     assert lines[0].startswith("first: expected contradicted, found supported (90 % interval")
     assert lines[1] == "gone: expected supported, no such claim"
     assert "expected nothing, found not-tested" in lines[2]
     dataset = {("live/planted-smoke", claim): verdict for claim, verdict in wanted.items()}
     with pytest.raises(UserError, match="3 verdicts of live/planted-smoke not as expected"):
-        expected.refuse_differences(dataset, judged, "here")
+        verdicts.refuse_differences(dataset, judged, "here")
     with pytest.raises(UserError, match="no verdicts are expected of live/planted-smoke"):
-        expected.refuse_differences({("archive/x", "first"): "supported"}, judged, "here")
+        verdicts.refuse_differences({("archive/x", "first"): "supported"}, judged, "here")
 
 
 @pytest.mark.parametrize("text", ["a,b\n", "dataset,claim,verdict\nd,c,v\nd,c,v\n"])
@@ -62,9 +62,9 @@ def test_a_broken_list_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "expected.csv"
     path.write_text(text)
     with pytest.raises(UserError):
-        expected.load(path)
+        verdicts.load_expected(path)
     with pytest.raises(UserError):
-        expected.load(tmp_path / "none.csv")
+        verdicts.load_expected(tmp_path / "none.csv")
 
 
 def test_all_forms_are_written_with_the_same_bytes(tmp_path: Path, judged: pd.DataFrame) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from plans import plan_of
 
-from parity.claims.declared import declared, missing
-from parity.claims.selection import Selection
+from parity.claims.cells import Selection
+from parity.claims.register import declared, missing
 
 COMMAND = {
     "title": "Melt", "program": ["/melt", "{steps}"], "binaries": ["/melt"],

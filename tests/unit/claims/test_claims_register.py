@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from parity.claims import rules as rule_modules
-from parity.claims.declared import declared
-from parity.claims.register import load_register
+from parity.claims.register import declared, load_register
 from parity.claims.rules import rules
 from parity.core.errors import UserError
 

@@ -10,7 +10,7 @@ import pytest
 from parity.analysis import tables
 from parity.analysis.noise.study import replay_case
 from parity.claims.cells import JudgingData
-from parity.claims.declared import declared
+from parity.claims.register import declared
 from parity.claims.replayed import SHORT, with_events
 from parity.claims.verdicts import judge
 

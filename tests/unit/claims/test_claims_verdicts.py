@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.claims import conjunction, judging, terms
+from parity.claims import judging, terms
 from parity.claims.cells import JudgingData
 from parity.claims.finding import Finding
-from parity.claims.tables import TABLES
+from parity.claims.verdicts import TABLES
 
 EQUIVALENCE = data.test_of("equivalence", margin_percent=1)
 DEARER = data.test_of("direction", expect="costs-more", smallest_effect_percent=5)
@@ -177,13 +177,13 @@ def found(ended: str, **facts) -> Finding:
     ],
 )
 def test_all_must_hold(parts: tuple, whole: str) -> None:
-    assert conjunction.verdict([found(part) for part in parts]) == whole
+    assert judging.verdict_of([found(part) for part in parts]) == whole
 
 
 def test_the_decisive_finding_is_the_most_strained_of_its_verdict() -> None:
     findings = [found("supported", strain=9.0), found("inconclusive", strain=1.0),
                 found("inconclusive", strain=2.0, arm="x")]  # fmt: skip
-    assert conjunction.decisive(findings).arm == "x"
+    assert judging.decisive(findings).arm == "x"
 
 
 def test_one_wrong_arm_contradicts_and_is_named(tmp_path: Path) -> None:
@@ -216,10 +216,10 @@ def test_one_of_many_comparisons_may_lie_outside_by_chance() -> None:
     near = found("contradicted", p_against=0.02)
     clear = found("contradicted", p_against=1e-6)
     others = [found("supported", p_against=0.9)] * 9
-    assert conjunction.corrected([near])[0].verdict == "contradicted"
-    weak = conjunction.corrected([near, *others])[0]
+    assert judging.corrected([near])[0].verdict == "contradicted"
+    weak = judging.corrected([near, *others])[0]
     assert weak.verdict == "inconclusive" and "among 10 comparisons" in weak.reason
-    assert conjunction.corrected([clear, *others])[0].verdict == "contradicted"
+    assert judging.corrected([clear, *others])[0].verdict == "contradicted"
 
 
 def _borderline(folder: Path, size: int, kind: str = "direction", test=DEARER, **options):

@@ -13,9 +13,15 @@ import yaml
 from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.startup import StartUp
-from parity.claims.declared import Declared, declared, missing, require_declared
-from parity.claims.register import load_register, load_users_claims
-from parity.claims.selection import CONTAINERS, Selection
+from parity.claims.cells import CONTAINERS, Selection
+from parity.claims.register import (
+    Declared,
+    declared,
+    load_register,
+    load_users_claims,
+    missing,
+    require_declared,
+)
 from parity.core.errors import UserError
 from parity.plan.study import Study, load_study
 from parity.runtimes import Derived

@@ -18,8 +18,8 @@ from parity.analysis.pairing import Numbers
 from parity.analysis.statistics.sequential import ONE_LOOK
 from parity.analysis.statistics.trend import RISING, page_trend
 from parity.claims.cells import Cell, Series
-from parity.claims.rules import trend as trend_rule
-from parity.claims.rules.rank import p_other_order, tau
+from parity.claims.rules import along as trend_rule
+from parity.claims.rules.along import p_other_order, tau
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from claims_data import judged, levels
 
 from parity.analysis.decision import Decision
-from parity.claims.conjunction import most_hold, p_of_most
 from parity.claims.finding import Finding
+from parity.claims.judging import most_hold, p_of_most
 
 HOLDS = Finding("c", "m", "a", "b", "supported", p_value=0.001)
 OPEN = replace(HOLDS, verdict="inconclusive", p_value=0.4)

@@ -18,7 +18,7 @@ FILES = {
     "extensions/namespaces.py": "",
     "extensions/noise/benchmarks/noise.c": "",
 }
-ABOVE = ("claims/tables.py", "report/page.html", "command_line/main.py", "command_line/report.py",
+ABOVE = ("claims/verdicts.py", "report/page.html", "command_line/main.py", "command_line/report.py",
          "extensions/noise/report/figure.py", "records/__pycache__/dataset.pyc")  # fmt: skip
 
 

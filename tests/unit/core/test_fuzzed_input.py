@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from parity.analysis import exclusions
-from parity.claims import expected, published, registration
+from parity.claims import published, registration, verdicts
 from parity.claims.register import load_register
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
@@ -57,7 +57,7 @@ YAML_FILES: dict[str, Load] = {
 }
 CSV_FILES: dict[str, tuple[Load, tuple[str, ...]]] = {
     "registration.csv": (registration.load, ("registered",)),
-    "expected_verdicts.csv": (expected.load, ()),
+    "expected_verdicts.csv": (verdicts.load_expected, ()),
     "published/claims.csv": (published.load_published, ("value",)),
     "published/values.csv": (lambda path: published_values.load(path, "s"), ("published",)),
     "published/ruiz_figures.csv": (published.figures, ("seconds",)),

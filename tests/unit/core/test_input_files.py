@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.claims import expected, published, registration
+from parity.claims import published, registration, verdicts
 from parity.core.documents import parse_json, read_text
 from parity.core.errors import LONGEST_LINE, UserError
 from parity.core.settings import MOST_VALUES, check, load_yaml, schema
@@ -28,13 +28,13 @@ LOADERS = {
     "documents": lambda path: parse_json(read_text(path), str(path)),
     "registrations": registration.load,
     "published numbers": published.load_published,
-    "expected verdicts": expected.load,
+    "expected verdicts": verdicts.load_expected,
     "published values": lambda path: published_values.load(path, "s"),
 }
 HEADS = {
     "registrations": registration.COLUMNS,
     "published numbers": published.COLUMNS,
-    "expected verdicts": expected.COLUMNS,
+    "expected verdicts": verdicts.EXPECTED_COLUMNS,
     "published values": published_values.COLUMNS,
 }
 

@@ -22,8 +22,7 @@ from parity.analysis.decision import (
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.analysis.sample import CLUSTERS
 from parity.claims import terms
-from parity.claims.cells import JOINED, Cell, Series
-from parity.claims.selection import Absent
+from parity.claims.cells import JOINED, Absent, Cell, Series
 from parity.core import wording
 
 UNKNOWN = "nobody recorded whether both sides ran the same binary and libraries"

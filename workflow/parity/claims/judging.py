@@ -1,21 +1,335 @@
-"""A claim judged by its tests, from all datasets of one system."""
+"""How much of what a statement speaks of was decided, parameter by parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
 
 from parity.analysis.decision import CONTROL_DIFFERS
-from parity.claims import conjunction, terms
-from parity.claims.cells import NODES, JudgingData
-from parity.claims.coverage import coverage
-from parity.claims.finding import PASSED, Finding, gated, looked_at_once, untested
+from parity.analysis.estimate import ALPHA
+from parity.analysis.statistics.multiplicity import holm
+from parity.claims import terms
+from parity.claims.cells import (
+    CASE_IS_THERE,
+    NODES,
+    Absent,
+    JudgingData,
+    Scope,
+    Selection,
+    nearest,
+    resolve,
+)
+from parity.claims.finding import AGAINST, PASSED, Finding, gated, looked_at_once, untested
 from parity.claims.register import Claim, Test
-from parity.claims.rules import rules
-from parity.claims.rules.model import Rule
-from parity.claims.selection import CASE_IS_THERE, Absent, Scope, nearest, resolve
-from parity.core.wording import listed
+from parity.claims.rules import Rule, rules
+from parity.core.wording import counted, listed, number
 from parity.plan.system_kind import CLUSTER, MACHINE
+
+# What a level of a parameter is called where its own name does not say it.
+CALLED = {
+    "nodes": "node count",
+    "ranks": "rank count",
+    "containers_per_node": "container count",
+    "threads": "thread count",
+    "seconds": "duration",
+    **dict.fromkeys(("n", "prime", "elements", "class", "gigabytes"), "size"),
+}
+# Arm with that which it is compared with, and the parameters of the case.
+DecidedCell = tuple[tuple[str, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many levels of one parameter the decided cells have, of those that it should be.
+
+    Attributes:
+        there: declared levels that every arm was decided at.
+        instead: other levels that cells were decided at; of use where `there` is empty.
+    """
+
+    parameter: str
+    declared: tuple[Any, ...]
+    there: tuple[Any, ...]
+    instead: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """In words: `1 of 10 node counts`, `the same size`, `size 24 for 104`."""
+        planned, reached = len(self.declared), len(self.there)
+        if reached == planned:
+            whose = f"all {planned}" if planned > 1 else "the same"
+            return f"{whose} {self._called(planned)}"
+        if self.there:
+            return f"{reached} of {planned} {self._called(planned)}"
+        wanted = _levels(self.declared)
+        if not self.instead:
+            return f"not {self._called(planned)} {wanted}"
+        return f"{self._called(len(self.instead))} {_levels(self.instead)} for {wanted}"
+
+    def _called(self, count: int) -> str:
+        """What so many levels are called."""
+        if self.parameter in CALLED:
+            return CALLED[self.parameter] + ("" if count == 1 else "s")
+        return f"{'level' if count == 1 else 'levels'} of {self.parameter}"
+
+
+def _levels(levels: Sequence[Any]) -> str:
+    """Levels in words; of more than three the first and the last."""
+    return listed(levels if len(levels) <= 3 else [f"{levels[0]} to {levels[-1]}"])
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what a test's statement speaks of was decided, by parameter.
+
+    Attributes:
+        decided: whether any cell was.
+    """
+
+    parameters: tuple[Covered, ...]
+    decided: bool
+
+    def __str__(self) -> str:
+        """In words; empty if no level is declared."""
+        if self.parameters and not self.decided:
+            return "nothing decided"
+        return ", ".join(map(str, self.parameters))
+
+    @property
+    def most(self) -> str:
+        """The most that a test of this coverage can end as."""
+        if any(not covered.there for covered in self.parameters):
+            return terms.ORDER_OK
+        whole = all(len(covered.there) == len(covered.declared) for covered in self.parameters)
+        return terms.SUPPORTED if whole else terms.HOLDS_IN_PART
+
+
+def coverage(chosen: Selection, decided: Iterable[DecidedCell]) -> Coverage:
+    """The coverage of a selection by its decided cells.
+
+    A level counts if it was decided for every arm, what one arm shows at 512 nodes says nothing
+    of another that ran on one, and at declared levels of the other parameters. One of these
+    that was decided at none of its levels says so itself and takes nothing from the rest.
+    """
+    several = {name: levels for name, levels in chosen.parameters.items() if len(levels) > 1}
+    wanted, cells = several | dict(chosen.levels), list(decided)
+    arms = {arm for arm, _ in cells}
+    reached = {name: levels for name, levels in wanted.items() if _there(name, levels, cells, arms)}
+    covered = []
+    for name, declared in wanted.items():
+        others = [(other, levels) for other, levels in reached.items() if other != name]
+        fitting = [cell for cell in cells if all(_has(cell[1], *other) for other in others)]
+        there = _there(name, declared, fitting, arms)
+        instead = dict.fromkeys(str(p[name]) for _, p in cells if name in p)
+        unknown = tuple(level for level in instead if level not in map(str, declared))
+        covered.append(Covered(name, declared, there, unknown))
+    return Coverage(tuple(covered), bool(cells))
+
+
+def _there(
+    name: str, declared: Sequence[Any], cells: Sequence[DecidedCell], arms: Set[tuple[str, str]]
+) -> tuple[Any, ...]:
+    """The declared levels of a parameter that the cells have of each of the arms."""
+    return tuple(
+        level
+        for level in declared
+        if arms and arms == {arm for arm, parameters in cells if _has(parameters, name, [level])}
+    )
+
+
+def _has(parameters: Mapping[str, Any], name: str, levels: Sequence[Any]) -> bool:
+    """Whether a case has one of the levels of a parameter."""
+    return name in parameters and str(parameters[name]) in map(str, levels)
+
+
+# How the comparisons are counted that ended as the claim did.
+ENDED = {
+    terms.CONTRADICTED: "against it",
+    terms.DIFFERS: "against it",
+    terms.INCONCLUSIVE: "open",
+    terms.ORDER_OK: "in order, this the least certain",
+    terms.HOLDS_IN_PART: "for it, this the least certain",
+    terms.SUPPORTED: "for it, this the least certain",
+}
+# A finding with the number of its test.
+Numbered = tuple[int, Finding]
+
+
+def of_datasets(found: Sequence[Sequence[Finding]], every_pair: bool = False) -> list[Finding]:
+    """The findings of one test in several datasets, less what only one of them cannot test.
+
+    Args:
+        found: those in each dataset; a cell that is absent in one may be there in another.
+        every_pair: whether the arms are compared with each other. Then each two of them have
+            to be in one dataset.
+    """
+    tested = [[f for f in findings if f.verdict != terms.NOT_TESTED] for findings in found]
+    arms_in = [{side for f in there for side in (f.arm, f.against)} for there in tested]
+    everywhere = set().union(*arms_in)
+    kept = [
+        finding
+        for findings, arms in zip(found, arms_in, strict=True)
+        for finding in findings
+        if finding.verdict != terms.NOT_TESTED or finding.arm not in everywhere - arms
+    ]
+    compared = {frozenset((finding.arm, finding.against)) for finding in kept}
+    for pair in combinations(sorted(everywhere), 2) if every_pair else ():
+        if frozenset(pair) not in compared:
+            reason = f"no dataset compares {listed(pair)}"
+            kept.append(Finding("", kept[0].metric, *pair).ended(terms.NOT_TESTED, reason))
+    return list(dict.fromkeys(kept))
+
+
+def corrected(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of a claim, less those against it that chance alone could give.
+
+    A claim about many cells falls with any of them, so what speaks against it is adjusted
+    for their number (Holm). What speaks for it is not: there all of them have to pass.
+    """
+    tested = {place: f.p_against for place, f in enumerate(findings) if f.p_against is not None}
+    after = list(findings)
+    for place, p in zip(tested, holm(tested.values()), strict=True):
+        if findings[place].verdict in AGAINST and p >= ALPHA:
+            chance = f"to be expected of one among {counted(len(tested), 'comparison')}"
+            reason = f"{findings[place].reason}, {chance} (p = {number(p)})"
+            after[place] = findings[place].ended(terms.INCONCLUSIVE, reason)
+    return after
+
+
+def verdict_of(findings: Sequence[Finding]) -> str:
+    """The verdict on all: the first name in `terms.VERDICTS` that any finding has."""
+    return min((f.verdict for f in findings), key=terms.VERDICTS.index)
+
+
+def decisive(findings: Sequence[Finding]) -> Finding:
+    """The finding that says most about the verdict: of those that have it, the most strained."""
+    ended = verdict_of(findings)
+    return max((f for f in findings if f.verdict == ended), key=lambda f: f.strain)
+
+
+def reason_of(findings: Sequence[Finding]) -> str:
+    """Why the verdict is what it is, in words."""
+    ended, most = verdict_of(findings), decisive(findings)
+    if ended == terms.NOT_TESTED:
+        missing = "; ".join(dict.fromkeys(f.reason for f in findings if f.verdict == ended))
+        others = Counter(f.verdict for f in findings if f.verdict != ended)
+        gave = listed(f"{count} {name}" for name, count in sorted(others.items()))
+        return f"{missing}; of what is there: {gave}" if gave else missing
+    if len(findings) == 1:
+        return most.reason
+    several = most.against and len({f.against for f in findings if f.against}) > 1
+    against = f" against {most.against}" if several else ""
+    alike = sum(finding.verdict == ended for finding in findings)
+    share = f"{alike} of {counted(len(findings), 'comparison')} {ENDED[ended]}"
+    return f"{most.arm}{against} in {most.case}: {most.reason}; {share}"
+
+
+def p_values(
+    rest: Sequence[Finding], pool: Sequence[Numbered]
+) -> tuple[float | None, float | None]:
+    """P of what is for a claim and of what is against it; None without any.
+
+    For it is the largest p of all (intersection-union test: Berger, Technometrics 1982), against
+    it the smallest one, times how many there are (Bonferroni).
+
+    Args:
+        rest: the findings all of which must pass.
+        pool: those most of which must.
+    """
+    p = max((f.p_value for f in rest if f.p_value is not None), default=None)
+    of_each = [f.p_against for f in rest if f.p_against is not None]
+    against = min(1.0, len(of_each) * min(of_each)) if of_each else None
+    if not pool:
+        return p, against
+    worst = _worst(pool).values()
+    against_most = _partial(worst, AGAINST, (len(worst) + 1) // 2)
+    both = 1 if against is None else 2
+    least = min(1.0 if against is None else against, against_most)
+    return max(p or 0.0, p_of_most(pool)), min(1.0, both * least)
+
+
+def most_hold(pool: Sequence[Numbered]) -> list[Finding]:
+    """The findings of a claim that speaks of most cells, saying which of them it rests on.
+
+    It holds if more than half of the cells pass, and if that is no chance (`p_of_most`). Cells
+    that do not pass are then shown only, but for one that is against it by more than twice the
+    margin. It is contradicted if half of the cells or more are against it. A cell that several
+    datasets hold is one, by the worst of its findings. Where something of it was not tested,
+    nobody knows how many cells that is, and the claim stays not-tested.
+    """
+    worst = _worst(pool)
+    passed = [found for found in worst.values() if found.verdict in PASSED]
+    against = [found for found in worst.values() if found.verdict in AGAINST]
+    is_whole = not any(found.verdict == terms.NOT_TESTED for _, found in pool)
+    holds = is_whole and p_of_most(pool) < ALPHA
+    if is_whole and not holds and 2 * len(against) >= len(worst):
+        return [replace(found, counts=found.verdict in AGAINST) for _, found in pool]
+    after = []
+    for numbered in pool:
+        found = numbered[1]
+        if found.verdict in AGAINST and not (holds and _near(found)):
+            after.append(found.opened(f"against it, but {len(passed)} of {len(worst)} pass"))
+        else:
+            rests_on = not holds or worst[_cell(numbered)].verdict in PASSED
+            after.append(replace(found, counts=rests_on))
+    return after
+
+
+def p_of_most(pool: Iterable[Numbered]) -> float:
+    """P of that more than half of the cells hold; 1 where fewer pass."""
+    worst = _worst(pool).values()
+    return _partial(worst, PASSED, len(worst) // 2 + 1)
+
+
+def _partial(worst: Iterable[Finding], ended: Sequence[str], least: int) -> float:
+    """P of that so many cells at least ended so in truth, with p of 1 for those that did not.
+
+    Partial conjunction (Benjamini & Heller, Biometrics 2008), with Hochberg's steps.
+    """
+    p, cells = [], list(worst)
+    for found in cells:
+        own = found.p_value if ended is PASSED else found.p_against
+        if found.verdict in ended:
+            p.append(1.0 if own is None else own)
+    p.sort()
+    return min((1.0, *((len(cells) - k + 1) * p[k - 1] for k in range(least, len(p) + 1))))
+
+
+def _cell(numbered: Numbered) -> tuple[object, ...]:
+    """What is one comparison, whichever dataset holds it."""
+    number, found = numbered
+    return (number, found.case, found.metric, found.arm, found.against)
+
+
+def _worst(pool: Iterable[Numbered]) -> dict[tuple[object, ...], Finding]:
+    """The worst finding of each cell: by its verdict, then by its p."""
+    worst: dict[tuple[object, ...], Finding] = {}
+    for numbered in pool:
+        cell, found = _cell(numbered), numbered[1]
+        worst[cell] = min(worst.get(cell, found), found, key=_goodness)
+    return worst
+
+
+def _goodness(found: Finding) -> tuple[int, float]:
+    return terms.VERDICTS.index(found.verdict), -(1.0 if found.p_value is None else found.p_value)
+
+
+def _near(found: Finding) -> bool:
+    """Whether it is against a claim by no more than twice the margin, or there is no margin."""
+    decision, margin = found.decision, found.decision.margin
+    if margin is None:
+        return True
+    if not math.isnan(found.needed):
+        return found.needed <= 2 * margin
+    # A rule whose margin is a smallest effect has no margin that would pass: its intervals tell.
+    ends = np.log([*decision.interval90, *decision.robust_interval90])
+    return bool(np.abs(ends).max() <= math.log1p(2 * margin))
+
 
 # What a system can test of a claim: all of it, or nothing; in between stands what PARTLY says.
 FULL, NO_CAPABILITY = "full", "none"
@@ -45,7 +359,7 @@ class Verdict:
     capability: str
     verdict: str
     reason: str
-    findings: tuple[conjunction.Numbered, ...] = ()
+    findings: tuple[Numbered, ...] = ()
     coverage: str = ""
     p_adjusted: float | None = None
 
@@ -65,7 +379,7 @@ class Verdict:
         """P of what is for the claim and of what is against it; None without any."""
         of_most = _tests_of_most(self.claim)
         rest = [finding for number, finding in self.findings if number not in of_most]
-        return conjunction.p_values(rest, [each for each in self.findings if each[0] in of_most])
+        return p_values(rest, [each for each in self.findings if each[0] in of_most])
 
 
 def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
@@ -80,19 +394,19 @@ def judged(claim: Claim, datasets: Sequence[JudgingData]) -> Verdict:
             reason += "; a cluster can"
         return Verdict(claim, capability, terms.NOT_TESTED, reason)
     found = [(test.number, f) for test in claim.tests for f in _findings(test, claim, datasets)]
-    corrected = conjunction.corrected([finding for _, finding in found])
-    numbered = [(number, f) for (number, _), f in zip(found, corrected, strict=True)]
+    likely = corrected([finding for _, finding in found])
+    numbered = [(number, f) for (number, _), f in zip(found, likely, strict=True)]
     of_most = _tests_of_most(claim)
-    pool = iter(conjunction.most_hold([each for each in numbered if each[0] in of_most]))
+    pool = iter(most_hold([each for each in numbered if each[0] in of_most]))
     numbered = [(number, next(pool) if number in of_most else f) for number, f in numbered]
     deciding = [finding for _, finding in numbered if finding.counts]
-    verdict, reason = conjunction.verdict(deciding), conjunction.reason(deciding)
+    ended, why = verdict_of(deciding), reason_of(deciding)
     covered = _coverage(claim, numbered)
-    if covered and verdict in (terms.HOLDS_IN_PART, terms.ORDER_OK):
-        reason = f"{covered}; {reason}"
-    if capability in PARTLY and verdict in (terms.ORDER_OK, terms.DIFFERS):
-        reason += f"; {PARTLY[capability]} can be tested here"
-    return Verdict(claim, capability, verdict, reason, tuple(numbered), covered)
+    if covered and ended in (terms.HOLDS_IN_PART, terms.ORDER_OK):
+        why = f"{covered}; {why}"
+    if capability in PARTLY and ended in (terms.ORDER_OK, terms.DIFFERS):
+        why += f"; {PARTLY[capability]} can be tested here"
+    return Verdict(claim, capability, ended, why, tuple(numbered), covered)
 
 
 def _tests_of_most(claim: Claim) -> set[int]:
@@ -100,7 +414,7 @@ def _tests_of_most(claim: Claim) -> set[int]:
     return {test.number for test in claim.tests if test.options.get("of_cells") == MOST}
 
 
-def _coverage(claim: Claim, found: Sequence[conjunction.Numbered]) -> str:
+def _coverage(claim: Claim, found: Sequence[Numbered]) -> str:
     """The coverage of each test, by its benchmark where they differ."""
     benchmarks = {test.number: test.cells.benchmark for test in claim.tests}
     texts = {f.coverage: benchmarks[number] for number, f in found if f.counts and f.coverage}
@@ -119,7 +433,7 @@ def _findings(test: Test, claim: Claim, datasets: Sequence[JudgingData]) -> list
     rule, kind = rules()[test.rule], datasets[0].dataset.kind
     scopes = [resolve(test.cells, data, test.than, claim.values) for data in datasets]
     of_each = [_of_dataset(rule, test, scope) for scope in scopes]
-    found = conjunction.of_datasets(of_each, rule.every_pair)
+    found = of_datasets(of_each, rule.every_pair)
     if not found and not any(scope.cells for scope in scopes):
         found = [untested(missing) for missing in nearest(scopes)]
     found = found or [_absent(test, "the dataset has too few arms for it")]

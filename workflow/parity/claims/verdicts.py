@@ -2,28 +2,102 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from parity.analysis import outcomes, tables
-from parity.analysis.dataset import Dataset
+from parity.analysis.dataset import Dataset, refuse_broken
 from parity.analysis.decision import NONE
 from parity.analysis.estimate import ALPHA
 from parity.analysis.statistics.multiplicity import holm
-from parity.claims import conjunction, registration, terms
+from parity.claims import judging, registration, terms
 from parity.claims.cells import JudgingData
 from parity.claims.finding import AGAINST, PASSED, Finding
 from parity.claims.judging import Verdict, judged
 from parity.claims.register import Claim, Register
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
-from parity.claims.tables import EVIDENCE, VERDICTS
 from parity.core.code_identity import code_of
+from parity.core.csv_files import read_rows
+from parity.core.errors import UserError
 from parity.core.wording import counted, number
+from parity.records import schema
+
+TABLES = schema.tables_beside(__file__)
+VERDICTS = TABLES["verdicts"]
+EVIDENCE = TABLES["evidence"]
+
+
+# The first is what was judged: a live dataset, or all archives of a system (`archive/<system>`).
+EXPECTED_COLUMNS = ("dataset", "claim", "verdict")
+Expected = Mapping[tuple[str, str], str]
+
+
+def load_expected(path: Path) -> dict[tuple[str, str], str]:
+    """The expected verdict by dataset and claim (config/expected_verdicts.csv).
+
+    Raises:
+        UserError: there is no such CSV file, or a line is there twice.
+    """
+    rows = read_rows(path, EXPECTED_COLUMNS)
+    found = {(row["dataset"], row["claim"]): row["verdict"] for row in rows}
+    if len(found) < len(rows):
+        raise UserError("a claim of a dataset is given twice", where=str(path))
+    return found
+
+
+def differences(expected: Mapping[str, str], verdicts: pd.DataFrame) -> list[str]:
+    """One line for each claim whose verdict is not the expected one, with the reason.
+
+    Args:
+        expected: verdict by claim.
+        verdicts: `parity.claims.verdicts.VERDICTS` of the same data.
+    """
+    columns = verdicts[["claim", "verdict", "reason"]].itertuples(index=False, name=None)
+    ended = {claim: (verdict, f"found {verdict} ({reason})") for claim, verdict, reason in columns}
+    lines = []
+    for claim in dict.fromkeys([*expected, *ended]):
+        verdict, said = ended.get(claim, (None, "no such claim"))
+        if expected.get(claim) != verdict:
+            lines.append(f"{claim}: expected {expected.get(claim, 'nothing')}, {said}")
+    return lines
+
+
+def refuse_differences(expected: Expected, verdicts: pd.DataFrame, where: str) -> None:
+    """Compare the verdicts with those that are expected of the same data.
+
+    Raises:
+        UserError: nothing is expected of it, or a verdict is another; all are named.
+    """
+    dataset = verdicts["judged"].iloc[0]
+    wanted = {claim: ended for (name, claim), ended in expected.items() if name == dataset}
+    action = "if the new verdicts are right, keep them with `snakemake claims_accept`"
+    if not wanted:
+        known = ", ".join(dict.fromkeys(name for name, _ in expected))
+        raise UserError(
+            f"no verdicts are expected of {dataset}", where=where, allowed=known, action=action
+        )
+    if lines := differences(wanted, verdicts):
+        what = f"{counted(len(lines), 'verdict')} of {dataset} not as expected:"
+        raise UserError("\n  ".join([what, *lines]), where=where, action=action)
+
+
+def accept(expected: Expected, verdicts: pd.DataFrame, path: Path) -> None:
+    """Write the file with these verdicts in place of those that the same data had."""
+    dataset = verdicts["judged"].iloc[0]
+    kept = [(name, claim, v) for (name, claim), v in expected.items() if name != dataset]
+    new = list(verdicts[["judged", *EXPECTED_COLUMNS[1:]]].itertuples(index=False, name=None))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(EXPECTED_COLUMNS)
+        writer.writerows(sorted(kept, key=lambda row: row[0]) + new)
+
 
 # Outcomes of A/A pairs, the worst first.
 CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NONE)
@@ -31,10 +105,31 @@ CONTROLS = (outcomes.DIFFERENT, outcomes.INCONCLUSIVE, outcomes.EQUIVALENT, NONE
 
 @dataclass(frozen=True)
 class Judgement:
-    """The tables of `parity.claims.tables`, as data frames."""
+    """The tables `verdicts` and `evidence` (tables.yaml), as data frames."""
 
     verdicts: pd.DataFrame
     evidence: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path, results: Path = Path("results")) -> Judgement:
+        """The judgement in a folder.
+
+        Args:
+            results: the folder of all datasets.
+
+        Raises:
+            UserError: an archived dataset that a verdict rests on was changed.
+        """
+        read = [schema.read(table, folder / f"{table.name}.parquet") for table in TABLES.values()]
+        judgement = cls(**dict(zip(TABLES, (table.to_pandas() for table in read), strict=True)))
+        for name in sorted(set("; ".join(judgement.verdicts["datasets"]).split("; ")) - {""}):
+            refuse_broken(results / name)
+        return judgement
+
+    def write(self, folder: Path) -> None:
+        """Write both tables into a folder."""
+        for name, table in TABLES.items():
+            tables.write(table, getattr(self, name), folder / f"{name}.parquet")
 
 
 def judge(
@@ -99,7 +194,7 @@ def _after(one: Verdict, size: int, adjusted: float, against: float) -> Verdict:
 def _row(one: Verdict, datasets: Sequence[JudgingData]) -> dict[str, Any]:
     """A claim's row, without its stamp."""
     claim, tested = one.claim, one.verdict != terms.NOT_TESTED
-    most = conjunction.decisive(one.all) if tested else Finding("", "", "", "")
+    most = judging.decisive(one.all) if tested else Finding("", "", "", "")
     numbers, controls = most.decision.columns(), {f.control.outcome for f in one.all}
     copied = ("study", "kind", "statement", "where", "published")
     return {

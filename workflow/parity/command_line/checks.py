@@ -9,7 +9,7 @@ def parity(plan: Path, images: Path, native: Path | None, folder: Path) -> None:
     """Print whose programs, libraries and kernel interface differ from the reference's."""
     from parity.benchmarks.debian import altered
     from parity.checks.parity_audit import comparison, report
-    from parity.checks.parity_audit.side import ask_all, programs_of
+    from parity.checks.side import ask_all, programs_of
     from parity.plan.plan import read_plan
     from parity.software.images import FOREIGN, read_images
     from parity.software.native import read_native

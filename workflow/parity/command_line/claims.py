@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from parity.claims import expected, registration, tables
-from parity.claims.declared import declared
-from parity.claims.register import Register, load_register, load_users_claims
+from parity.claims import registration
+from parity.claims.register import Register, declared, load_register, load_users_claims
 from parity.plan.plan import read_plan
 
 
@@ -50,21 +49,21 @@ def judge(
         name = f"archive/{system}"
     register = registers[1] if own else registers[0]
     judgement = judge_all(register, alike, registration.load(registered), name)
-    tables.write(tables.VERDICTS, judgement.verdicts, folder)
-    tables.write(tables.EVIDENCE, judgement.evidence, folder)
+    judgement.write(folder)
 
 
 def expect(verdicts: Path, known: Path, accept: Path | None = None) -> None:
     """Fail if a verdict is not the one that is expected, or expect those given from now on."""
-    judged = tables.read(tables.VERDICTS, verdicts.parent)
-    tables.refuse_changed(judged, Path("results"))
-    before, dataset = expected.load(known), judged["judged"].iloc[0]
+    from parity.claims import verdicts as documents
+
+    judged = documents.Judgement.read(verdicts.parent).verdicts
+    before, dataset = documents.load_expected(known), judged["judged"].iloc[0]
     if accept:
         accept.parent.mkdir(exist_ok=True)
-        expected.accept(before, judged, accept)
+        documents.accept(before, judged, accept)
         print(f"{accept}: {len(judged)} verdicts are expected of {dataset}")
     else:
-        expected.refuse_differences(before, judged, str(known))
+        documents.refuse_differences(before, judged, str(known))
         print(f"{dataset}: all {len(judged)} verdicts are those expected")
 
 

@@ -81,14 +81,13 @@ def compare(
 
 def claims(verdicts: Path, own: list[Path], folder: Path) -> None:
     """Print the verdict on every claim, and write the table in five forms; then one's own."""
-    from parity.claims import tables
+    from parity.claims.verdicts import Judgement
     from parity.report import claims as shown
 
     made = {folder: verdicts.parent}
     made |= {folder / path.parent.name: path.parent for path in own}
     for destination, source in made.items():
-        judged = tables.read(tables.VERDICTS, source)
-        tables.refuse_changed(judged, Path("results"))
+        judged = Judgement.read(source).verdicts
         shown.write(judged, destination)
         print(shown.to_text(judged, shutil.get_terminal_size().columns))
         print(f"All of them, with reasons: {destination}/claims.md (.html, .tex, .csv)")
@@ -98,18 +97,13 @@ def dashboard(
     verdicts: list[Path], plans: list[Path], claims: Path, published: Path, page: Path
 ) -> None:
     """Write every comparison and claim, down to single runs, as one HTML file."""
-    from parity.claims import tables
     from parity.claims.register import load_register
     from parity.claims.verdicts import Judgement
     from parity.report import view
     from parity.report.dashboard import content
     from parity.report.dashboard import page as pages
 
-    judgements = []
-    for folder in (path.parent for path in verdicts):
-        judged = tables.read(tables.VERDICTS, folder)
-        tables.refuse_changed(judged, Path("results"))
-        judgements.append(Judgement(judged, tables.read(tables.EVIDENCE, folder)))
+    judgements = [Judgement.read(path.parent) for path in verdicts]
     studies = load_register(claims, published).studies
     views = [view.load(plan.parent) for plan in plans]
     pages.write(content.content(views, judgements, studies), page)
@@ -121,12 +115,13 @@ def tell(
 ) -> None:
     """Write the paper's sections on published claims, beside the verdicts."""
     from parity.claims import published as papers
-    from parity.claims import register, tables
+    from parity.claims import register
+    from parity.claims.verdicts import VERDICTS
     from parity.records import schema
     from parity.report import claims as told
 
     known = register.load_register(claims, published)
-    judged = schema.read(tables.VERDICTS, verdicts).to_pandas()
+    judged = schema.read(VERDICTS, verdicts).to_pandas()
     ours = told.follows(map(read_plan, plans), known.studies)
     studies, checked = (known.studies, papers.defects(statements)) if ours else ({}, ())
     told.write_for_paper(judged, studies, checked, verdicts.parent)
@@ -150,7 +145,7 @@ def build_paper(
         beside: sections of the other datasets of its system.
         names: of all studies, whose numbers it compares; an archive's paper alone does.
     """
-    from parity.claims import expected as verdicts
+    from parity.claims.verdicts import load_expected
     from parity.core.documents import read_document
     from parity.report import paper, texts
     from parity.report.artifact import Effort
@@ -167,7 +162,7 @@ def build_paper(
             dataset,
             others,
             names if dataset.parent.name == "archive" else (),
-            verdicts.load(expected),
+            load_expected(expected),
             read_document(effort, Effort),
         ),
         {other.name: [other / texts.NAME, *paper.pictures(other / "figures")] for other in others},

@@ -16,10 +16,10 @@ from scipy import stats
 
 from parity.analysis.estimate import Interval
 from parity.claims import terms
+from parity.claims.cells import Scope, resolve
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
-from parity.claims.selection import Scope, resolve
 from parity.preview.noise import Key, Noise
 from parity.preview.proof import Proof, arms_of
 from parity.preview.simulated import Simulated, Simulator

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from parity.claims.expected import Expected
+from parity.claims.verdicts import Expected
 from parity.core.documents import Document
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, PROVENANCE, files_of, provenance

@@ -16,7 +16,7 @@ from parity.analysis import tables
 from parity.claims import terms
 from parity.claims.published import Defect
 from parity.claims.registration import AMENDED, UNREGISTERED
-from parity.claims.tables import VERDICTS
+from parity.claims.verdicts import VERDICTS
 from parity.core import wording
 from parity.plan.plan import Plan
 from parity.report import rows
@@ -114,7 +114,7 @@ def write_for_paper(
     Where there are no studies, because the data are after none of theirs, nothing is said of them.
 
     Args:
-        verdicts: `parity.claims.tables.VERDICTS`.
+        verdicts: `parity.claims.verdicts.VERDICTS`.
         checked: statements that arithmetic can check.
     """
     folder.mkdir(parents=True, exist_ok=True)

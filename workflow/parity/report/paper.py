@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from parity.analysis.dataset import ARCHIVE
-from parity.claims.expected import Expected
+from parity.claims.verdicts import Expected
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, read_plan
 from parity.records.dataset import archived

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from parity.analysis.identity import CONFOUNDED, identity
-from parity.checks.parity_audit.side import Programs, Side
+from parity.checks.side import Programs, Side
 from parity.core import code_identity
 from parity.core.documents import Document, write_document
 from parity.core.errors import UserError

@@ -16,7 +16,7 @@ from parity.checks.parity_audit.comparison import (
     ParityAudit,
     reference_of,
 )  # fmt: skip
-from parity.checks.parity_audit.side import Programs, Side
+from parity.checks.side import Programs, Side
 from parity.preview.terminal import aligned
 
 NOT_VISIBLE = "not visible"

@@ -1,20 +1,82 @@
-"""The decision rules, found by being in a module's `RULES`."""
+"""The decision rules: rows with a name, a version, what they claim, and what they find in cells."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
-from parity.claims.rules.model import Rule
+import msgspec
+
+from parity.claims.cells import Cell, Scope
+from parity.claims.finding import Finding, too_few
 from parity.core.registry import modules_with
+
+Options = Mapping[str, Any]
+Schemas = Mapping[str, Mapping[str, Any]]
+# From the options of a test and its cells to what is found in them, before any gate.
+Find = Callable[[Options, Scope], list[Finding]]
+_SCHEMAS: Mapping[str, Schemas] = msgspec.yaml.decode(
+    Path(__file__).with_name("options.yaml").read_bytes()
+)["rules"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One decision rule. A module of this package lists its own in `RULES`.
+
+    Attributes:
+        name: as the register calls it.
+        find: what it finds.
+        version: raised whenever the rule decides otherwise than before, because that
+            amends every claim that uses it.
+        one_sided: whether it concludes that something differs. Such claims share one
+            family per study and kind, and are adjusted for their number (Holm).
+        proves_sameness: whether it concludes that two things are the same, so that the
+            A/A pair has to pass the same test.
+        compares: whether it is about an arm beside another. If not, neither the A/A pair
+            nor a differing binary stands in its way.
+        by_cell: whether what it finds in a cell depends on no other.
+        every_pair: whether it compares its arms with each other.
+        for_looks: whether it decides at the levels of the look. If not, it leaves open what a
+            study with several looks measured.
+    """
+
+    name: str
+    find: Find
+    version: int = 1
+    one_sided: bool = False
+    proves_sameness: bool = False
+    compares: bool = True
+    by_cell: bool = False
+    every_pair: bool = False
+    for_looks: bool = False
+
+    @property
+    def options(self) -> Schemas:
+        """JSON schema of each of its numbers, from options.yaml."""
+        return _SCHEMAS[self.name]
+
+
+def cell_by_cell(look: Callable[[Cell, Options, Scope], Finding], fewest: int = 2) -> Find:
+    """What looks at each cell by itself, where at least so many blocks count."""
+
+    def find(options: Options, scope: Scope) -> list[Finding]:
+        return [
+            look(cell, options, scope)
+            if cell.blocks >= fewest
+            else too_few(cell, cell.blocks, fewest)
+            for cell in scope.cells
+        ]
+
+    return find
 
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Every rule by its name."""
-    there: list[Rule] = []
-    for of_module in modules_with(sys.modules[__name__], "RULES"):
-        if isinstance(of_module, Iterable):
-            there += of_module
+    """Every rule by its name, found by being in a module's `RULES`."""
+    there = [rule for listed in modules_with(sys.modules[__name__], "RULES") for rule in listed]
     return {rule.name: rule for rule in sorted(there, key=lambda rule: rule.name)}

@@ -25,8 +25,9 @@ from parity.analysis.estimate import (
 )
 from parity.analysis.statistics.sequential import Levels
 from parity.claims import terms
+from parity.claims.cells import Scope
 from parity.claims.finding import Finding
-from parity.claims.rules.model import Find, Options, Rule
+from parity.claims.rules import Find, Options, Rule
 from parity.claims.rules.questions import (
     Asked,
     Question,
@@ -37,7 +38,6 @@ from parity.claims.rules.questions import (
     shares,
     slopes,
 )
-from parity.claims.selection import Scope
 from parity.core import wording
 
 MORE, SECOND = "costs-more", "second-costs-more"

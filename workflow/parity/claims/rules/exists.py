@@ -13,10 +13,9 @@ from parity.analysis import outcomes
 from parity.analysis.decision import FEW, FEWEST_FOR_A_DIFFERENCE, WITHOUT_CONTROL, Decision
 from parity.analysis.estimate import ALPHA
 from parity.claims import terms
-from parity.claims.cells import Cell
+from parity.claims.cells import Cell, Scope, Selection, resolve
 from parity.claims.finding import Finding, about, too_few, untested
-from parity.claims.rules.model import Options, Rule
-from parity.claims.selection import Scope, Selection, resolve
+from parity.claims.rules import Options, Rule
 from parity.core.wording import counted, number
 
 STARTED = ("ran", "parsed", "valid")

@@ -9,10 +9,10 @@ from parity.analysis.decision import Decision
 from parity.analysis.estimate import Effects, mean_of
 from parity.analysis.pairing import RATIO
 from parity.claims import terms
+from parity.claims.cells import Scope
 from parity.claims.finding import Finding, about, untested
-from parity.claims.rules.model import Options, Rule
+from parity.claims.rules import Options, Rule
 from parity.claims.rules.questions import differences, ratios
-from parity.claims.selection import Scope
 from parity.core import wording
 from parity.plan.system_kind import CLUSTER
 

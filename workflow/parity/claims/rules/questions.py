@@ -22,14 +22,15 @@ from parity.claims.cells import (
     AT_ONE_LOOK,
     PER_NODE,
     RANKS,
+    Absent,
     Cell,
     CellLevels,
+    Scope,
     Series,
     alike,
 )
 from parity.claims.finding import Finding, about, too_few, untested
-from parity.claims.rules.model import Options
-from parity.claims.selection import Absent, Scope
+from parity.claims.rules import Options
 from parity.core.wording import RATIO, counted, listed
 
 LEVELS = 3

@@ -20,11 +20,10 @@ from parity.analysis.estimate import ALPHA, Interval
 from parity.analysis.sample import units
 from parity.analysis.statistics import spread
 from parity.claims import terms
-from parity.claims.cells import Cell
+from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, about, too_few
+from parity.claims.rules import Options, Rule, cell_by_cell
 from parity.claims.rules.contrasts import concluded
-from parity.claims.rules.model import Options, Rule, cell_by_cell
-from parity.claims.selection import Scope
 from parity.core.wording import interval, number, stands
 
 PERCENT_UNIT, UNIT = "%", "ratio of deviations"

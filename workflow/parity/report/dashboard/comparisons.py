@@ -19,7 +19,7 @@ _ENDS = ("estimate", "low95", "high95")
 def comparisons(view: View) -> list[dict[str, Any]]:
     """Every comparison, planned or only reported, with its runtime and its A/A pair.
 
-    A row has the columns of `evidence` in parity.claims.tables that are not of claims, and:
+    A row has the columns of `evidence` in parity.claims.verdicts that are not of claims, and:
     `runtime`, its column in the matrix, which is the arm's own for another native; `planned`;
     `is_control`; `is_asked`, whether it is of no control, of either kind.
     """

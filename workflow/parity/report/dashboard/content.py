@@ -78,7 +78,7 @@ class Content(Document, frozen=True):
 
     Attributes:
         studies: title, authors, venue and year of each study, by its id.
-        verdicts, evidence: rows of the tables of these names in parity.claims.tables, of the
+        verdicts, evidence: rows of the tables of these names in parity.claims.verdicts, of the
             system that leads and of others that test a claim.
         fields: what the columns of `runs` are; those of them that are numbers of `texts`.
     """
