@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from clones import borrow_images
 
-from parity.checks.parity_audit.comparison import ParityAudit
+from parity.checks.parity_audit import ParityAudit
 from parity.core.documents import read_document
 from parity.plan.plan import read_plan
 

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 from plans import changed, plan_of
 
-from parity.checks.parity_audit import comparison
-from parity.checks.parity_audit.report import report, verdict_text
+from parity.checks import parity_audit
+from parity.checks.parity_audit import report, verdict_text
 from parity.checks.side import Side, benchmarks_of, programs_of
 from parity.core.documents import read_document
 from parity.core.errors import UserError
@@ -45,7 +45,7 @@ BASE = side("base", is_outside=True)
 
 
 def only(other, base=BASE):
-    (row,) = comparison.likenesses([base, other], "base", PROGRAMS)
+    (row,) = parity_audit.likenesses([base, other], "base", PROGRAMS)
     return row
 
 
@@ -98,17 +98,17 @@ def test_each_program_is_held_against_its_own():
 def test_a_reference_that_cannot_be_asked_leaves_nothing_known():
     base = replace(BASE, programs={}, interface={}, reason="broken")
     assert verdict_text(only(side("box"), base)) == "not recorded: broken"
-    assert comparison.differences([base, side("box")], "base") == []
+    assert parity_audit.differences([base, side("box")], "base") == []
 
 
 def test_a_benchmark_that_an_arm_does_not_run_is_not_held_against_it():
     sides = [BASE, side("box", benchmarks=())]
-    assert comparison.likenesses(sides, "base", PROGRAMS) == []
+    assert parity_audit.likenesses(sides, "base", PROGRAMS) == []
 
 
 def test_differences_of_the_interface_have_both_values():
     other = {"kernel": "6.1.0", "seccomp": "filter", "cgroup pids.max": "2048"}
-    found = comparison.differences([BASE, side("box", interface=other)], "base")
+    found = parity_audit.differences([BASE, side("box", interface=other)], "base")
     assert [(each.fact, each.value, each.reference) for each in found] == [
         ("seccomp", "filter", "off"),
         ("variables of the runtime", "", "HOME PATH"),
@@ -118,24 +118,24 @@ def test_differences_of_the_interface_have_both_values():
 
 def test_a_shared_program_that_differs_is_refused_with_both_hashes():
     box = side("box", program(ONE, "9" * 64), program(TWO, "b" * 64), link_set="shared")
-    found = comparison.mismatches([BASE, box], "base", {}, {})
+    found = parity_audit.mismatches([BASE, box], "base", {}, {})
     # What is not in the shared tree comes from the image, so it is listed and no more.
     assert [each.path for each in found] == [TWO]
     with pytest.raises(UserError) as refused:
-        comparison.refuse(found)
+        parity_audit.refuse(found)
     assert f"{TWO} in box: expected {'a' * 64} (as in base), found {'b' * 64}" in str(refused.value)
 
 
 @pytest.mark.parametrize("link_set", ["own", "host-mpi"])
 def test_other_link_sets_may_differ(link_set):
     box = side("box", two=program(TWO, "b" * 64), link_set=link_set)
-    comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+    parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
 
 
 def test_a_shared_program_that_is_not_there_is_refused():
     box = side("box", two=program(TWO, ""), link_set="shared")
     with pytest.raises(UserError, match="found nothing"):
-        comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+        parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
 
 
 def test_a_reason_of_many_lines_stays_one_line():
@@ -149,31 +149,31 @@ def test_builds_of_one_program_are_told_apart():
     base, box = (side(name, program(ONE), program(TWO)) for name in ("base", "box"))
     for each in (base, box):
         each.programs[paths[1]] = program(paths[1], "b" * 64)
-    audit = comparison.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
+    audit = parity_audit.audit_of(PLAN, [base, box], {"bench": paths}, {}, {})
     said = "\n".join(report(audit, {"bench": paths}))
     assert "two/two aaaaaaaa, other/two bbbbbbbb" in said
 
 
 def test_an_arm_that_could_not_be_asked_is_not_refused():
     box = side("box", programs={}, link_set="shared", reason="not installed")
-    comparison.refuse(comparison.mismatches([BASE, box], "base", {}, {}))
+    parity_audit.refuse(parity_audit.mismatches([BASE, box], "base", {}, {}))
 
 
 def test_a_native_program_that_is_not_the_recorded_one_is_refused():
-    found = comparison.mismatches([BASE, side("box")], "base", {TWO: "0" * 64}, {})
+    found = parity_audit.mismatches([BASE, side("box")], "base", {TWO: "0" * 64}, {})
     assert [(each.arm, each.expected, each.source) for each in found] == [
         ("base", "0" * 64, "recorded by its build")
     ]
-    assert comparison.mismatches([BASE, side("box")], "base", {TWO: "a" * 64}, {}) == []
+    assert parity_audit.mismatches([BASE, side("box")], "base", {TWO: "a" * 64}, {}) == []
 
 
 def test_a_native_program_that_is_not_its_package_s_is_refused():
-    (found,) = comparison.mismatches([BASE, side("box")], "base", {}, {ONE: ("1" * 32, "2" * 32)})
+    (found,) = parity_audit.mismatches([BASE, side("box")], "base", {}, {ONE: ("1" * 32, "2" * 32)})
     assert (found.path, found.arm, found.found) == (ONE, "base", "2" * 32)
 
 
 def audit_of(*others):
-    return comparison.audit_of(PLAN, [BASE, *others], PROGRAMS, {}, {})
+    return parity_audit.audit_of(PLAN, [BASE, *others], PROGRAMS, {}, {})
 
 
 def test_the_report_says_all_of_it():
@@ -207,9 +207,9 @@ def test_a_study_without_differences_says_that_nothing_confounded():
 def test_what_is_left_can_be_read_again(tmp_path):
     box = side("box", program(ONE, "b" * 64))
     audit = audit_of(box)
-    comparison.write(tmp_path, audit)
+    parity_audit.write(tmp_path, audit)
     path = tmp_path / "study-smoke.json"
-    assert read_document(path, comparison.ParityAudit) == audit
+    assert read_document(path, parity_audit.ParityAudit) == audit
     left = json.loads(path.read_text())
     assert left["likenesses"][0]["verdict"] == "binary differs" and left["provider"] == "system"
     assert left["sides"][1]["programs"][ONE]["closure"][0]["library"] == "libc.so.6"

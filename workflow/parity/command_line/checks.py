@@ -8,7 +8,7 @@ from pathlib import Path
 def parity(plan: Path, images: Path, native: Path | None, folder: Path) -> None:
     """Print whose programs, libraries and kernel interface differ from the reference's."""
     from parity.benchmarks.debian import altered
-    from parity.checks.parity_audit import comparison, report
+    from parity.checks import parity_audit
     from parity.checks.side import ask_all, programs_of
     from parity.plan.plan import read_plan
     from parity.software.images import FOREIGN, read_images
@@ -19,7 +19,7 @@ def parity(plan: Path, images: Path, native: Path | None, folder: Path) -> None:
     programs = programs_of(planned)
     changed = altered({path for paths in programs.values() for path in paths})
     sides = ask_all(planned, records)
-    audit = comparison.audit_of(planned, sides, programs, recorded, changed)
-    comparison.write(folder, audit)
-    print("\n".join(report.report(audit, programs, FOREIGN in records)))
-    comparison.refuse(audit.mismatches)
+    audit = parity_audit.audit_of(planned, sides, programs, recorded, changed)
+    parity_audit.write(folder, audit)
+    print("\n".join(parity_audit.report(audit, programs, FOREIGN in records)))
+    parity_audit.refuse(audit.mismatches)

@@ -1,1 +1,0 @@
-"""What both sides of a comparison are: programs, libraries, and the kernel as they see it."""
