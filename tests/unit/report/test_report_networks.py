@@ -20,10 +20,10 @@ from parity.records import schema
 from parity.report import along, captions
 from parity.report.figures import figures, specs
 from parity.report.figures.along import page_of
-from parity.report.figures.lines import Lines
 from parity.report.figures.page import PAGE
+from parity.report.figures.planes import Lines
 from parity.report.series import series
-from parity.report.tables import networks as tables
+from parity.report.tables import measured as tables
 from parity.report.text import formatting
 from parity.report.view import View
 

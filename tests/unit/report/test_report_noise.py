@@ -15,8 +15,8 @@ from matplotlib.text import Text
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.report import captions
-from parity.report.figures import ecdf, figures, specs, style
-from parity.report.tables import events as tables
+from parity.report.figures import figures, planes, specs, style
+from parity.report.tables import measured as tables
 from parity.report.view import ALONE, View
 
 SPECS = {spec.form: spec for spec in specs.FIGURES if spec.table}
@@ -89,9 +89,9 @@ def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(view: View) -> No
 
 @given(st.lists(st.integers(1, 10**9), max_size=400))
 def test_a_curve_is_the_share_that_is_as_long_or_longer(lengths: list[int]) -> None:
-    curve = ecdf.curve(np.array(lengths, np.int64))
+    curve = planes.curve(np.array(lengths, np.int64))
     found, shares, count = curve.x, curve.y, curve.n
-    assert count == len(lengths) and len(found) == len(shares) <= ecdf.POINTS
+    assert count == len(lengths) and len(found) == len(shares) <= planes.POINTS
     for length, share in zip(found, shares, strict=True):
         longer = sum(each > length for each in lengths)
         assert longer / count < share <= sum(each >= length for each in lengths) / count

@@ -21,8 +21,8 @@ from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
 from parity.report import answer, artifact, captions, texts, write
-from parity.report.figures import sums
-from parity.report.tables import answers, published, results, setting
+from parity.report.figures import figures
+from parity.report.tables import published, results, setting
 from parity.report.templating import latex
 from parity.report.text import formatting
 from parity.report.texts import by_difference
@@ -74,7 +74,7 @@ def test_a_bound_is_rounded_upwards() -> None:
 def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     lost = {(1, "sysbench.docker"): ("ran", "timeout"), (2, "sysbench.docker"): ("ran", "timeout")}
     view = make_view(3, failures=lost)
-    words = [text.get_text().strip() for text in sums.of_ledger(view).findobj(Text)]
+    words = [text.get_text().strip() for text in figures.of_ledger(view).findobj(Text)]
     planned = str(view.analysis.ledger["planned"].sum())
     assert list(dict.fromkeys(word for word in words if word in STAGES)) == list(STAGES)
     assert "2: timeout" in words and planned in words
@@ -89,7 +89,7 @@ def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
     stopped = make_view(3, failures={(1, "sysbench.docker"): ("ran", "stopped-time")})
     assert captions.of_ledger(stopped).endswith(" Stopped-time: the time was over.")
     assert "Stopped" not in captions.of_ledger(view)
-    assert sums.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
+    assert figures.lost_after(many) == {"ran": ["5: a", "4: b", "3: c", "and 1 more"]}
 
 
 def test_a_caption_tells_of_the_marks_that_are_drawn(make_view: MakeView) -> None:
@@ -279,7 +279,7 @@ def test_latex_is_escaped() -> None:
 
 def test_every_measured_ratio_is_counted_once(make_view: MakeView) -> None:
     view = make_view(30, effects={("sysbench", "docker"): 1.05, ("hpcc", "native-b"): 1.3})
-    rows = {row[0]: row[3:8] for row in answers.answers(view).rows if row[1] != "–"}
+    rows = {row[0]: row[3:8] for row in results.answers(view).rows if row[1] != "–"}
     assert rows["SysBench CPU, computing time"] == ("7", "6", "1", "0", "0")
     assert rows["HPCC, HPL rate"] == ("7", "0", "0", "0", "7")
     assert all(int(row[0]) == sum(map(int, row[1:])) for row in rows.values())

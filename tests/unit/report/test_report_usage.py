@@ -13,7 +13,7 @@ from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.report import captions, ledgers
 from parity.report.figures import figures, specs
-from parity.report.tables import usage as tables
+from parity.report.tables import measured as tables
 from parity.report.view import View
 
 STUDY = Path(__file__).parents[3] / "config/studies/yildirim2021.yaml"

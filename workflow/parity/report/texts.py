@@ -18,7 +18,7 @@ from parity.records.timed import CaseTime
 from parity.report import answer, captions, rows
 from parity.report.figures.specs import LEDGER, OVERVIEW
 from parity.report.rows import Row
-from parity.report.tables import answers, events
+from parity.report.tables import measured, results
 from parity.report.tables.results import OTHERS, differs, methods
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import render
@@ -62,7 +62,7 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         lasted=lasted,
         controls=_by_subject([rows.of(plan, row) for row in controls]),
         exclusions=rows_of(view.analysis.exclusions),
-        replay=events.replay(view),
+        replay=measured.replay(view),
     )
 
 
@@ -90,7 +90,7 @@ def constants(view: View) -> int:
 def section(view: View) -> str:
     """LaTeX: the dataset as a section of another one's paper, whose files are in a folder."""
     name = view.dataset.name.rpartition("/")[2]
-    table = answers.answers(view)
+    table = results.answers(view)
     return render(
         "section.tex", name=name, answers=to_latex(table) if table.rows else "",
         captions=[(spec, captions.of_figure(view, spec)) for spec in view.drawn],

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from parity.records.timed import CaseTime
 from parity.report import texts
-from parity.report.figures import compare, figures, style, sums
+from parity.report.figures import compare, figures, style
 from parity.report.figures.specs import LEDGER, OVERVIEW
-from parity.report.tables import answers, events, networks, published, results, setting, usage
+from parity.report.tables import measured, published, results, setting
 from parity.report.tables.published import PublishedValue
 from parity.report.tables.table import Table, write_all
 from parity.report.view import View
@@ -17,10 +17,10 @@ from parity.report.view import View
 NOT_DRAWN = "not-drawn.txt"
 # Each makes a table of a dataset.
 TABLES = (
-    answers.answers, results.results, results.differences, results.factorial, results.steps,
-    answers.beside, results.sensitivity, results.dispersion, events.quantiles, events.quota_law,
-    events.return_levels, events.replay, networks.timeouts, networks.time_in_mpi,
-    networks.message_sizes, networks.placement, usage.byte_ledger, usage.request_ledger,
+    results.answers, results.results, results.differences, results.factorial, results.steps,
+    results.beside, results.sensitivity, results.dispersion, measured.quantiles, measured.quota_law,
+    measured.return_levels, measured.replay, measured.timeouts, measured.time_in_mpi,
+    measured.message_sizes, measured.placement, measured.byte_ledger, measured.request_ledger,
     setting.cases, results.ledger, results.losses, results.exclusions, setting.machine,
     setting.environment, setting.images, results.not_tested,
 )  # fmt: skip
@@ -53,7 +53,7 @@ def write(
 def draw(view: View, folder: Path) -> list[str]:
     """Draw every figure that shows anything of a dataset; the others with what is missing."""
     style.use()
-    style.save(sums.of_ledger(view), folder, LEDGER)
+    style.save(figures.of_ledger(view), folder, LEDGER)
     absent = []
     for spec in view.figures:
         if not view.shown(spec):

@@ -22,8 +22,8 @@ from parity.plan.plan import Plan
 from parity.report.agreement import held
 from parity.report.figures import style
 from parity.report.figures.compare import title_parts
-from parity.report.figures.forest import Forest
 from parity.report.figures.page import PAGE, Page
+from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
 from parity.report.text import formatting
 

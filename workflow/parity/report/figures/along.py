@@ -17,8 +17,8 @@ from parity.core.wording import counted, span
 from parity.report.along import curves, margin_of, published
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
-from parity.report.figures.lines import Lines, Mark, look_of
 from parity.report.figures.page import SYMBOLS, Page, Panel, blocks_that_count, foot_of
+from parity.report.figures.planes import Lines, Mark, look_of
 from parity.report.figures.specs import spelt
 from parity.report.series import CONTAINERS, Series
 from parity.report.text import formatting

@@ -18,10 +18,9 @@ from parity.benchmarks.metrics import Quantity
 from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report.figures import style
-from parity.report.figures.forest import Forest, limits
 from parity.report.figures.page import PAGE, SYMBOLS, Page, Panel, blocks_that_count, foot_of
+from parity.report.figures.rows import Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
-from parity.report.figures.values import Values
 from parity.report.text import formatting
 from parity.report.view import View
 

@@ -1,22 +1,110 @@
-"""The figures: each is a query of the view, drawn in one of six forms.
-
-The forms are forest, values, lines, stack, timeline and ecdf, a module each; the queries stand in
-compare, along, noise and sums by what they ask.
-"""
+"""The figures: each is a query of the view, drawn in one of six forms; those of sums are here."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
+from parity.analysis import ledger
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report.figures import along, compare, noise, sums
-from parity.report.view import View
+from parity.report import ledgers
+from parity.report.figures import along, compare, noise, style
+from parity.report.figures.page import Page, blocks_that_count, foot_of
+from parity.report.figures.rows import Stack
+from parity.report.text import formatting
+from parity.report.view import View, rows_of
+
+# Of Okabe and Ito's colours, from dark to light, so that a grey print keeps them apart.
+FACES = ("#0072B2", "#E69F00", "#F0E442")
+CASES = 4  # of bytes by interface; what is beyond stands in the table alone
+GIB = 2**30
+VISIBLE = 0.005  # GiB of a part that can be seen in a bar, and so is in the key
+# From the one link outwards; of one hue, since all are the same bytes again.
+COLOURS = dict(
+    zip(ledgers.PARTS, ("#08519c", "#6baed6", "#c6dbef", "#bdbdbd", "#f0f0f0"), strict=True)
+)
+COLUMN, LETTERS, MOST = 3.45, 62, 3  # inches, letters and reasons of the ledger
+
+
+def parts(view: View, spec: FigureSpec) -> Figure:
+    """Parts of one time: means over blocks, and the smallest and largest sum.
+
+    The shape is that of Table 1 of Ruiz et al. (VHPC 2015), drawn.
+    """
+    cases, made = view.shown(spec), []
+    labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
+    names = {each.metric: each.label for each in spec.quantities}
+    for case in cases:
+        wide = view.parts(spec, case).rename(columns=names)
+        means = wide.groupby("arm").mean().reindex(list(labels))
+        sums = wide.sum(axis="columns").groupby("arm").agg(["min", "max"]).reindex(list(labels))
+        title = formatting.case_levels(view.plan, case)
+        made.append(Stack(title, means.rename(index=labels),
+                          dict(zip(names.values(), FACES, strict=False)), sums.to_numpy(),
+                          label="time (s)"))  # fmt: skip
+    said = ["bars: means over blocks     line: smallest to largest sum of a block"]
+    foot = foot_of(view, cases, *said, blocks_that_count(view, cases))
+    return Page(spec.title, made, min(3, len(made)), foot, around=0.45).figure()
+
+
+def interfaces(view: View, spec: FigureSpec) -> Figure:
+    """Bytes of a run by interface: what a sum over interfaces is made of."""
+    found, cases, made = ledgers.ledger(view), view.shown(spec)[:CASES], []
+    arms = view.arms_of(cases)
+    for case in cases:
+        moved = [ledgers.both_ways(ledgers.of_arm(found, case, arm)) for arm in arms]
+        labels = [formatting.arm_title(view.plan, arm) for arm in arms]
+        table = pd.DataFrame(moved, index=labels).reindex(columns=list(COLOURS)).fillna(0) / GIB
+        links = table[ledgers.LINK]
+        notes = [
+            f"{table.loc[label].sum() / links[label]:.2f} times" if links[label] else "not counted"
+            for label in labels
+        ]
+        title = formatting.case_levels(view.plan, case)
+        label = "GiB on interfaces, per GiB of the files"
+        made.append(Stack(title, table, COLOURS, notes=notes, label=label, visible=VISIBLE))
+    said = "times: the sum of all interfaces over the one link     medians over blocks"
+    return Page(spec.title, made, 1, foot_of(view, cases, said), around=0.5).figure()
+
+
+def of_ledger(view: View) -> Figure:
+    """A bar of runs for each stage, and the reasons for which runs ended there."""
+    lost, rows = lost_after(view.analysis.losses), []
+    small: list[int] = []
+    for stage in ledger.STAGES:
+        count = int(view.analysis.ledger[stage].sum())
+        rows.append((stage, count, str(count)))
+        small += range(len(rows), len(rows) + len(lost.get(stage, ())))
+        rows += [("", 0, f"  {line}") for line in lost.get(stage, ())]
+    labels, counts, notes = zip(*rows, strict=True)
+    table = pd.DataFrame({"runs": np.array(counts, float)}, index=labels)
+    panel = Stack("", table, {"runs": style.BAND}, notes=notes, is_bare=True, small=small)
+    return Page("", [panel], around=0.0, width=COLUMN).figure()
+
+
+def lost_after(losses: pd.DataFrame) -> Mapping[str, list[str]]:
+    """The commonest reasons by the last stage that runs reached, each with its number of runs."""
+    lost = losses[losses["runs"] > 0]
+    by_reason = lost.groupby(["stage", "reason"])["runs"].sum().reset_index()
+    found: dict[str, list[str]] = {}
+    for row in rows_of(by_reason.sort_values("runs", ascending=False, kind="stable")):
+        said = textwrap.shorten(f"{row.runs}: {row.reason}", LETTERS, placeholder=" …")
+        found.setdefault(row.stage, []).append(said)
+    return {
+        stage: lines if len(lines) <= MOST else [*lines[:MOST], f"and {len(lines) - MOST} more"]
+        for stage, lines in found.items()
+    }
+
 
 QUERIES = {
     Form.PANELS: compare.panels, Form.TOGETHER: compare.together, Form.CROSSED: compare.crossed,
     Form.LADDER: compare.of_ladder, Form.NODES: along.over_nodes, Form.ALONG: along.along,
-    Form.SIZES: along.sizes, Form.TIMEOUTS: along.timeouts, Form.PARTS: sums.parts,
-    Form.INTERFACES: sums.interfaces, Form.TIMELINES: noise.timelines, Form.TAILS: noise.tails,
+    Form.SIZES: along.sizes, Form.TIMEOUTS: along.timeouts, Form.PARTS: parts,
+    Form.INTERFACES: interfaces, Form.TIMELINES: noise.timelines, Form.TAILS: noise.tails,
     Form.KINDS: noise.kinds, Form.QUANTILES: noise.quantiles, Form.QUOTA: noise.quota,
     Form.LEVELS: noise.return_levels, Form.REPLAY: noise.replay,
 }  # fmt: skip

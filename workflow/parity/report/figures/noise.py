@@ -16,11 +16,9 @@ from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.records import events
 from parity.report.figures import style
-from parity.report.figures.ecdf import Ecdf, curve
-from parity.report.figures.forest import Forest
-from parity.report.figures.lines import Lines, Mark
 from parity.report.figures.page import Page, Panel, foot_of
-from parity.report.figures.timeline import Timeline
+from parity.report.figures.planes import Ecdf, Lines, Mark, Timeline, curve
+from parity.report.figures.rows import Forest
 from parity.report.text import formatting
 from parity.report.view import ALONE, EVENTS, View, rows_of
 

@@ -1,4 +1,4 @@
-"""The form of curves: a line for each arm along a parameter, with intervals or shades."""
+"""Three forms on a plane: curves along a parameter, single events, and tails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from parity.report.figures import style
 from parity.report.figures.page import bands, scaled
@@ -124,3 +125,114 @@ class Lines:
 def look_of(look: style.ArmStyle, times: float = 0.7, line: str | None = None) -> dict[str, Any]:
     """Marker, line and colour of an arm, the marker so many times as large."""
     return look.mark(times, look.line if line is None else line)
+
+
+DOTS = (300, 150)  # places of a panel: more cannot be told apart in print
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A panel of events.
+
+    Attributes:
+        table: `start` and `length` of each event, in the units of the axes.
+        xlim, ylim: ends of both axes, the same in all panels of a page.
+    """
+
+    title: str
+    table: pd.DataFrame
+    colour: str
+    xlim: tuple[float, float]
+    ylim: tuple[float, float]
+    xlabel: str = ""
+    rows: float = 5.5
+
+    def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
+        """Draw it: dots that can be told apart, and how many events there are."""
+        low, high = np.log10(self.ylim)
+        right, up = DOTS[0] / self.xlim[1], DOTS[1] / (high - low)
+        across = (right * self.table["start"].to_numpy(float)).round()
+        above = (up * (np.log10(self.table["length"].to_numpy(float)) - low)).round()
+        places = np.unique(across + 1j * above)
+        x, y = places.real / right, 10 ** (low + places.imag / up)
+        axes.plot(x, y, ".", color=self.colour, markersize=1.6, markeredgewidth=0, rasterized=True)
+        axes.spines["left"].set_visible(True)
+        axes.tick_params(labelsize=6.6, pad=1.5, labelleft=is_first, labelbottom=is_last)
+        scaled(axes, "x", self.xlim)
+        scaled(axes, "y", (self.ylim[0], self.ylim[1] * 10 ** (0.18 * (high - low))), "log")
+        count(axes, len(self.table))
+        axes.set_xlabel(self.xlabel if is_last else "")
+        return {}
+
+
+def count(axes: Axes, number: int) -> None:
+    """How many events a panel shows, in its corner."""
+    axes.text(0.98, 0.98, f"n={number:,}", transform=axes.transAxes, ha="right", va="top",
+              fontsize=6.3, color=style.GREY).set_in_layout(False)  # fmt: skip
+
+
+POINTS = 300  # of a curve
+GROUND = "#b0b0b0"  # the reference behind the others
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The empirical distribution of some lengths.
+
+    Attributes:
+        x: lengths, ascending.
+        y: the share that is as long or longer.
+        n: how many there are.
+    """
+
+    x: NDArray[np.floating[Any]]
+    y: NDArray[np.floating[Any]]
+    n: int
+
+
+def curve(lengths: NDArray[Any], factor: float = 1.0) -> Curve:
+    """The curve of lengths, at ranks in equal steps of their logarithm; none without any event."""
+    number = len(lengths)
+    if not number:
+        return Curve(np.empty(0), np.empty(0), 0)
+    ranks = np.unique(np.geomspace(1, number, POINTS).round().astype(np.int64))[::-1]
+    return Curve(factor * np.sort(lengths)[number - ranks], ranks / number, number)
+
+
+@dataclass(frozen=True)
+class Ecdf:
+    """A panel of curves.
+
+    Attributes:
+        curves: name, curve and colour of each.
+        ground: the curve behind them.
+        is_keyed: whether their names stand right of it.
+    """
+
+    title: str
+    curves: Sequence[tuple[str, Curve, str]]
+    ground: Curve
+    xlim: tuple[float, float]
+    ylim: tuple[float, float]
+    xlabel: str = ""
+    is_keyed: bool = False
+    rows: float = 5.5
+
+    def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
+        """Draw it."""
+        axes.plot(self.ground.x, self.ground.y, color=GROUND, linewidth=2.2)
+        for name, found, colour in self.curves:
+            axes.plot(found.x, found.y, color=colour, linewidth=1.0, label=f"{name}, n={found.n:,}")
+        axes.spines["left"].set_visible(True)
+        axes.tick_params(labelsize=6.6, pad=1.5, labelleft=is_first, labelbottom=is_last)
+        scaled(axes, "x", self.xlim, "log")
+        scaled(axes, "y", (0.7 * self.ylim[0], 4 * self.ylim[1]), "log")
+        if self.is_keyed:
+            axes.legend(
+                fontsize=6.2, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5),
+                handlelength=1, borderpad=0, labelspacing=0.2,
+            )  # fmt: skip
+        else:
+            count(axes, sum(found.n for _, found, _ in self.curves))
+        axes.set_xlabel(self.xlabel if is_last else "")
+        return {}
