@@ -34,6 +34,7 @@ from parity.analysis import tables as analysed
 from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
 from parity.benchmarks import benchmarks
 from parity.claims import verdicts as claims
+from parity.core import wording
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 from parity.core.settings import schema
@@ -44,7 +45,6 @@ from parity.records import schema as records
 from parity.records.dataset import CHECKSUMS, archived
 from parity.report import answer
 from parity.report.artifact import Effort, Step
-from parity.report.text import formatting
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[1]
@@ -271,7 +271,7 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
 def machine() -> str:
     """The processor, how many of it, and the memory."""
     model = node.facts()["cpu_model"] or "a processor that tells no model"
-    memory = formatting.size(psutil.virtual_memory().total)
+    memory = wording.size(psutil.virtual_memory().total)
     return f"{model}, {counted(psutil.cpu_count() or 0, 'CPU')}, {memory}"
 
 

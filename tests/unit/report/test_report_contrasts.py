@@ -125,7 +125,7 @@ def test_a_ladder_that_adds_nothing_says_how_far_it_is_from_the_published_range(
     order = conclusions.ladder_order(view.plan, view.arms)
     assert order[:2] == ["native-a", "native-b"] and order[2 : 2 + len(rungs)] == rungs
     figure = figures.draw(view, SPECS["ladder"])
-    assert "tinted: 8\u2009% to 10\u2009%, Medeiros et al. 2024" in texts(figure)
+    assert "tinted: 8 % to 10 %, Medeiros et al. 2024" in texts(figure)
 
 
 def test_a_study_without_a_ladder_says_so(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_quotas_are_drawn_beside_the_prediction(view: View) -> None:
 def test_the_table_of_quotas_says_it_in_ms_and_in_ticks(view: View) -> None:
     table = tables.quota_law(view)
     assert table.rows[4] == (
-        "Selfish: detours", "Podman, 9 of 10 ms", "6000", "10\u2009%", "1.0",
+        "Selfish: detours", "Podman, 9 of 10 ms", "6000", "10 %", "1.0",
         "1.400 [1.300, 1.500]", "0.400", "0.10",
     )  # fmt: skip
 

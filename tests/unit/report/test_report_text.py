@@ -17,6 +17,7 @@ from matplotlib.text import Text
 from msgspec.structs import replace
 
 from parity.analysis.ledger import STAGES
+from parity.core import wording
 from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
@@ -24,7 +25,6 @@ from parity.report import answer, artifact, captions, texts, write
 from parity.report.figures import figures
 from parity.report.tables import published, results, setting
 from parity.report.templating import latex
-from parity.report.text import formatting
 from parity.report.texts import by_difference
 from parity.report.view import View
 
@@ -52,23 +52,23 @@ def make_view(tmp_path: Path) -> MakeView:
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(1.23456, 3, "1.235"), (-0.5, 1, "−0.5"), (-0.0001, 2, "0.00"), (None, 2, "–")],
+    [(1.23456, 3, "1.235"), (-0.5, 1, "-0.5"), (-0.0001, 2, "0.00"), (None, 2, "–")],
 )
 def test_numbers(value: float | None, digits: int, text: str) -> None:
-    assert formatting.number(value, digits) == text
+    assert wording.number(value, digits) == text
 
 
 @pytest.mark.parametrize(
-    ("fraction", "text"), [(0.01, "1 %"), (0.015, "1.5 %"), (0.0042, "0.42 %"), (0.123, "12 %")]
+    ("fraction", "text"), [(0.01, "1 %"), (0.015, "1.50 %"), (0.0042, "0.42 %"), (0.123, "12 %")]
 )
 def test_percent(fraction: float, text: str) -> None:
-    assert formatting.percent(fraction).replace("\u2009", " ") == text
+    assert wording.percent(fraction) == text
 
 
-def test_a_bound_is_rounded_upwards() -> None:
-    # 1.03 % would not pass at 1.0 %.
-    assert formatting.percent(0.0103, up=True) == "1.1\u2009%"
-    assert formatting.percent(0.02, up=True) == "2\u2009%"
+def test_a_margin_is_rounded_upwards() -> None:
+    assert [wording.margin(value) for value in (0.010301, 0.02, None)] == [
+        "±1.04 %", "±2 %", "no margin",
+    ]  # fmt: skip
 
 
 def test_the_ledger_is_drawn_with_what_was_lost(make_view: MakeView) -> None:
@@ -115,9 +115,7 @@ def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
     assert machine["System"] == "synthetic (vm)"
     assert environment["measured"] == "2026-01-01 00:00 to 01:30 UTC"
     assert environment["Docker"] == "version 1"
-    assert (
-        formatting.size(272629760) == "260 MiB" and formatting.size(24684092 * 1024) == "23.5 GiB"
-    )
+    assert wording.size(272629760) == "260 MiB" and wording.size(24684092 * 1024) == "23.5 GiB"
 
 
 def test_every_study_file_says_the_same_kinds_of_things() -> None:
@@ -164,7 +162,7 @@ def test_a_spread_is_that_of_all_arms(make_view: MakeView) -> None:
                                  ("spread of all runs", runs)):  # fmt: skip
         expected = 100 * (max(numbers_of) / min(numbers_of) - 1)
         here = rows[f"CPU time: {quantity}"][2]
-        assert here == f"{formatting.significant(expected, 2)} % (9 arms × 3)"
+        assert here == f"{wording.significant(expected, 2)} % (9 arms × 3)"
     assert rows["CPU time: spread of all runs"][1] == "0.4 %"
 
 
@@ -231,7 +229,7 @@ def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path
     assert text.count(f"machine-synthetic-2026-01-01 & 2026-01-01 & {len(plan.blocks)} & ") == 1
     assert digest in text and "-{}-config archive=machine-synthetic-2026-01-01}" in text
     made = view.dataset.images
-    size = formatting.size(int(made["bytes"].sum()))
+    size = wording.size(int(made["bytes"].sum()))
     assert f"converting it: {made['seconds'].sum():.0f} s, {size} in all formats." in text
     assert "Of 2 claims of archive/machine: 2 order-ok" in text
     assert view.origin.facts.programs[0].commit in text

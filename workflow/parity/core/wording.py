@@ -1,4 +1,4 @@
-"""Counts, lists and numbers as sentences for people say them."""
+"""Counts, lists and numbers as people read them: on the terminal, in tables, figures and papers."""
 
 from __future__ import annotations
 
@@ -34,14 +34,43 @@ def listed(items: Iterable[object]) -> str:
     return " and ".join(filter(None, [("; " if is_parted else ", ").join(texts[:-1]), *texts[-1:]]))
 
 
-def number(value: float, digits: int | None = None) -> str:
-    """A number with that many decimals, or with about three significant digits."""
+def number(value: float | None, digits: int | None = None) -> str:
+    """A number with that many decimals, or with about three significant digits; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
     if digits is not None:
-        return f"{value:.{digits}f}"
+        return re.sub(r"^-(?=0\.?0*$)", "", f"{value:.{digits}f}")
     magnitude = abs(value)
     if magnitude and (magnitude >= 1e5 or magnitude < 1e-3):
         return f"{value:.3g}"
     return f"{value:.{3 if magnitude < 10 else 1 if magnitude < 1000 else 0}f}"
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with that many significant digits, never in exponents; `–` for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    return number(value, max(0, digits - 1 - magnitude))
+
+
+def size(count: int) -> str:
+    """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
+    for unit, divisor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= divisor:
+            return f"{significant(count / divisor)} {unit}"
+    return f"{significant(count)} B"
+
+
+def step_words(seconds: float) -> str:
+    """The work of a step: `10 ms`, `1 s`."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1e3 * seconds:g} ms"
+
+
+def period(began: str, ended: str) -> str:
+    """Two times in ISO 8601, UTC, to the minute; the day is said once if it is the same."""
+    first, last = began[:16].replace("T", " "), ended[:16].replace("T", " ")
+    return f"{first} to {last.removeprefix(first[:11])} UTC"
 
 
 def decimals(low: float, high: float, unit: str) -> int:
@@ -52,8 +81,10 @@ def decimals(low: float, high: float, unit: str) -> int:
     return min(3, max(0, 1 - math.floor(math.log10(width))))
 
 
-def percent(fraction: float) -> str:
-    """A fraction in per cent, such as `1 %` or `0.76 %`."""
+def percent(fraction: float | None) -> str:
+    """A fraction in per cent, such as `1 %` or `0.76 %`; `–` for none."""
+    if fraction is None or not math.isfinite(fraction):
+        return "–"
     value = 100 * fraction
     digits = 0 if abs(value) >= 9.95 or abs(value - round(value)) < 1e-9 else 2
     return f"{value:.{digits}f} %"
@@ -73,12 +104,12 @@ def stands(low: float, high: float, limit: float, unit: str = RATIO) -> str:
     return f"interval {interval(low, high, unit)} {how} {shown}"
 
 
-def margin(value: float, unit: str = RATIO) -> str:
+def margin(value: float | None, unit: str = RATIO) -> str:
     """A margin, rounded upwards: `±1.16 %` of a ratio, `±35 MiB` of a difference.
 
-    An infinite one, or one that is no number, is `no margin`.
+    None, an infinite one, or one that is no number is `no margin`.
     """
-    if not math.isfinite(value):
+    if value is None or not math.isfinite(value):
         return "no margin"
     if unit == RATIO:
         return f"±{percent(math.ceil(round(value * 1e4, 6)) / 1e4)}"

@@ -9,9 +9,9 @@ import pandas as pd
 
 from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
 from parity.analysis.statistics.kappa import Kappa
+from parity.core import wording
 from parity.report.origin import Origin
 from parity.report.templating import render
-from parity.report.text import formatting
 from parity.report.view import rows_of
 
 HEAD = ("case", "metric", "arm", "n", "fresh", "archived", "fresh/archived", "within", "")
@@ -36,7 +36,7 @@ def agreement(agreed: Agreement, verdicts: Kappa, origins: Sequence[Origin]) -> 
 
 
 def _side_by_side(row: Any) -> tuple[str, ...]:
-    number = formatting.number
+    number = wording.number
     return (
         row.case,
         row.metric,
@@ -45,7 +45,7 @@ def _side_by_side(row: Any) -> tuple[str, ...]:
         number(row.fresh_ratio),
         number(row.archive_ratio),
         f"{number(row.ratio_of_ratios)} [{number(row.low95)}, {number(row.high95)}]",
-        formatting.margin(row.smallest_margin),
+        wording.margin(row.smallest_margin),
         f"{row.outcome}{f': {row.reason}' if row.reason else ''}",
     )
 

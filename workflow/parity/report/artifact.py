@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.claims.verdicts import Expected
+from parity.core import wording
 from parity.core.documents import Document
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, PROVENANCE, files_of, provenance
 from parity.records.timed import session_seconds
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import render
-from parity.report.text import formatting
 
 DIGITS = 16  # of a digest, as in the table of images
 
@@ -62,7 +62,7 @@ def appendix(
         if program.commit
     }
     steps = [
-        (each.command, each.does, formatting.number(each.seconds, 0), formatting.size(each.bytes))
+        (each.command, each.does, wording.number(each.seconds, 0), wording.size(each.bytes))
         for each in effort.steps
     ]
     found = Counter(verdict for (name, _), verdict in expected.items() if name == judged)
@@ -82,6 +82,6 @@ def _known_by(folder: Path) -> tuple[str, ...]:
     origin, sums = provenance(folder), folder / CHECKSUMS
     digest = hashlib.sha256(sums.read_bytes()).hexdigest()[:DIGITS] if sums.exists() else "–"
     held = [folder / name for name in files_of(folder) if name != PROVENANCE or sums.exists()]
-    size = formatting.size(sum(path.stat().st_size for path in held))
-    minutes = formatting.number(session_seconds(folder) / 60, 1)
+    size = wording.size(sum(path.stat().st_size for path in held))
+    minutes = wording.number(session_seconds(folder) / 60, 1)
     return folder.name, origin.ended[:10], str(origin.blocks), minutes, size, digest

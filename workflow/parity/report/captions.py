@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.core import wording
 from parity.core.wording import span
 from parity.extensions.servers.benchmarks import usage
 from parity.report.figures import compare
@@ -38,7 +39,7 @@ def of_figure(view: View, spec: FigureSpec) -> str:
 def _tested(ratios: Sequence[Any]) -> str:
     """Blocks and margins of comparisons by ratios."""
     blocks = span([row.blocks for row in ratios if row.blocks] or [0])
-    margins = ", ".join(map(formatting.margin, sorted({row.margin for row in ratios})))
+    margins = ", ".join(map(wording.margin, sorted({row.margin for row in ratios})))
     return f"over {blocks} blocks; margin {margins}"
 
 

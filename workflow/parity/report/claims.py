@@ -62,8 +62,7 @@ def cells(row: Any) -> tuple[str, ...]:
     """A row of the verdicts as text, in the columns of `HEAD`."""
     shown = rows.of_verdict(row)
     verdict = shown.outcome + MARKS.get(row.registration, "")
-    margin = shown.margin.replace("\u2009", " ")
-    return (shown.subject, row.kind, verdict, shown.estimate, margin, shown.blocks, shown.reason,
+    return (shown.subject, row.kind, verdict, shown.estimate, shown.margin, shown.blocks, shown.reason,
             shown.note)  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def of(plan: Plan, row: Any, subject: str = "") -> Row:
         blocks=str(row.blocks),
         estimate=formatting.estimate(row),
         unit=formatting.unit_of(row),
-        margin=formatting.margin(row.margin),
+        margin=wording.margin(row.margin),
         ended=ended,
         reason=row.reason,
         note=note,
@@ -75,7 +75,7 @@ def of_verdict(row: Any) -> Row:
     margin = ""
     if not _is_missing(row.margin):
         is_ratio = row.unit == wording.RATIO
-        margin = formatting.margin(row.margin) if is_ratio else f"{row.margin:g}"
+        margin = wording.margin(row.margin) if is_ratio else f"{row.margin:g}"
     unit = _SHORT.get(row.unit, row.unit)
     return Row(
         subject=row.claim,

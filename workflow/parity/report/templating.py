@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from parity.core import wording
 from parity.core.errors import spelt_out
 from parity.core.wording import capital, counted, listed, span
-from parity.report.text import formatting
 
 TEMPLATES = Path(__file__).with_name("templates")
 WIDTH = 80  # letters of a line, as in a terminal that nobody has made wider
@@ -44,6 +44,7 @@ def latex(text: object) -> Latex:
     if isinstance(text, Latex):
         return text
     plain = re.sub(r"(?<=\d) (?=%)", "\u2009", spelt_out(str(text)))
+    plain = re.sub(r"(?<![\w.)\]-])-(?=\d)", "−", plain)
     return Latex("".join(WORDS["latex"].get(character, character) for character in plain))
 
 
@@ -66,8 +67,8 @@ def _environment(kind: str) -> Environment:
     )  # fmt: skip
     made.filters |= {
         "capital": capital, "counted": counted, "listed": listed, "span": span, "latex": Latex,
-        "margin": formatting.margin, "number": formatting.number, "size": formatting.size,
-        "percent": formatting.percent, "significant": formatting.significant, "wrapped": wrapped,
+        "margin": wording.margin, "number": wording.number, "size": wording.size,
+        "percent": wording.percent, "significant": wording.significant, "wrapped": wrapped,
         "aligned": aligned, "bare": bare, "markdown": markdown, "ended": ended,
         "uncapital": uncapital,
     }  # fmt: skip

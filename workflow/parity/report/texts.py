@@ -12,6 +12,7 @@ from typing import Any
 from parity.analysis import outcomes
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
 from parity.analysis.stopping import LEAST_CHANCE
+from parity.core import wording
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.records.timed import CaseTime
@@ -140,11 +141,11 @@ def _facts(view: View) -> dict[str, Any]:
         "reference": formatting.arm_title(plan, plan.reference),
         "control": formatting.arm_title(plan, plan.double) or "none",
         "positive": formatting.arm_title(plan, plan.positive_arm) if plan.positive_arm else "",
-        "margins": listed(map(formatting.margin, margins)) or "none",
+        "margins": listed(map(wording.margin, margins)) or "none",
         "notes": " ".join(f"{title}: {note}" for title, note in notes.items() if note),
         "declared": list(dict.fromkeys(names)),
         "stands_for": captions.stands_for(view),
-        "measured": formatting.period(facts.began, facts.ended),
+        "measured": wording.period(facts.began, facts.ended),
         "origin": view.origin,
         "kind": kind,
         "audit": view.origin.noise_audit,

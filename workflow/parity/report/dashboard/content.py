@@ -9,6 +9,7 @@ import pandas as pd
 
 from parity.claims.terms import NOT_TESTED
 from parity.claims.verdicts import Judgement
+from parity.core import wording
 from parity.core.documents import Document
 from parity.plan.system_kind import kind_of
 from parity.report.dashboard import runs
@@ -137,7 +138,7 @@ def _archive(view: View, texts: runs.Texts) -> Archive:
         name=view.dataset.name,
         title=view.plan.title,
         systems=view.origin.systems,
-        measured=formatting.period(facts.began, facts.ended),
+        measured=wording.period(facts.began, facts.ended),
         commits=[program.commit for program in facts.programs],
         reference=view.plan.reference,
         note=kind_of(view.origin.scale_labels).threat,

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from parity.analysis import outcomes, tables
 from parity.analysis.agreement import NOT_COMPARED, Agreement
 from parity.analysis.tables import AGREEMENT
+from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report.agreement import held
@@ -61,11 +62,11 @@ def _panel(plan: Plan, case: str, metric: str, rows: Sequence[Any], several: boo
     both = zip(*((row.fresh_blocks, row.archive_blocks) for row in rows), strict=True)
     blocks = "/".join(span(each).replace(" to ", "–") for each in both)
     title = ", ".join(filter(None, title_parts(plan, case, label)))
-    facts = f"margin {formatting.margin(margin)}, n {blocks}"
+    facts = f"margin {wording.margin(margin)}, n {blocks}"
     made = []
     for row in rows:
         said = f"{WORDS[row.outcome]}{style.CONFOUNDED if formatting.is_confounded(row) else ''}"
-        three = [formatting.number(v) for v in (row.ratio_of_ratios, row.low95, row.high95)]
+        three = [wording.number(v) for v in (row.ratio_of_ratios, row.low95, row.high95)]
         numbers = f"{three[0]} [{three[1]}, {three[2]}]   " if wide else ""
         made.append({
             "arm": row.arm, "label": formatting.arm_title(plan, row.arm),

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from parity.analysis.timeouts import TIME, TIMEOUTS
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
+from parity.core import wording
 from parity.core.wording import counted, span
 from parity.report.along import curves, margin_of, published
 from parity.report.figures import style
@@ -89,7 +90,7 @@ def along(view: View, spec: FigureSpec) -> Figure:
     blocks = [p.blocks for of_arms in found for points in of_arms.values() for p in points]
     planned = span([view.blocks_of[case] for case in view.shown(spec)])
     said = [f"n = {span(blocks or [0])} blocks of {planned} planned", "lines: 95 % intervals"]
-    said += [f"band: margin {formatting.margin(margin)}"] if margin else []
+    said += [f"band: margin {wording.margin(margin)}"] if margin else []
     return page_of(view, spec, made, what, "     ".join(said))
 
 
@@ -126,7 +127,7 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
     blocks = [of["block"].nunique() for _, of in shown.groupby(["case", "arm"])]
     planned = span([view.blocks_of[case] for case in cases])
     said = [f"n = {span(blocks)} blocks of {planned} planned", "shade: smallest to largest"]
-    said += [f"band: margin {formatting.margin(margin)}"] if margin else []
+    said += [f"band: margin {wording.margin(margin)}"] if margin else []
     native = formatting.arm_title(view.plan, reference)
     what = f"time over {native} (ratio)" if spec.relative else "rate (Gbit/s)"
     return page_of(view, spec, made, what, "     ".join(said))
@@ -234,7 +235,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     what = f"{shown.label} in % of the median of {native} at the same case; above 100 is faster"
     both = " and ".join(formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
     cases = [case for each in found for case in each.cases.values()]
-    grey = f"grey: margin {formatting.margin(margin)}     " if margin else ""
+    grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
     marks_said = (
         f"shade: smallest to largest block     {grey}dotted: smallest and largest of {both}"
     )

@@ -15,6 +15,7 @@ from parity.analysis import conclusions, outcomes
 from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
+from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report.figures import style
@@ -99,7 +100,7 @@ def forest(
     margin = first.margin if first is not None and ratio else math.nan
     reference = against or formatting.reference_title(view.plan)
     if ratio:
-        label = f"cost relative to {reference}\n(ratio; band: margin {formatting.margin(margin)})"
+        label = f"cost relative to {reference}\n(ratio; band: margin {wording.margin(margin)})"
     else:
         native = formatting.arm_title(view.plan, view.plan.reference)
         label = f"{shown.label}: difference to\n{native} ({formatting.unit_of_difference(shown)})"
@@ -134,7 +135,7 @@ def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Seque
     if spec.relative:
         native = formatting.arm_title(view.plan, view.plan.reference)
         what = "" if base is None else (
-            f"median {native}, {formatting.significant(shown.factor * base, 4)} {shown.unit}"
+            f"median {native}, {wording.significant(shown.factor * base, 4)} {shown.unit}"
         )  # fmt: skip
         label = f"{shown.label}: deviation from\n{what or 'the reference'} (%)"
         found, base_of, factor = found if base else {}, base or 1.0, 100 / (base or 1.0)
@@ -260,7 +261,7 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
         panel(f"arm over {reference}, {factor} {first.low}", None),
         panel(f"arm over {reference}, {factor} {first.high}", None, cases[1]),
     ]
-    band = f"band: margin {formatting.margin(first.margin)}"
+    band = f"band: margin {wording.margin(first.margin)}"
     key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
     return Page(spec.title, made, 2, foot_of(view, cases, key, SYMBOLS), around=AROUND).figure()
 
@@ -279,7 +280,7 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
         made.append(forest(view, case, shown, arms, several, published=spec.published, **look))
         made.append(forest(view, case, shown, arms, "runtimes: over the last step", added, before,
                            **look))  # fmt: skip
-    low, high = (formatting.percent(ratio - 1) for ratio in spec.published)
+    low, high = (wording.percent(ratio - 1) for ratio in spec.published)
     tint = f"tinted: {low} to {high}, {spec.source}"
     lines = foot_of(view, cases, f"{blocks_that_count(view, cases)}     {tint}", SYMBOLS)
     return Page(spec.title, made, 2, lines, around=IN_ROW).figure()
@@ -331,9 +332,7 @@ def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:
     for case, each in shown:
         first = next(iter(view.comparisons(case, each.metric).values()))
         unit = formatting.unit_of_difference(each)
-        margin = (
-            formatting.margin(first.margin) if first.kind == "ratio" else f"difference in {unit}"
-        )
+        margin = wording.margin(first.margin) if first.kind == "ratio" else f"difference in {unit}"
         several = sum(other == case for other, _ in view.planned()) > 1
         margin = f"margin {margin}" if wide and first.kind == "ratio" else margin
         parts.append([*title_parts(plan, case, each.label if several else ""), margin])

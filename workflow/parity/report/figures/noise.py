@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.figure_spec import FigureSpec
+from parity.core import wording
 from parity.records import events
 from parity.report.figures import style
 from parity.report.figures.page import Page, Panel, foot_of
@@ -173,7 +174,7 @@ def quantiles(view: View, spec: FigureSpec) -> Figure:
         head = "n" if share == shares[-1] else ""
         made.append(Forest(f"{100 * share:g} %", mine, looks, ends=ends, band=band, head=head))
     native = formatting.arm_title(view.plan, view.plan.reference)
-    band_said = f"     band: margin {formatting.margin(margin)}" if margin else ""
+    band_said = f"     band: margin {wording.margin(margin)}" if margin else ""
     said = [f"ratio: quantile of lengths over that of {native}     n: events of all runs     "
             f"lines: 95 % intervals, by blocks of time{band_said}"]  # fmt: skip
     return _page(view, spec, case, made, said, across=len(made), around=0.5)
@@ -219,7 +220,7 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
     notes = []
     for row in rows_of(table):
         shape, low, high, fit = (
-            formatting.number(value, 2)
+            wording.number(value, 2)
             for value in (row.shape, row.shape_low, row.shape_high, row.fit)
         )
         notes.append(f"{row.exceedances:,}   {shape} [{low}, {high}]   {fit}")
@@ -273,7 +274,7 @@ def replay(view: View, spec: FigureSpec) -> Figure:
             curves = {arm: {"color": looks[arm].colour, "linewidth": 1.2,
                             "alpha": 0.5 if looks[arm].hollow else 1} for arm in arms}  # fmt: skip
             made.append(Lines(
-                formatting.step_words(step) if len(made) < len(steps) else "",
+                wording.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
                 min(0.2, 0.5 / len(arms)), "ranks", xscale="log", xlim=(0.6, 2**20 * 1.7),
                 yscale="log" if most > 3 else "linear", ylim=ylim, neutral=1.0, marks=marks,

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from parity.analysis.noise.replay import RANDOM
 from parity.claims.published import TABLE_1
+from parity.core import wording
 from parity.core.wording import interval
 from parity.report import ledgers
 from parity.report.along import ratios_by_size
@@ -29,7 +30,7 @@ SLOWED = 1.01  # a step that takes longer than this, over that of the reference,
 
 def _milliseconds(value: float, digits: int = 3) -> str:
     # What a law without an end says is further than anything that was ever seen.
-    return "> 10⁶" if value > 1e3 else formatting.number(1e3 * value, digits)
+    return "> 10⁶" if value > 1e3 else wording.number(1e3 * value, digits)
 
 
 def _with_ends(value: float, low: float, high: float, shown: Callable[[float], str]) -> str:
@@ -42,7 +43,7 @@ def _with_ends(value: float, low: float, high: float, shown: Callable[[float], s
 def _seconds(value: float) -> str:
     """A time in the largest unit that it fills, with three digits: `49.9 ms`."""
     unit, name = next((u for u in _UNITS if value >= u[0]), _UNITS[-1])
-    return f"{formatting.significant(value / unit)} {name}"
+    return f"{wording.significant(value / unit)} {name}"
 
 
 def quantiles(view: View) -> Table:
@@ -50,11 +51,11 @@ def quantiles(view: View) -> Table:
     cells = [
         (
             *case_and_arm(view, row),
-            f"{100 * row.share:g}\u2009%",
+            f"{100 * row.share:g} %",
             f"{row.events:,}",
-            formatting.number(row.seconds, 0),
+            wording.number(row.seconds, 0),
             _with_ends(row.value, row.low, row.high, _seconds),
-            _with_ends(row.ratio, row.ratio_low, row.ratio_high, formatting.number),
+            _with_ends(row.ratio, row.ratio_low, row.ratio_high, wording.number),
         )
         for row in in_order(view, view.of_events["quantiles"])
     ]
@@ -67,11 +68,11 @@ def quota_law(view: View) -> Table:
         (
             *case_and_arm(view, row),
             str(row.events),
-            formatting.percent(row.share),
+            wording.percent(row.share),
             _milliseconds(row.predicted, 1),
             _with_ends(row.observed, row.low, row.high, _milliseconds),
             _milliseconds(row.residual),
-            formatting.number(row.residual / row.tick, 2),
+            wording.number(row.residual / row.tick, 2),
         )
         for row in in_order(view, view.of_events["quota_law"])
     ]
@@ -84,11 +85,11 @@ def return_levels(view: View) -> Table:
         (
             *case_and_arm(view, row),
             str(row.exceedances),
-            formatting.significant(1e6 * row.threshold),
-            _with_ends(row.shape, row.shape_low, row.shape_high, lambda v: formatting.number(v, 2)),
+            wording.significant(1e6 * row.threshold),
+            _with_ends(row.shape, row.shape_low, row.shape_high, lambda v: wording.number(v, 2)),
             _with_ends(row.level, row.low, row.high, _milliseconds),
             _milliseconds(row.longest),
-            formatting.number(row.fit, 2),
+            wording.number(row.fit, 2),
         )
         for row in in_order(view, view.of_events["return_levels"])
     ]
@@ -121,9 +122,9 @@ def _of_step(view: View, title: str, found: Sequence[Any]) -> list[tuple[str, ..
     if not (told or slowed):
         return []
     most = max(slowed or told, key=lambda row: float(row.low_ratio))
-    numbers = f"{formatting.number(most.slowdown_ratio)} "
+    numbers = f"{wording.number(most.slowdown_ratio)} "
     return [(
-        title, formatting.step_words(most.step_seconds),
+        title, wording.step_words(most.step_seconds),
         str(min(row.ranks for row in slowed)) if slowed else "not shown",
         formatting.arm_title(view.plan, most.arm), str(most.ranks),
         numbers + interval(most.low_ratio, most.high_ratio),
@@ -160,12 +161,12 @@ def timeouts(view: View) -> Table:
     rows = [
         (
             *case_and_arm(view, row),
-            formatting.number(row.rto_min_ms, 0),
+            wording.number(row.rto_min_ms, 0),
             str(row.runs),
             str(row.timeouts),
             formatting.slope(row),
-            formatting.number(row.intercept, 2),
-            formatting.percent(row.explained),
+            wording.number(row.intercept, 2),
+            wording.percent(row.explained),
         )
         for row in in_order(view, lines[lines["timeouts"] > 0])
     ]
@@ -180,9 +181,7 @@ def message_sizes(view: View) -> Table:
         for arm, of_arm in ratios_by_size(view, case).items():
             at = [(float(ratio), int(str(size))) for size, ratio in of_arm.items()]
             ends = (
-                [(formatting.number(r), f"{size:,}") for r, size in (min(at), max(at))]
-                if at
-                else []
+                [(wording.number(r), f"{size:,}") for r, size in (min(at), max(at))] if at else []
             )
             if ends:
                 rows.append((title, formatting.arm_title(view.plan, arm), *chain(*ends)))
@@ -227,8 +226,7 @@ def _parts(times: Sequence[float]) -> list[str]:
     """Times in ms with their shares of the sum, and the sum, which lacks what is not known."""
     whole = float(np.nansum(times))
     said = [
-        "–" if np.isnan(time) else f"{time:.0f} ({formatting.percent(time / whole)})"
-        for time in times
+        "–" if np.isnan(time) else f"{time:.0f} ({wording.percent(time / whole)})" for time in times
     ]
     return [*said, f"{whole:.0f}"]
 

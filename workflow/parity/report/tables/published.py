@@ -14,11 +14,11 @@ from pathlib import Path
 import pandas as pd
 
 from parity.benchmarks import benchmarks
+from parity.core import wording
 from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
 from parity.core.wording import counted, span
 from parity.report.tables.table import Table
-from parity.report.text import formatting
 from parity.report.view import View
 
 METRICS = tuple(dict.fromkeys(q.metric for known in benchmarks().values() for q in known.metrics))
@@ -125,7 +125,7 @@ def table(view: View, values: Sequence[PublishedValue]) -> Table:
 
 def _as_published(text: str) -> str:
     """A published number with as many decimals as it was given with."""
-    return formatting.number(float(text), len(text.partition(".")[2]))
+    return wording.number(float(text), len(text.partition(".")[2]))
 
 
 def _ours(view: View, row: PublishedValue) -> str:
@@ -133,4 +133,4 @@ def _ours(view: View, row: PublishedValue) -> str:
     ours = STATISTICS[row.statistic](view, row)
     if ours is None:
         return "not measured"
-    return f"{formatting.significant(ours[0], 2)} {row.unit} ({ours[1]})"
+    return f"{wording.significant(ours[0], 2)} {row.unit} ({ours[1]})"

@@ -14,6 +14,7 @@ import pandas as pd
 from parity.analysis import conclusions, outcomes
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
 from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.core import wording
 from parity.core.wording import capital, listed, span
 from parity.report import along, rows
 from parity.report.figures.specs import quantity, spelt
@@ -136,9 +137,9 @@ def dispersion(view: View) -> Table:
         if (row.case, row.metric) in planned:
             of = formatting.quantity_of(row)
             numbers = [of.factor * value for value in (row.median, row.minimum, row.maximum)]
-            shown = [formatting.significant(number, 4) for number in numbers]
+            shown = [wording.significant(number, 4) for number in numbers]
             what = formatting.subject_of(view.plan, row), formatting.arm_title(view.plan, row.arm)
-            cells.append((*what, str(row.runs), *shown, of.unit, formatting.percent(row.cv)))
+            cells.append((*what, str(row.runs), *shown, of.unit, wording.percent(row.cv)))
     return Table("dispersion", cells)
 
 
@@ -261,9 +262,7 @@ def _cells(view: View, subject: Subject) -> Iterator[str]:
     is_ratio = subject.rows[0].kind == "ratio"
     yield subject.title
     yield (
-        listed(map(formatting.margin, sorted({r.margin for r in subject.rows})))
-        if is_ratio
-        else "–"
+        listed(map(wording.margin, sorted({r.margin for r in subject.rows}))) if is_ratio else "–"
     )
     yield span([row.blocks for row in subject.rows])
     yield str(len(subject.rows))
@@ -297,7 +296,7 @@ def beside(view: View) -> Table:
         if not view.shown(spec):
             continue
         if spec.published:
-            low, high = (formatting.number(pick(spec.published)) for pick in (min, max))
+            low, high = (wording.number(pick(spec.published)) for pick in (min, max))
             published = low if low == high else f"{low} to {high}"
             cells += [(spec.title, what, published, _range(view, found), spec.source)
                       for what, found in _measured(view, spec)]  # fmt: skip
@@ -307,9 +306,9 @@ def beside(view: View) -> Table:
             for label, of_level in along.published(view, spec, series).items():
                 for level, ratio in of_level.items():
                     ours = [point.value for point in points if point.level == level]
-                    here = [formatting.number(pick(ours)) for pick in (min, max) if ours]
+                    here = [wording.number(pick(ours)) for pick in (min, max) if ours]
                     what = f"{capital(series.title)}, {spec.along.replace('_', ' ')} {level}"
-                    cells.append((spec.title, what, formatting.significant(ratio),
+                    cells.append((spec.title, what, wording.significant(ratio),
                                   " to ".join(dict.fromkeys(here)) or "–", label))  # fmt: skip
     return Table("beside", cells)
 

@@ -7,6 +7,7 @@ import re
 import pandas as pd
 
 from parity.benchmarks.own_program import said
+from parity.core import wording
 from parity.report.tables.table import Table
 from parity.report.templating import WORDS
 from parity.report.text import formatting
@@ -18,7 +19,7 @@ def cases(view: View) -> Table:
     rows = []
     for case in view.plan.cases:
         parameters = [f"{name} = {value}" for name, value in sorted(said(case.parameters).items())]
-        title, margin = formatting.case_title(view.plan, case.name), formatting.margin(case.margin)
+        title, margin = formatting.case_title(view.plan, case.name), wording.margin(case.margin)
         limit = f"{case.timeout_seconds} s"
         rows.append((title, ", ".join(parameters) or "none", margin, limit))
     return Table("cases", rows)
@@ -47,7 +48,7 @@ def _readable(value: str) -> str:
     """A fact with sizes in a unit for people, and lists that can break after a comma."""
     size = re.fullmatch(r"([0-9]+) (B|kB)", value)
     if size:
-        return formatting.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
+        return wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
     return re.sub(r",(?! )", ", ", value)
 
 
@@ -55,7 +56,7 @@ def environment(view: View) -> Table:
     """When it was measured, with which state of this program, and the runtimes' own versions."""
     facts = view.origin.facts
     rows = [
-        ("measured", formatting.period(facts.began, facts.ended)),
+        ("measured", wording.period(facts.began, facts.ended)),
         ("blocks", f"{facts.blocks}, in {facts.sessions} sessions of the runner"),
     ]
     for program in facts.programs:
@@ -81,8 +82,8 @@ def images(view: View) -> Table:
             _digest(row.digest),
             row.parent,
             _digest(row.parent_digest),
-            "–" if pd.isna(row.bytes) else formatting.number(row.bytes / 2**20, 1),
-            "–" if pd.isna(row.seconds) else formatting.number(row.seconds, 1),
+            "–" if pd.isna(row.bytes) else wording.number(row.bytes / 2**20, 1),
+            "–" if pd.isna(row.seconds) else wording.number(row.seconds, 1),
             row.reason or row.tool,
         )
         for row in rows_of(view.dataset.images)

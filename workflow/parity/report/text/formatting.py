@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks import benchmarks
 from parity.benchmarks.metrics import Quantity
-from parity.core.wording import capital, counted
+from parity.core.wording import capital, counted, number
 from parity.plan.plan import Case, Plan
 from parity.report.figures.specs import quantity, spelt
 
@@ -110,64 +110,12 @@ def quantity_of(row: Any) -> Quantity:
     return quantity(row.case, row.metric, row.unit)
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with a fixed count of decimals and a true minus sign; `–` for none."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.removeprefix("-")
-    return text.replace("-", "−")
-
-
-def significant(value: float | None, digits: int = 3) -> str:
-    """A number with that many significant digits, never in exponents; `–` for none."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    magnitude = math.floor(math.log10(abs(value))) if value else 0
-    return number(value, max(0, digits - 1 - magnitude))
-
-
-def size(count: int) -> str:
-    """A number of bytes in the largest binary unit that it fills: `260 MiB`, `23.5 GiB`."""
-    for unit, divisor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= divisor:
-            return f"{significant(count / divisor)} {unit}"
-    return f"{significant(count)} B"
-
-
-def period(began: str, ended: str) -> str:
-    """Two times in ISO 8601, UTC, to the minute; the day is said once if it is the same."""
-    first, last = began[:16].replace("T", " "), ended[:16].replace("T", " ")
-    return f"{first} to {last.removeprefix(first[:11])} UTC"
-
-
-def percent(fraction: float | None, up: bool = False) -> str:
-    """A fraction as per cent with about two significant digits: `1.5 %`.
-
-    Args:
-        up: round upwards, for a bound that must still hold as printed.
-    """
-    if fraction is None or not math.isfinite(fraction):
-        return "–"
-    value = 100 * fraction
-    digits = 0 if value >= 9.95 or math.isclose(value, round(value)) else 1 if value >= 0.95 else 2
-    if up:
-        value = math.ceil(round(value * 10**digits, 6)) / 10**digits
-    return f"{number(value, digits)}\u2009%"
-
-
-def margin(value: float | None) -> str:
-    """An equivalence margin: `±2 %`, or `–` where none is sought."""
-    return "–" if value is None or math.isnan(value) else f"±{percent(value)}"
-
-
 def estimate(row: DecidedRow) -> str:
     """Estimate and 95 % interval of a comparison: a ratio, or a signed difference."""
     if row.blocks == 0:
         return "–"
     if row.kind == "ratio":
-        figures = [ratio(value) for value in (row.estimate, row.low95, row.high95)]
+        figures = [number(value) for value in (row.estimate, row.low95, row.high95)]
     else:
         factor = quantity_of(row).factor
         scaled = [factor * value for value in (row.estimate, row.low95, row.high95)]
@@ -190,11 +138,6 @@ def slope(row: Any) -> str:
     return f"{number(row.slope, digits)} s{ends}"
 
 
-def ratio(value: float) -> str:
-    """A ratio with three decimals; a large one with four digits."""
-    return significant(value, 4) if value >= 10 else number(value)
-
-
 def unit_of(row: DecidedRow) -> str:
     """Unit of a comparison's estimate; empty for a ratio."""
     return "" if row.kind == "ratio" else unit_of_difference(quantity_of(row))
@@ -215,8 +158,3 @@ def identity_note(row: DecidedRow) -> str:
     if is_confounded(row):
         return f"confounded: {row.identity}"
     return "binary not recorded" if row.identity == NOT_RECORDED and row.blocks else ""
-
-
-def step_words(seconds: float) -> str:
-    """The work of a step: `10 ms`, `1 s`."""
-    return f"{seconds:g} s" if seconds >= 1 else f"{1e3 * seconds:g} ms"
