@@ -44,7 +44,7 @@ from parity.measure import node
 from parity.records import schema as records
 from parity.records.dataset import CHECKSUMS, archived
 from parity.report import answer
-from parity.report.artifact import Effort, Step
+from parity.report.paper import Effort, Step
 from parity.runtimes import arms
 
 ROOT = Path(__file__).parents[1]

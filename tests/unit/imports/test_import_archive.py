@@ -12,8 +12,7 @@ from parity.analysis.analysis import analysed
 from parity.analysis.dataset import load
 from parity.core.errors import UserError
 from parity.imports.command import main
-from parity.imports.dataset import import_rows
-from parity.imports.planned import Request
+from parity.imports.dataset import Request, import_rows
 from parity.imports.rows import Row, checked
 from parity.records.dataset import archived, broken_files, differing_tables
 from parity.records.timed import case_times, session_seconds

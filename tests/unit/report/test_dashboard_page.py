@@ -13,9 +13,8 @@ import sample_claims
 import synthetic
 
 from parity.report.dashboard import content, page
-from parity.report.dashboard.content import Content
-from parity.report.dashboard.runs import FIELDS
-from parity.report.rows import ended_of
+from parity.report.dashboard.content import FIELDS, Content
+from parity.report.formatting import ended_of
 from parity.report.templating import WORDS
 from parity.report.view import View
 

@@ -10,9 +10,8 @@ from parity.claims import terms
 from parity.claims.cells import JudgingData
 from parity.claims.register import load_register
 from parity.claims.verdicts import Judgement, judge
-from parity.report import claims, texts
+from parity.report import claims, formatting, texts
 from parity.report.tables import results
-from parity.report.text import formatting
 from parity.report.view import View
 
 CONFIG = Path(__file__).parents[3] / "config"

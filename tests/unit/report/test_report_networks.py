@@ -17,14 +17,12 @@ from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema
-from parity.report import along, captions
+from parity.report import captions, formatting, series
 from parity.report.figures import figures, specs
 from parity.report.figures.along import page_of
 from parity.report.figures.page import PAGE
 from parity.report.figures.planes import Lines
-from parity.report.series import series
 from parity.report.tables import measured as tables
-from parity.report.text import formatting
 from parity.report.view import View
 
 SPECS = {spec.name: spec for spec in specs.FIGURES if spec.along or spec.form is Form.TIMEOUTS}
@@ -103,7 +101,7 @@ def test_cases_are_parted_by_all_but_the_parameter(view: View) -> None:
 def test_nodes_that_grow_with_the_ranks_are_a_series() -> None:
     cases = [split.case("npb", (n, 16 * n, 1), kernel="cg") for n in (1, 2, 8)]
     planned = [split.plan("x", cases).case(case["case"]) for case in cases]
-    (found,) = series(RANKS, planned)
+    (found,) = series.series(RANKS, planned)
     assert found.title == "kernel cg, 16 ranks on each node, 1 container"
     assert [*found.cases] == [16, 32, 128]
 
@@ -121,13 +119,13 @@ def test_settings_of_a_network_are_said_alike_of_cases_and_series() -> None:
     name = here[0]["case"]
     assert formatting.case_levels(plan, name) == f"1 node, 1 container per node, cg, {said}"
     assert said in {each.title.partition("cg, ")[2].removesuffix(", 1 node, 4 ranks")
-                    for each in series(CONTAINERS, plan.cases)}  # fmt: skip
+                    for each in series.series(CONTAINERS, plan.cases)}  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel, each", split.EACH.items())
 def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> None:
     (found,) = (s for s in view.series(CONTAINERS) if s.title.startswith(f"kernel {kernel}"))
-    curves = along.curves(view, CONTAINERS, found)
+    curves = series.curves(view, CONTAINERS, found)
     assert "native-a" not in curves and len(curves) == len(split.ARMS) - 1
     for arm, times in (("lxc-veth", 1), ("lxc-veth-plain", 2), ("lxc", 0)):
         for point in curves[arm]:
@@ -139,21 +137,21 @@ def test_planted_costs_are_the_points(view: View, kernel: str, each: float) -> N
 def test_published_bars_are_ratios_of_bars() -> None:
     table = published_tables(split.PUBLISHED)[FIGURES]
     linux = Bars("Fig. 1a", "CG.B", "Linux 3.2", {}, x="3.2")
-    assert along.ratios(table, linux) == pytest.approx(
+    assert series.ratios(table, linux) == pytest.approx(
         {1: 6.881 / 5.963, 2: 100.03 / 5.963, 4: 240.405 / 5.963}
     )
     one = Bars("Fig. 2", "MG.C", "one node", {}, series="container", over="SM")
-    assert [round(100 * (v - 1), 1) for v in along.ratios(table, one).values()] == [
+    assert [round(100 * (v - 1), 1) for v in series.ratios(table, one).values()] == [
         13.0, -11.9, -4.9
     ]  # fmt: skip
     nodes = Bars("Fig. 3", "CG.B", "nodes", {}, series="container")
-    assert along.ratios(table, nodes)[128] == pytest.approx(2.807, abs=1e-3)
+    assert series.ratios(table, nodes)[128] == pytest.approx(2.807, abs=1e-3)
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_the_bars_of_every_figure_are_in_the_file(spec: FigureSpec) -> None:
     table = published_tables(split.PUBLISHED)[FIGURES]
-    assert all(len(along.ratios(table, bars)) > 1 for bars in spec.bars)
+    assert all(len(series.ratios(table, bars)) > 1 for bars in spec.bars)
 
 
 def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None:
@@ -168,7 +166,7 @@ def test_bars_are_drawn_in_the_panels_of_their_program_alone(view: View) -> None
 def test_scatter_has_all_arms_and_no_margin(beserra: View) -> None:
     spec = SPECS["hpl-scatter"]
     (found,) = beserra.series(spec)
-    points = along.curves(beserra, spec, found)
+    points = series.curves(beserra, spec, found)
     assert set(points) == set(split.ARMS)
     values = beserra.values("hpcc-1x4/2", "hpl")["lxc"]
     assert points["lxc"][1].value == pytest.approx(100 * np.std(values, ddof=1) / np.mean(values))
@@ -263,7 +261,7 @@ def test_messages_of_all_sizes_are_the_metrics_of_their_times(sent: View) -> Non
     first = times[(times["arm"] == "native-a") & (times["size"] == 1)]
     assert first["seconds"].to_list() == [float(LINES[0].split()[2])] * 2
     for arm, ratio in (("podman", 1.5), ("native-b", 1.0)):
-        assert along.ratios_by_size(sent, "netpipe-1x2-mpi")[arm].to_numpy() == pytest.approx(
+        assert series.ratios_by_size(sent, "netpipe-1x2-mpi")[arm].to_numpy() == pytest.approx(
             ratio, rel=1e-3
         )
 

@@ -21,12 +21,11 @@ from parity.benchmarks.figure_spec import Form
 from parity.benchmarks.metrics import Quantity
 from parity.core.wording import counted
 from parity.plan.system_kind import KINDS
-from parity.report import paper, write
+from parity.report import formatting, paper, write
 from parity.report import texts as told
 from parity.report.figures import along, figures, specs
 from parity.report.series import Series
 from parity.report.templating import render
-from parity.report.text import formatting
 from parity.report.view import View
 
 ROOT = Path(__file__).parents[3]

@@ -21,7 +21,7 @@ from parity.core import wording
 from parity.core.errors import UserError
 from parity.records import dataset
 from parity.records.timed import CaseTime
-from parity.report import answer, artifact, captions, texts, write
+from parity.report import answer, captions, paper, texts, write
 from parity.report.figures import figures
 from parity.report.tables import published, results, setting
 from parity.report.templating import latex
@@ -222,9 +222,9 @@ def test_the_artifact_names_what_the_archive_holds_and_what_is_expected(tmp_path
     expected = {("archive/machine", name): "order-ok" for name in "ab"} | {
         ("live/x", "a"): "differs"
     }
-    step = artifact.Step(command="make figures", does="figures", seconds=61.4, bytes=3 << 20)
-    effort = artifact.Effort(machine="a machine, 2 CPUs", day="2026-01-02", steps=(step,))
-    text = artifact.appendix(folder, [folder], "archive/machine", expected, effort)
+    step = paper.Step(command="make figures", does="figures", seconds=61.4, bytes=3 << 20)
+    effort = paper.Effort(machine="a machine, 2 CPUs", day="2026-01-02", steps=(step,))
+    text = paper.appendix(folder, [folder], "archive/machine", expected, effort)
     digest = hashlib.sha256(b"abc\n").hexdigest()[:16]
     assert text.count(f"machine-synthetic-2026-01-01 & 2026-01-01 & {len(plan.blocks)} & ") == 1
     assert digest in text and "-{}-config archive=machine-synthetic-2026-01-01}" in text

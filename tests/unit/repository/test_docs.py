@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parity.core.documents import read_document
-from parity.report.artifact import Effort
+from parity.report.paper import Effort
 
 ROOT = Path(__file__).parents[3]
 

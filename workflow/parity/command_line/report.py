@@ -148,7 +148,7 @@ def build_paper(
     from parity.claims.verdicts import load_expected
     from parity.core.documents import read_document
     from parity.report import paper, texts
-    from parity.report.artifact import Effort
+    from parity.report.paper import Effort
 
     dataset, others = plan.parent, [path.parent for path in beside]
     made = [dataset / "numbers.tex"]

@@ -12,9 +12,17 @@ from pathlib import Path
 from parity import imports
 from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
 from parity.core.registry import modules_with
-from parity.imports.planned import Request
-from parity.imports.rows import DIRECTIONS, Converter, Options, Row, checked, text_of
-from parity.imports.texts import TextConverter, refuse_unlike
+from parity.imports.dataset import Request
+from parity.imports.rows import (
+    DIRECTIONS,
+    Converter,
+    Options,
+    Row,
+    TextConverter,
+    checked,
+    refuse_unlike,
+    text_of,
+)
 
 ARCHIVES = Path("results/archive")
 # The arms that are taken for the reference and its double where nobody names them.

@@ -1,24 +1,22 @@
-"""Imported rows as a dataset, and so as an archive: plan, blocks, and runs with what they said.
-
-The numbers of a run are the standard output that it would have left, and the parameters of its
-case say how they are read, so that all else follows as from any measurement.
-"""
+"""The plan of what was imported: cases that say how their numbers are read, and the blocks."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from parity.core.code_identity import identity
 from parity.core.documents import as_document, canonical
 from parity.core.errors import UserError
 from parity.core.files import as_text
-from parity.imports.planned import IMPORTED, Request, Together, blocks_of, cases_of, plan_of
-from parity.imports.rows import Row
+from parity.core.spack_paths import DISTRIBUTION
+from parity.imports.rows import Row, lacking_numbers
 from parity.measure.documents import (
     BlockRecord,
     ProgramIdentity,
@@ -29,14 +27,174 @@ from parity.measure.documents import (
 )
 from parity.plan.plan import (
     PLAN,
+    PLAN_VERSION,
     Block,
+    Case,
     Plan,
+    PlannedComparison,
     Run,
     write_plan,
 )
 from parity.records import parts, schema
 from parity.records.dataset import archive_dataset, parse_dataset
+from parity.runtimes import every_arm
 from parity.software.images import IMAGES, write_images
+
+# System, scale and kind of what is imported. The names of its cases begin with it, too, so that
+# no claim on a benchmark that is measured here takes them for its own.
+IMPORTED = "imported"
+NOTE = (
+    "Imported from {file} (SHA-256 {digest}): that the runs were in random order is not known,"
+    " nor which binaries ran, and no gate looked at them."
+)
+NO_BLOCKS = " Runs without a block are compared with nothing: their values are described."
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is imported, and what whoever imports it says of it.
+
+    Attributes:
+        files: that the rows are from.
+        study: name of the new study.
+        reference: the arm that others are compared with.
+        double: the reference once more, which is the control; the reference itself for none.
+        margin: as a fraction, for all cases; None to report differences only.
+    """
+
+    files: tuple[Path, ...]
+    study: str
+    title: str
+    reference: str
+    double: str
+    margin: float | None = None
+
+    @property
+    def named(self) -> str:
+        """The file's name, or the first's and how many there are."""
+        first, *others = (file.name for file in self.files)
+        return f"{first} and {len(others)} more" if others else first
+
+
+class Together(NamedTuple):
+    """What was measured together: the rows of each run, by case and arm, in their order."""
+
+    block: Block
+    label: str
+    runs: dict[str, list[Row]]
+
+
+def cases_of(rows: Sequence[Row], asked: Request) -> dict[str, Case]:
+    """The cases by their names in the rows; those of the same metrics are one benchmark's."""
+    metrics: dict[str, dict[tuple[str, str, str], None]] = {}
+    for row in rows:
+        metrics.setdefault(row.case, {})[row.metric, row.unit, row.better] = None
+    kinds = list(dict.fromkeys(map(tuple, metrics.values())))
+    lacking = lacking_numbers(rows)
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in asked.files)).hexdigest()
+    note = NOTE.format(file=asked.named, digest=digest[:12])
+    note += "" if all(row.block for row in rows) else NO_BLOCKS
+    return {
+        case: _case(case, tuple(held), kinds, note, asked, lacking)
+        for case, held in metrics.items()
+    }
+
+
+def _case(
+    case: str,
+    metrics: tuple[tuple[str, str, str], ...],
+    kinds: Sequence[tuple[tuple[str, str, str], ...]],
+    note: str,
+    asked: Request,
+    lacking: Collection[tuple[str, str]],
+) -> Case:
+    number = kinds.index(metrics) + 1
+    benchmark = IMPORTED if len(kinds) == 1 else f"{IMPORTED}-{number}"
+    command = {
+        "title": asked.title if len(kinds) == 1 else f"{asked.title} ({number})",
+        # Braces would be places to fill in.
+        "program": [IMPORTED, asked.named.replace("{", "{{").replace("}", "}}")],
+        "binaries": [],
+        "metrics": [
+            {"name": name, "pattern": rf"^{name} = (\S+)$", "unit": unit, "better": better}
+            | ({"may_lack": True} if (case, name) in lacking else {})
+            for name, unit, better in metrics
+        ],
+        "valid": "^valid$",
+        "note": note,
+    }
+    return Case(
+        name=f"{benchmark}-{case}",
+        benchmark=benchmark,
+        parameters={"command": command},
+        margin=asked.margin,
+        primary=tuple(name for name, _, _ in metrics),
+        differences=() if asked.margin is not None else tuple(name for name, _, _ in metrics),
+        timeout_seconds=0,
+    )
+
+
+def blocks_of(rows: Sequence[Row], study: str, cases: Mapping[str, str]) -> list[Together]:
+    """The blocks in the order of the rows; a run whose rows have none is one of its own."""
+    held: dict[tuple[Any, ...], dict[str, list[Row]]] = {}
+    seen: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        seen[row[:4]] = seen.get(row[:4], 0) + 1
+        key = (row.block,) if row.block else ("", *row.run, seen[row[:4]])
+        run = f"{cases[row.case]}.{row.arm}"
+        held.setdefault(key, {}).setdefault(run, []).append(row)
+    width = max(4, len(str(len(held))))
+    made = []
+    for number, (key, runs) in enumerate(held.items(), start=1):
+        digest = hashlib.sha256(repr([study, key, *runs.items()]).encode()).hexdigest()[:8]
+        planned = tuple(Run(name, cases[of[0].case], of[0].arm) for name, of in runs.items())
+        name = f"{study}-{IMPORTED}-b{number:0{width}d}-{digest}"
+        made.append(Together(Block(name, number, 1, planned), key[0], runs))
+    return made
+
+
+def plan_of(
+    rows: Sequence[Row], asked: Request, cases: tuple[Case, ...], together: Sequence[Together]
+) -> Plan:
+    """The plan that would have measured this, in the order of the rows."""
+    known = every_arm()
+    first = dict.fromkeys((asked.reference, asked.double))
+    arms = tuple(first | dict.fromkeys(row.arm for row in rows))
+    held = {(run.case, run.arm) for each in together for run in each.block.runs}
+    runtimes = {arm: known[arm].runtime if arm in known else arm for arm in arms}
+    return Plan(
+        version=PLAN_VERSION,
+        study=asked.study,
+        scale=IMPORTED,
+        campaign=f"{asked.study}-{IMPORTED}",
+        title=asked.title,
+        reproduces="none",
+        seed=0,
+        reference=asked.reference,
+        aa_pair=(asked.reference, asked.double),
+        arms=arms,
+        cases=cases,
+        attempts=1,
+        not_tested=(),
+        provider=DISTRIBUTION,
+        positive_control=None,
+        looks=(),
+        minutes=None,
+        blocks_per_job=1,
+        arm_titles={arm: known[arm].title if arm in known else arm for arm in arms},
+        # Both are one thing, whatever it is called.
+        arm_runtimes=runtimes | {asked.double: runtimes[asked.reference]},
+        benchmark_titles={each.benchmark: each.parameters["command"]["title"] for each in cases},
+        benchmark_notes={each.benchmark: each.parameters["command"]["note"] for each in cases},
+        blocks=tuple(each.block for each in together),
+        comparisons=tuple(
+            PlannedComparison(case.name, metric, arm, asked.reference, case.margin)
+            for case in cases
+            for metric in case.primary
+            for arm in arms
+            if arm != asked.reference and (case.name, arm) in held
+        ),
+    )
 
 
 def import_rows(rows: Sequence[Row], asked: Request, root: Path, now: datetime) -> Path:

@@ -7,8 +7,7 @@ import statistics
 from collections.abc import Mapping
 
 from parity.core.errors import UserError
-from parity.imports.rows import as_name, number_of
-from parity.imports.texts import LEAVE_OUT, Output, Printed, TextConverter
+from parity.imports.rows import LEAVE_OUT, Output, Printed, TextConverter, as_name, number_of
 
 _BEGINS = re.compile(r"^(?: *\d+: ?)?IOR-\d\S*: MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _ENDS = re.compile(r"^(?:Finished\s*:|Run finished:)", re.MULTILINE)

@@ -9,8 +9,7 @@ import re
 from typing import NamedTuple
 
 from parity.core.errors import UserError
-from parity.imports.rows import as_metric, as_name
-from parity.imports.texts import LEAVE_OUT, Output, Printed, TextConverter
+from parity.imports.rows import LEAVE_OUT, Output, Printed, TextConverter, as_metric, as_name
 
 _TITLE = re.compile(r"^(?: *\d+: ?)?# (OSU .+?)(?: v(\d[\w.]*))?$", re.MULTILINE)
 # A column by its name and unit, which may stand beside it without a blank, or by its rate alone.

@@ -14,15 +14,7 @@ from typing import Any
 import msgspec
 
 from parity.core.errors import UserError
-from parity.imports.rows import (
-    Converter,
-    Options,
-    Row,
-    as_metric,
-    as_name,
-    number_of,
-    report_of,
-)
+from parity.imports.rows import Converter, Options, Row, as_metric, as_name, number_of, report_of
 
 SUMMARY = "summary::"
 _DIRECTIONS = {"LOWER": "lower", "HIGHER": "higher"}

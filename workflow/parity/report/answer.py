@@ -18,16 +18,15 @@ from parity.analysis import outcomes
 from parity.analysis.conclusions import ARM
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import PLAN, Plan, read_plan
-from parity.report import rows
-from parity.report.rows import Row
+from parity.report import formatting
+from parity.report.formatting import Row
 from parity.report.templating import sentence
-from parity.report.text import formatting
 from parity.runtimes import every_arm
 
 CONCLUSIONS = "analysis/conclusions.parquet"
 BOUNDS = (0.01, 0.02, 0.05, 0.1)  # costs that a reader may be able to live with
 # What became of a ratio; `costs-more` and `costs-less` are both different beyond the margin.
-ENDED = (rows.EQUIVALENT, rows.COSTS_MORE, rows.COSTS_LESS, rows.OPEN)
+ENDED = (formatting.EQUIVALENT, formatting.COSTS_MORE, formatting.COSTS_LESS, formatting.OPEN)
 TOO_WIDE = "intervals too wide for the margin"
 
 
@@ -107,12 +106,12 @@ def _asked(plan: Plan, compared: pd.DataFrame, kind: str) -> Iterable[Any]:
 
 def counts(ended: Iterable[Ended]) -> dict[str, int]:
     """How many ended how, in the order of `ENDED`."""
-    return rows.tallied(each.row for each in ended)
+    return formatting.tallied(each.row for each in ended)
 
 
 def group(ended: Sequence[Ended]) -> Group:
     """The facts on some ratios."""
-    costs = [each for each in ended if rows.ended_of(each.row) == rows.COSTS_MORE]
+    costs = [each for each in ended if formatting.ended_of(each.row) == formatting.COSTS_MORE]
     settled = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
     undecided = [each.row for each in ended if each.row.outcome not in settled]
     by_title: dict[str, list[bool]] = {}
@@ -131,7 +130,7 @@ def group(ended: Sequence[Ended]) -> Group:
         wider=tuple(sorted(ratio for ratio in wider if ratio > 1)),
         confounded=sum(formatting.is_confounded(each.row) for each in ended),
         whole=tuple(title for title, equivalent in by_title.items() if all(equivalent)),
-        largest=rows.of(most.plan, most.row) if most else None,
+        largest=formatting.of(most.plan, most.row) if most else None,
     )
 
 
@@ -182,7 +181,7 @@ def _differences(datasets: Sequence[tuple[Plan, pd.DataFrame]]) -> dict[str, tup
             if row.blocks and row.case not in by_ratio and row.arm in {*every_arm()}:
                 label = formatting.quantity_of(row).label
                 subject = formatting.case_levels(plan, row.case)
-                found.setdefault(label, []).append((row, rows.of(plan, row, subject)))
+                found.setdefault(label, []).append((row, formatting.of(plan, row, subject)))
     ends = {
         label: [pick(of_label, key=lambda pair: pair[0].estimate)[1] for pick in (min, max)]
         for label, of_label in found.items()

@@ -9,10 +9,10 @@ from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import span
 from parity.extensions.servers.benchmarks import usage
+from parity.report import formatting
 from parity.report.figures import compare
 from parity.report.figures.specs import FEW, LEDGER, OVERVIEW
 from parity.report.templating import sentence
-from parity.report.text import formatting
 from parity.report.view import View
 
 

@@ -19,7 +19,7 @@ from parity.claims.registration import AMENDED, UNREGISTERED
 from parity.claims.verdicts import VERDICTS
 from parity.core import wording
 from parity.plan.plan import Plan
-from parity.report import rows
+from parity.report import formatting
 from parity.report.tables import table
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import WIDTH, WORDS, render, sentence
@@ -60,10 +60,10 @@ def write(verdicts: pd.DataFrame, folder: Path) -> list[Path]:
 
 def cells(row: Any) -> tuple[str, ...]:
     """A row of the verdicts as text, in the columns of `HEAD`."""
-    shown = rows.of_verdict(row)
+    shown = formatting.of_verdict(row)
     verdict = shown.outcome + MARKS.get(row.registration, "")
-    return (shown.subject, row.kind, verdict, shown.estimate, shown.margin, shown.blocks, shown.reason,
-            shown.note)  # fmt: skip
+    numbers = (shown.estimate, shown.margin, shown.blocks)
+    return shown.subject, row.kind, verdict, *numbers, shown.reason, shown.note
 
 
 def _facts(verdicts: pd.DataFrame) -> dict[str, str]:
@@ -99,7 +99,7 @@ def to_text(verdicts: pd.DataFrame, width: int = WIDTH) -> str:
     studies = []
     for name, of_study in verdicts.groupby("study", sort=False):
         tested = rows_of(of_study[of_study["verdict"] != terms.NOT_TESTED])
-        shown = [(row, rows.of_verdict(row)) for row in tested]
+        shown = [(row, formatting.of_verdict(row)) for row in tested]
         studies.append({"name": name, "claims": len(of_study), "tested": shown})
     facts = {"studies": studies, "marks": MARKS, "width": width, **_facts(verdicts)}
     return render("claims.txt", **facts).rstrip("\n")
@@ -171,7 +171,7 @@ def sections(verdicts: pd.DataFrame, studies: Studies) -> str:
 
 def here(row: Any) -> str:
     """Estimate, interval, margin, blocks, A/A pair and coverage of a verdict, as far as it has."""
-    return sentence("here.txt", row=rows.of_verdict(row), control=row.control)
+    return sentence("here.txt", row=formatting.of_verdict(row), control=row.control)
 
 
 def untested(verdicts: pd.DataFrame) -> Table:

@@ -16,14 +16,13 @@ from parity.core import wording
 from parity.core.wording import listed
 from parity.plan.system_kind import kind_of
 from parity.records.timed import CaseTime
-from parity.report import answer, captions, rows
+from parity.report import answer, captions, formatting
 from parity.report.figures.specs import LEDGER, OVERVIEW
-from parity.report.rows import Row
+from parity.report.formatting import Row
 from parity.report.tables import measured, results
 from parity.report.tables.results import OTHERS, differs, methods
 from parity.report.tables.table import Table, to_latex
 from parity.report.templating import render
-from parity.report.text import formatting
 from parity.report.view import STAGES, View, rows_of
 
 NAME = "section.tex"
@@ -44,7 +43,7 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         for row in view.of_arms(rows_of(compared[compared["planned"]]))
         if row.kind == "ratio" and row.blocks
     ]
-    costs = [rows.of(plan, row) for row in sorted(asked, key=by_difference)[:MOST]]
+    costs = [formatting.of(plan, row) for row in sorted(asked, key=by_difference)[:MOST]]
     controls = rows_of(compared[compared["control"] & compared["planned"]])
     losses = view.analysis.losses
     by_arm = view.analysis.ledger.groupby("arm")[[*STAGES]].sum()
@@ -61,7 +60,7 @@ def summary(view: View, times: Sequence[CaseTime] = (), lasted: float = 0.0) -> 
         lost=losses[losses["runs"] > 0].groupby("reason")["runs"].sum(),
         times=times if lasted else (),
         lasted=lasted,
-        controls=_by_subject([rows.of(plan, row) for row in controls]),
+        controls=_by_subject([formatting.of(plan, row) for row in controls]),
         exclusions=rows_of(view.analysis.exclusions),
         replay=measured.replay(view),
     )

@@ -21,9 +21,9 @@ from parity.plan.plan import Plan, cases_of
 from parity.records import events
 from parity.report import origin
 from parity.report.figures.specs import figures_of
+from parity.report.formatting import DecidedRow
 from parity.report.origin import Origin
 from parity.report.series import Series, series
-from parity.report.text.formatting import DecidedRow
 from parity.runtimes import every_arm
 
 STAGES = (*ledger.STAGES, "attempts")  # columns of the ledger that are counts

@@ -20,13 +20,13 @@ from parity.analysis.tables import AGREEMENT
 from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
+from parity.report import formatting
 from parity.report.agreement import held
 from parity.report.figures import style
 from parity.report.figures.compare import title_parts
 from parity.report.figures.page import PAGE, Page
 from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
-from parity.report.text import formatting
 
 NAME = "agreement"
 AROUND = 0.7  # inches above and below a panel

@@ -15,14 +15,13 @@ from parity.benchmarks.figure_spec import FigureSpec
 from parity.benchmarks.metrics import Quantity
 from parity.core import wording
 from parity.core.wording import counted, span
-from parity.report.along import curves, margin_of, published
+from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
 from parity.report.figures.page import SYMBOLS, Page, Panel, blocks_that_count, foot_of
 from parity.report.figures.planes import Lines, Mark, look_of
 from parity.report.figures.specs import spelt
-from parity.report.series import CONTAINERS, Series
-from parity.report.text import formatting
+from parity.report.series import CONTAINERS, Series, curves, margin_of, published
 from parity.report.view import View, rows_of
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other

@@ -18,11 +18,11 @@ from parity.benchmarks.metrics import Quantity
 from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan
+from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.page import PAGE, SYMBOLS, Page, Panel, blocks_that_count, foot_of
 from parity.report.figures.rows import Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
-from parity.report.text import formatting
 from parity.report.view import View
 
 MOST = 5  # columns that fit beside each other

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 
 from parity.analysis import ledger
 from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.report import ledgers
+from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
 from parity.report.figures.page import Page, blocks_that_count, foot_of
 from parity.report.figures.rows import Stack
-from parity.report.text import formatting
 from parity.report.view import View, rows_of
 
 # Of Okabe and Ito's colours, from dark to light, so that a grey print keeps them apart.

@@ -16,11 +16,11 @@ from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.figure_spec import FigureSpec
 from parity.core import wording
 from parity.records import events
+from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.page import Page, Panel, foot_of
 from parity.report.figures.planes import Ecdf, Lines, Mark, Timeline, curve
 from parity.report.figures.rows import Forest
-from parity.report.text import formatting
 from parity.report.view import ALONE, EVENTS, View, rows_of
 
 POOR = 0.05  # p of a fit below which it is called bad

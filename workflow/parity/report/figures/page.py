@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from parity.core.wording import span
+from parity.report import formatting
 from parity.report.figures import style
-from parity.report.text import formatting
 from parity.report.view import View
 
 PAGE = 8.0  # inches that a figure may be high, so that its caption fits below

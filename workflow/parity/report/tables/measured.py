@@ -16,12 +16,10 @@ from parity.analysis.noise.replay import RANDOM
 from parity.claims.published import TABLE_1
 from parity.core import wording
 from parity.core.wording import interval
-from parity.report import ledgers
-from parity.report.along import ratios_by_size
-from parity.report.series import CONTAINERS
+from parity.report import formatting, ledgers
+from parity.report.series import CONTAINERS, ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order
 from parity.report.tables.table import Table
-from parity.report.text import formatting
 from parity.report.view import ALONE, View, rows_of
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))

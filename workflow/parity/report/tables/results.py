@@ -16,11 +16,10 @@ from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
 from parity.benchmarks.figure_spec import FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import capital, listed, span
-from parity.report import along, rows
+from parity.report import formatting, series
 from parity.report.figures.specs import quantity, spelt
-from parity.report.rows import Row
+from parity.report.formatting import Row
 from parity.report.tables.table import Table
-from parity.report.text import formatting
 from parity.report.view import STAGES, ComparedRow, View, rows_of
 
 EFFECTS = {
@@ -55,7 +54,7 @@ def factorial(view: View) -> Table:
         rows_of(view.analysis.factorial.assign(kind="ratio")),
         key=lambda row: (row.cases, row.metric, effects.index(row.effect), arms[row.arm]),
     )
-    made = [(row, rows.of(view.plan, row, _crossed(view, row))) for row in found]
+    made = [(row, formatting.of(view.plan, row, _crossed(view, row))) for row in found]
     return Table(
         "factorial", [(r.subject, EFFECTS[row.effect], r.arm, *_concluded(r)) for row, r in made]
     )
@@ -77,7 +76,7 @@ def steps(view: View) -> Table:
         rows_of(view.analysis.rungs.assign(kind="ratio")),
         key=lambda row: (row.case, row.metric, arms[row.arm]),
     )
-    made = [(row, rows.of(view.plan, row, formatting.case_title(view.plan, row.case)))
+    made = [(row, formatting.of(view.plan, row, formatting.case_title(view.plan, row.case)))
             for row in found]  # fmt: skip
     before = {row.before: formatting.arm_title(view.plan, row.before) for row in found}
     return Table("rungs", [(r.subject, r.arm, before[row.before], *_concluded(r))
@@ -92,7 +91,7 @@ def _compared(view: View, kind: str) -> list[Row]:
     """The planned comparisons of one kind, for the plan's own arms."""
     compared = view.analysis.comparisons
     wanted = (compared["kind"] == kind) & compared["planned"] & compared["arm"].isin(view.arms)
-    return [rows.of(view.plan, row) for row in in_order(view, compared[wanted])]
+    return [formatting.of(view.plan, row) for row in in_order(view, compared[wanted])]
 
 
 def sensitivity(view: View) -> Table:
@@ -121,13 +120,13 @@ def methods(view: View) -> list[dict[str, Any]]:
 def differs(row: Any, paired: Any) -> bool:
     """Whether another method ends otherwise than the paired estimate; one without any does not."""
     unknown = NO_ESTIMATE in (row.outcome, paired.outcome)
-    return not unknown and rows.ended_of(row) != rows.ended_of(paired)
+    return not unknown and formatting.ended_of(row) != formatting.ended_of(paired)
 
 
 def _by(row: Any, paired: Any) -> str:
     if row.outcome == NO_ESTIMATE:
         return str(row.note)
-    return rows.ended_of(row) if row is paired or differs(row, paired) else "same"
+    return formatting.ended_of(row) if row is paired or differs(row, paired) else "same"
 
 
 def dispersion(view: View) -> Table:
@@ -266,7 +265,7 @@ def _cells(view: View, subject: Subject) -> Iterator[str]:
     )
     yield span([row.blocks for row in subject.rows])
     yield str(len(subject.rows))
-    yield from map(str, rows.tallied(subject.rows).values()) if is_ratio else "––––"
+    yield from map(str, formatting.tallied(subject.rows).values()) if is_ratio else "––––"
     yield _span(view, subject.rows)
     pairs = subject.controls
     if len(pairs) == 1:
@@ -300,14 +299,14 @@ def beside(view: View) -> Table:
             published = low if low == high else f"{low} to {high}"
             cells += [(spec.title, what, published, _range(view, found), spec.source)
                       for what, found in _measured(view, spec)]  # fmt: skip
-        for series in view.series(spec):
-            points = [point for of_arm in along.curves(view, spec, series).values()
+        for of_series in view.series(spec):
+            points = [point for of_arm in series.curves(view, spec, of_series).values()
                       for point in of_arm]  # fmt: skip
-            for label, of_level in along.published(view, spec, series).items():
+            for label, of_level in series.published(view, spec, of_series).items():
                 for level, ratio in of_level.items():
                     ours = [point.value for point in points if point.level == level]
                     here = [wording.number(pick(ours)) for pick in (min, max) if ours]
-                    what = f"{capital(series.title)}, {spec.along.replace('_', ' ')} {level}"
+                    what = f"{capital(of_series.title)}, {spec.along.replace('_', ' ')} {level}"
                     cells.append((spec.title, what, wording.significant(ratio),
                                   " to ".join(dict.fromkeys(here)) or "–", label))  # fmt: skip
     return Table("beside", cells)

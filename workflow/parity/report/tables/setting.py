@@ -8,9 +8,9 @@ import pandas as pd
 
 from parity.benchmarks.own_program import said
 from parity.core import wording
+from parity.report import formatting
 from parity.report.tables.table import Table
 from parity.report.templating import WORDS
-from parity.report.text import formatting
 from parity.report.view import View, rows_of
 
 

@@ -1,1 +1,0 @@
-"""Sentences, captions, numbers and the paper."""
