@@ -46,7 +46,7 @@ from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Case, Plan, read_plan, write_plan
 from parity.plan.study import Study, load_study
 from parity.plan.system import System
-from parity.preview.noise import noise_of
+from parity.preview.simulated import noise_of
 from parity.records import events, parts, schema
 from parity.records.dataset import parse_dataset
 from parity.records.parsing import left_by_blocks

@@ -20,7 +20,7 @@ from parity.claims.verdicts import Judgement, judge
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.looks import STOPPED
 from parity.plan.plan import PositiveControl
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.preview.simulated import numbers_of, planned_runs, table_of
 from parity.records import schema
 

@@ -20,7 +20,7 @@ import pandas as pd
 from parity.analysis.dataset import Dataset
 from parity.core.documents import Document
 from parity.plan.plan import Plan
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.preview.simulated import numbers_of, planned_runs, table_of
 from parity.records import schema
 from parity.runtimes import arms as known_arms

@@ -10,8 +10,8 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from parity.measure.block_folder import BLOCK_FOLDERS
-from parity.preview.progress import REPORT, BlockLog
-from parity.preview.snakemake_log import Shown
+from parity.preview.progress import REPORT
+from parity.preview.snakemake_log import BlockLog, Shown
 
 # Jobs read the rules, too; a dry run and `--verbose` tell everything.
 if workflow.is_main_process:

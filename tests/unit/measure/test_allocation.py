@@ -7,8 +7,7 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.measure.allocation import this_allocation
-from parity.plan.batch_systems import BATCH_SYSTEMS, job_facts
-from parity.plan.system import MpiLauncher, System
+from parity.plan.system import BATCH_SYSTEMS, MpiLauncher, System, job_facts
 
 SAID = (
     "JobId=5 JobName=parity_0 UserId=root(0) JobState=RUNNING Reason=None Requeue=0 "

@@ -3,7 +3,7 @@
 import pytest
 
 from parity.core.errors import UserError
-from parity.plan.system_kind import CLUSTER, KINDS, MACHINE, kind_of
+from parity.plan.system import CLUSTER, KINDS, MACHINE, kind_of
 
 
 def test_a_real_cluster_alone_supports_what_was_measured_on_one() -> None:

@@ -17,11 +17,10 @@ from parity.claims.judging import judged
 from parity.plan.making import make_plan
 from parity.plan.plan import PositiveControl
 from parity.plan.study import load_study
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.preview import chances
-from parity.preview.chance_lines import chance_lines
-from parity.preview.noise import noise_of
-from parity.preview.simulated import Simulator
+from parity.preview.chances import chance_lines
+from parity.preview.simulated import Simulator, noise_of
 
 ROOT = Path(__file__).parents[3]
 ARMS = tuple(synthetic.RUNTIMES)

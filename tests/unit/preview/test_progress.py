@@ -19,7 +19,6 @@ from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
 from parity.preview.progress import (
     REPORT,
-    BlockLog,
     BlockState,
     KnownStates,
     at_once,
@@ -28,6 +27,7 @@ from parity.preview.progress import (
     progress_lines,
     rest,
 )
+from parity.preview.snakemake_log import BlockLog
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

@@ -8,9 +8,8 @@ import pytest
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan
 from parity.plan.study import load_study
-from parity.preview.noise import Noise
-from parity.preview.promise import SECONDS_BESIDE, blocks_in_time, promise_lines
-from parity.preview.proof import Need, Proof
+from parity.preview.proof import SECONDS_BESIDE, Need, Proof, blocks_in_time, promise_lines
+from parity.preview.simulated import Noise
 from parity.preview.terminal import LETTERS
 
 STUDY = Path(__file__).parents[3] / "config/studies/torrez2019.yaml"

@@ -12,9 +12,9 @@ from parity.analysis.analysis import analysed
 from parity.analysis.decision import decide
 from parity.analysis.outcomes import EQUIVALENT
 from parity.analysis.pairing import Numbers
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.preview import proof
-from parity.preview.noise import Noise, Noises, noise_of
+from parity.preview.simulated import Noise, Noises, noise_of
 
 ROOT = Path(__file__).parents[3]
 ARMS = ("native-a", "native-b", "docker", "lxc")

@@ -20,7 +20,7 @@ from matplotlib.text import Text
 from parity.benchmarks.figure_spec import Form
 from parity.benchmarks.metrics import Quantity
 from parity.core.wording import counted
-from parity.plan.system_kind import KINDS
+from parity.plan.system import KINDS
 from parity.report import formatting, paper, write
 from parity.report import texts as told
 from parity.report.figures import along, figures, specs

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from parity.plan.batch_systems import BATCH_SYSTEMS
 from parity.plan.study import load_study
-from parity.plan.system import load_system
+from parity.plan.system import BATCH_SYSTEMS, load_system
 
 ROOT = Path(__file__).parents[3]
 PROFILES = sorted(path.parent.name for path in ROOT.glob("profiles/*/profile.yaml"))

@@ -18,7 +18,7 @@ from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at
 from parity.core.errors import UserError
 from parity.plan.looks import is_stopped
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
-from parity.plan.system_kind import SystemKind, kind_of
+from parity.plan.system import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
 from parity.records.sizes import recorded_sizes

@@ -29,7 +29,7 @@ from parity.claims.finding import AGAINST, PASSED, Finding, gated, looked_at_onc
 from parity.claims.register import Claim, Test
 from parity.claims.rules import Rule, rules
 from parity.core.wording import counted, listed, number
-from parity.plan.system_kind import CLUSTER, MACHINE
+from parity.plan.system import CLUSTER, MACHINE
 
 # What a level of a parameter is called where its own name does not say it.
 CALLED = {

@@ -37,10 +37,10 @@ def chances(
     """Draw and judge a plan by the scatter of earlier data: what it can prove, and how likely."""
     from parity.analysis import exclusions as excluding
     from parity.claims.register import load_register, load_users_claims
-    from parity.plan.system_kind import kind_of
+    from parity.plan.system import kind_of
     from parity.preview import chances as drawn
     from parity.preview import cost, proof
-    from parity.preview.chance_lines import chance_lines
+    from parity.preview.chances import chance_lines
     from parity.preview.simulated import Simulator
 
     planned, site = read_plan(plan), load_system(system)
@@ -59,10 +59,10 @@ def chances(
 def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: Path) -> None:
     """Print what the time that is given can prove, before anything is measured."""
     from parity.analysis import exclusions as excluding
-    from parity.plan.system_kind import kind_of
+    from parity.plan.system import kind_of
     from parity.preview import cost, proof
-    from parity.preview.noise import Noises
-    from parity.preview.promise import promise_lines
+    from parity.preview.proof import promise_lines
+    from parity.preview.simulated import Noises
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
     known, _ = proof.pilots(proof.datasets_beside(archive), excluding.load(exclusions))

@@ -59,7 +59,7 @@ def compare(
     from parity.claims.judging import judged
     from parity.claims.register import load_register
     from parity.claims.terms import NOT_TESTED
-    from parity.plan.system_kind import kind_of
+    from parity.plan.system import kind_of
     from parity.report import origin
     from parity.report.agreement import agreement as said_of
     from parity.report.figures import agreement

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from parity.core.errors import UserError
 from parity.measure.node import node_name
-from parity.plan.batch_systems import BATCH_SYSTEMS, BatchSystem
-from parity.plan.system import System
+from parity.plan.system import BATCH_SYSTEMS, BatchSystem, System
 
 
 @dataclass(frozen=True)

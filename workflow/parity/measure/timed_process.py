@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from parity.measure.kept import KEPT
-from parity.plan.batch_systems import BATCH_SYSTEMS
+from parity.plan.system import BATCH_SYSTEMS
 
 # Names of further variables that are kept, with commas between them.
 KEEP = "PARITY_KEEP"

@@ -8,10 +8,12 @@ by the very rules, as often as it takes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 
+from jinja2 import StrictUndefined, Template
 from scipy import stats
 
 from parity.analysis.estimate import Interval
@@ -20,9 +22,10 @@ from parity.claims.cells import Scope, resolve
 from parity.claims.judging import judged
 from parity.claims.register import Claim, Test
 from parity.claims.rules import rules
-from parity.preview.noise import Key, Noise
-from parity.preview.proof import Proof, arms_of
-from parity.preview.simulated import Simulated, Simulator
+from parity.core.wording import span
+from parity.preview.proof import Proof, Takes, arms_of
+from parity.preview.simulated import ASSUMED, ENOUGH_BLOCKS, Key, Noise, Simulated, Simulator
+from parity.preview.terminal import aligned, folded, percent
 
 HOLDS = (terms.SUPPORTED, terms.HOLDS_IN_PART, terms.ORDER_OK)
 # Draws end when a claim held so often, or after so many.
@@ -227,3 +230,66 @@ def _reach(claim: Claim, data: Simulated, simulator: Simulator) -> Reach | None:
     provable = proof.margin(FEASIBLE_BLOCKS, POWER)
     blocks = proof.blocks(margin, POWER) if provable <= margin else None
     return Reach(key, margin, noise, blocks, provable)
+
+
+HEAD = ("claim", "tests", "cells", "holds", "95 %", "blocks", "time")
+SHORT_HEAD = HEAD[:5]
+TEMPLATE = Path(__file__).with_name("chances.txt.j2")
+
+
+def chance_lines(found: Sequence[Chance], known: Mapping[Key, Noise], takes: Takes) -> list[str]:
+    """The chances of claims of no cost, what no plan can prove, and claims that would err.
+
+    Args:
+        known: the scatter that was drawn from.
+        takes: says how long so many blocks of a case take.
+    """
+    if not found:
+        return ["Chances of claims: this plan can decide no claim that compares arms"]
+    alike, differing = ([one for one in found if one.sameness == same] for same in (True, False))
+    head, *rows = aligned([HEAD, *((*_row(one), *_needed(one, takes)) for one in alike)])
+    fewest: dict[str, int] = {}
+    for noise in known.values():
+        fewest[noise.dataset] = min(noise.blocks, fewest.get(noise.dataset, noise.blocks))
+    fewest.pop("", None)
+    template = Template(
+        TEMPLATE.read_text(encoding="utf-8"), undefined=StrictUndefined, trim_blocks=True
+    )
+    text: str = template.render(
+        planned=span([one.planned for one in found]),
+        head=head,
+        alike=list(zip(alike, rows, strict=True)),
+        differing=aligned([SHORT_HEAD, *map(_row, differing)]) if differing else [],
+        fewest=fewest,
+        enough=ENOUGH_BLOCKS,
+        assumed=[" ".join(key) for key, noise in known.items() if not noise.dataset],
+        assumed_scatter=ASSUMED,
+        feasible=f"{FEASIBLE_BLOCKS:,}",
+        percent=percent,
+        fold=lambda text, start="  ": "\n".join(folded(text, start)),
+    )
+    return text.splitlines()
+
+
+def _row(one: Chance) -> tuple[str, ...]:
+    low, high = one.interval95
+    return (
+        one.claim.id,
+        one.of_tests,
+        str(one.comparisons),
+        f"{_share(one.share)} %",
+        f"{_share(low)} to {_share(high)} %",
+    )
+
+
+def _needed(one: Chance, takes: Takes) -> tuple[str, str]:
+    """Blocks and time for the most demanding cell."""
+    if one.reach is None:
+        return "–", "–"
+    (case, _), blocks = one.reach.key, one.reach.blocks
+    return ("none", "–") if blocks is None else (str(blocks), takes(case, blocks))
+
+
+def _share(share: float) -> str:
+    """A share in per cent: whole ones, and tenths below one."""
+    return f"{100 * share:.0f}" if share >= 0.0095 or share == 0 else f"{100 * share:.1f}"

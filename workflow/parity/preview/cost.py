@@ -17,8 +17,7 @@ from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
 from parity.plan.looks import batches_of, job_of
 from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.study import PILOT, Pilot, read_pilot
-from parity.plan.system import System
-from parity.plan.system_kind import kind_of
+from parity.plan.system import System, kind_of
 from parity.preview.terminal import duration, folded
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, read_images

@@ -7,23 +7,21 @@ worked on here, or else for the configured one.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 
 from parity.core.settings import load_checked
 from parity.measure import block_progress
 from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
-from parity.plan.looks import BESIDE_PROGRAMS_MINUTES, Batch, batches_of
+from parity.plan.looks import BESIDE_PROGRAMS_MINUTES
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Block, Plan, read_plan
 from parity.plan.study import load_study
-from parity.preview.terminal import duration, folded
+from parity.preview.terminal import duration
 
 REPORT = "progress.txt"
 MOST_BLOCKS_NAMED = 16
@@ -231,87 +229,6 @@ def _runs(blocks: Sequence[BlockState]) -> str:
             why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
             parts.append(f"{reasons.total()} {word}{f' ({why})' if why else ''}")
     return f"{', '.join(parts)} of {planned} runs"
-
-
-class BlockLog(logging.Handler):
-    """Follows what Snakemake logs of its jobs: no polling, no thread of its own.
-
-    After each tenth of the blocks, and where one stops, it says one line; after each block it
-    leaves the whole picture in a file. Whatever goes wrong here is said once and never reaches
-    the jobs.
-
-    Args:
-        plan: the campaign's file, which is there when the first job starts.
-        rule: name of the rule whose jobs are batches of blocks.
-        report: the file.
-        say: shows a line to the user.
-    """
-
-    def __init__(
-        self, plan: Path, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
-    ) -> None:
-        super().__init__(logging.INFO)
-        self._file, self._rule, self._blocks = plan, rule, blocks
-        self._report, self._say = report, say
-        self._jobs: dict[int, list[str]] = {}
-        self._at_work: set[str] = set()
-        self._stopped: set[str] = set()
-        self._said = (0, 0)
-        self._is_broken = False
-
-    @cached_property
-    def _plan(self) -> Plan:
-        return read_plan(self._file)
-
-    @cached_property
-    def _batches(self) -> dict[str, Batch]:
-        return batches_of(self._plan)
-
-    @cached_property
-    def _known(self) -> KnownStates:
-        return KnownStates(self._plan, self._blocks)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take part of a job's start, end or error; ignore everything else."""
-        if self._is_broken:
-            return
-        try:
-            self._follow(record)
-        except Exception as error:
-            self._is_broken = True
-            self._say(f"progress is not shown any more: {type(error).__name__}: {error}")
-
-    def _follow(self, record: logging.LogRecord) -> None:
-        facts = vars(record)
-        event = str(facts.get("event", ""))
-        # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
-        if event == "job_info" and facts["rule_name"] == self._rule:
-            is_first = not self._jobs
-            names = [block.name for block in self._batches[facts["wildcards"]["batch"]].blocks]
-            self._jobs[facts["jobid"]] = names
-            self._at_work.update(names)
-            self._stopped.difference_update(names)
-            if is_first:
-                self._show(aloud=False)
-        elif event == "job_error" and facts["jobid"] in self._jobs:
-            self._stopped.update(self._jobs[facts["jobid"]])
-            self._show()
-        elif event == "job_finished" and facts["job_id"] in self._jobs:
-            self._at_work.difference_update(self._jobs[facts["job_id"]])
-            self._show()
-
-    def _show(self, aloud: bool = True) -> None:
-        states = self._known.look(self._at_work)
-        lines = progress_lines(self._plan, states, datetime.now(UTC), self._stopped)
-        self._report.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._report.with_name(f".{self._report.name}")
-        temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        temporary.replace(self._report)
-        tenth = 10 * sum(state.finished for state in states) // len(states)
-        said = (tenth, len(self._stopped))
-        if aloud and self._said != said:
-            self._said = said
-            self._say("\n".join(folded(one_line(states, self._stopped), "")))
 
 
 def _plan_at_work() -> Plan:

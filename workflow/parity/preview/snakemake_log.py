@@ -9,10 +9,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from parity.core.errors import REFUSAL, REFUSED
+from parity.plan.looks import Batch, batches_of
+from parity.plan.plan import Plan, read_plan
+from parity.preview.progress import KnownStates, one_line, progress_lines
+from parity.preview.terminal import folded
 
 # Of Snakemake's log events (snakemake_interface_logger_plugins.common), by their values.
 OF_JOBS = frozenset(
@@ -93,6 +99,87 @@ class Shown(logging.Handler):
             ends = [f"{log}\n{_end(log)}".rstrip() for log in reversed(logs)]
             texts = [record.getMessage(), *texts, *ends]
         return "\n".join(filter(None, texts)) if text or self._is_quiet else ""
+
+
+class BlockLog(logging.Handler):
+    """Follows what Snakemake logs of its jobs: no polling, no thread of its own.
+
+    After each tenth of the blocks, and where one stops, it says one line; after each block it
+    leaves the whole picture in a file. Whatever goes wrong here is said once and never reaches
+    the jobs.
+
+    Args:
+        plan: the campaign's file, which is there when the first job starts.
+        rule: name of the rule whose jobs are batches of blocks.
+        report: the file.
+        say: shows a line to the user.
+    """
+
+    def __init__(
+        self, plan: Path, rule: str, blocks: Path, report: Path, say: Callable[[str], None]
+    ) -> None:
+        super().__init__(logging.INFO)
+        self._file, self._rule, self._blocks = plan, rule, blocks
+        self._report, self._say = report, say
+        self._jobs: dict[int, list[str]] = {}
+        self._at_work: set[str] = set()
+        self._stopped: set[str] = set()
+        self._said = (0, 0)
+        self._is_broken = False
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return read_plan(self._file)
+
+    @cached_property
+    def _batches(self) -> dict[str, Batch]:
+        return batches_of(self._plan)
+
+    @cached_property
+    def _known(self) -> KnownStates:
+        return KnownStates(self._plan, self._blocks)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take part of a job's start, end or error; ignore everything else."""
+        if self._is_broken:
+            return
+        try:
+            self._follow(record)
+        except Exception as error:
+            self._is_broken = True
+            self._say(f"progress is not shown any more: {type(error).__name__}: {error}")
+
+    def _follow(self, record: logging.LogRecord) -> None:
+        facts = vars(record)
+        event = str(facts.get("event", ""))
+        # Snakemake names a job `jobid` when it starts or fails, and `job_id` when it ends.
+        if event == "job_info" and facts["rule_name"] == self._rule:
+            is_first = not self._jobs
+            names = [block.name for block in self._batches[facts["wildcards"]["batch"]].blocks]
+            self._jobs[facts["jobid"]] = names
+            self._at_work.update(names)
+            self._stopped.difference_update(names)
+            if is_first:
+                self._show(aloud=False)
+        elif event == "job_error" and facts["jobid"] in self._jobs:
+            self._stopped.update(self._jobs[facts["jobid"]])
+            self._show()
+        elif event == "job_finished" and facts["job_id"] in self._jobs:
+            self._at_work.difference_update(self._jobs[facts["job_id"]])
+            self._show()
+
+    def _show(self, aloud: bool = True) -> None:
+        states = self._known.look(self._at_work)
+        lines = progress_lines(self._plan, states, datetime.now(UTC), self._stopped)
+        self._report.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._report.with_name(f".{self._report.name}")
+        temporary.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        temporary.replace(self._report)
+        tenth = 10 * sum(state.finished for state in states) // len(states)
+        said = (tenth, len(self._stopped))
+        if aloud and self._said != said:
+            self._said = said
+            self._say("\n".join(folded(one_line(states, self._stopped), "")))
 
 
 def refusal(logs: list[Path]) -> str:

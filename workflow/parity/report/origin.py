@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.records.dataset import Provenance, block_records, provenance
 from parity.records.noise_audit import NoiseAudit, read_noise_audit
 

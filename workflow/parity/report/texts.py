@@ -14,7 +14,7 @@ from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
 from parity.analysis.stopping import LEAST_CHANCE
 from parity.core import wording
 from parity.core.wording import listed
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.records.timed import CaseTime
 from parity.report import answer, captions, formatting
 from parity.report.figures.specs import LEDGER, OVERVIEW

@@ -14,7 +14,7 @@ from parity.claims.finding import Finding, about, untested
 from parity.claims.rules import Options, Rule
 from parity.claims.rules.questions import differences, ratios
 from parity.core import wording
-from parity.plan.system_kind import CLUSTER
+from parity.plan.system import CLUSTER
 
 
 def _magnitude(options: Options, scope: Scope) -> list[Finding]:

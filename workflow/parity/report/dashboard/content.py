@@ -18,7 +18,7 @@ from parity.claims.terms import NOT_TESTED
 from parity.claims.verdicts import Judgement
 from parity.core import wording
 from parity.core.documents import Document
-from parity.plan.system_kind import kind_of
+from parity.plan.system import kind_of
 from parity.report import formatting
 from parity.report.figures.specs import quantity
 from parity.report.formatting import ended_of
