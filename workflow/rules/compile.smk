@@ -23,7 +23,7 @@ if COMPILED:
             here=compiled.SCRIPT.parent,
             folder=compiled.COMPILED,
             sources=NEEDED.sources,
-            programs=[compiled.program_path(source) for source in NEEDED.sources],
+            programs=[compiled.compiled_path(source) for source in NEEDED.sources],
         shell:
             "(cd {params.here:q} && sh compile.sh {params.folder} {params.sources}) 2> {log:q}"
             " && sha256sum {params.programs} > {output:q}"

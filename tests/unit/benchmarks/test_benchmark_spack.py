@@ -34,7 +34,7 @@ def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
     (tmp_path / "view").mkdir()
     (tmp_path / "view/hpcg").symlink_to(real.parents[1])
     monkeypatch.setattr(spack, "view_of", lambda _toolchain: tmp_path / "view")
-    presence = spack.built([spack.program_path("hpcg", "xhpcg")], ())
+    presence = spack.built_by_spack([spack.program_path("hpcg", "xhpcg")], ())
     assert (presence.available, presence.version) == (True, "hpcg-3.1-abcdefg")
 
 

@@ -19,12 +19,12 @@ SCRIPT = Path(__file__).with_name("compile.sh")
 HEADER = SCRIPT.with_name("trace.h")
 
 
-def program_path(source: str) -> str:
+def compiled_path(source: str) -> str:
     """The absolute path of the program of a source, natively and in the image."""
     return str(COMPILED / Path(source).stem)
 
 
-def packages(sources: Sequence[str]) -> tuple[str, ...]:
+def compiler_packages(sources: Sequence[str]) -> tuple[str, ...]:
     """Debian packages that compile sources, natively and in a stage that no image keeps.
 
     A source says by what it includes whether it needs MPI; the script goes by the same line.
@@ -39,7 +39,7 @@ def source_paths(sources: Sequence[str]) -> list[Path]:
     return [SCRIPT, HEADER, *(SCRIPT.with_name(name) for name in sources)] if sources else []
 
 
-def built(binaries: Sequence[str]) -> Availability:
+def all_compiled(binaries: Sequence[str]) -> Availability:
     """Whether all `binaries` are there."""
     missing = [path for path in binaries if not os.access(path, os.X_OK)]
     if missing:

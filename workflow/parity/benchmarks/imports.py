@@ -39,7 +39,7 @@ class Imports(Benchmark):
     title = "Imports"
     packages = ("python3-minimal",)
     sources: ClassVar = (SOURCE,)
-    binaries = (PYTHON, compiled.program_path(SOURCE))
+    binaries = (PYTHON, compiled.compiled_path(SOURCE))
     factors: ClassVar = {"cache": ("cold", "warm")}
     parameters, figures, note = described(__file__, TIME, START)
     timed = TIME.metric
@@ -49,7 +49,7 @@ class Imports(Benchmark):
     def probe(self) -> Availability:
         """Whether Python is installed, and the modules are made."""
         python = installed(self.binaries[:1], self.packages)
-        return compiled.built(self.binaries[1:]) if python.available else python
+        return compiled.all_compiled(self.binaries[1:]) if python.available else python
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program, several times; nothing of Debian's own or of a user is imported."""

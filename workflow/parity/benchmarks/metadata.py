@@ -40,7 +40,7 @@ class Metadata(Benchmark):
     name = "metadata"
     title = "Metadata"
     sources: ClassVar = (SOURCE,)
-    binaries = (compiled.program_path(SOURCE),)
+    binaries = (compiled.compiled_path(SOURCE),)
     parameters, figures, note = described(__file__, *RATES.values(), TIME)
     work = sized_by = "files"
     target_seconds = 0.4
@@ -50,7 +50,7 @@ class Metadata(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled."""
-        return compiled.built(self.binaries)
+        return compiled.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """On the first CPU, in the working folder of the run or in one that every arm sees."""

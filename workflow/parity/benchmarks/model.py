@@ -241,7 +241,7 @@ class Benchmark(ABC):
     def probe(self) -> Availability:
         """Whether the native side can run here: whether all of its programs are there."""
         if self.spack_packages:
-            return spack.built(self.binaries, self.spack_packages)
+            return spack.built_by_spack(self.binaries, self.spack_packages)
         return installed(self.binaries, self.packages)
 
     def size(self, command: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ class Selfish(Benchmark):
     name = "selfish"
     title = "Selfish"
     sources: ClassVar[tuple[str, ...]] = (SOURCE,)
-    binaries: tuple[str, ...] = (compiled.program_path(SOURCE),)
+    binaries: tuple[str, ...] = (compiled.compiled_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
     metrics: ClassVar[tuple[Quantity, ...]] = (
@@ -77,7 +77,7 @@ class Selfish(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled."""
-        return compiled.built(self.binaries)
+        return compiled.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""

@@ -37,7 +37,7 @@ class SelfishReading(Selfish):
     name = "selfish-reading"
     title = "Image"
     sources = (*Selfish.sources, READING)
-    binaries = (*Selfish.binaries, compiled.program_path(READING))
+    binaries = (*Selfish.binaries, compiled.compiled_path(READING))
     factors: ClassVar = {"beside": tuple(FOLDERS)}
     spelt: ClassVar = {"nothing": "idle", "reading": "being read"}
     figures = described(__file__, NOISE, *QUANTILES.values(), READ, SERVED)[1]

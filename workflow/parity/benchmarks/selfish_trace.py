@@ -11,7 +11,7 @@ from parity.benchmarks.reading import Refused
 from parity.benchmarks.trace_file import LIMIT, read_file
 
 MODES = ("detours", "fwq")
-MAGIC, VERSION = b"\x89selfish", 2
+SELFISH_MAGIC, VERSION = b"\x89selfish", 2
 # struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
 _HEAD = (
     [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
@@ -77,7 +77,7 @@ class Trace:
 
 def read_trace(content: bytes) -> Trace:
     """The trace of one run; raises `Refused` as `read_file` does."""
-    said, entries = read_file(content, MAGIC, HEADS)
+    said, entries = read_file(content, SELFISH_MAGIC, HEADS)
     if not 1 <= said["mode"] <= len(MODES):
         raise Refused("unparsable", "the trace is of no known mode")
     known = {name: said.get(name, 0) for name in Trace.__annotations__}

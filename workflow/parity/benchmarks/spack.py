@@ -69,7 +69,7 @@ def in_toolchain(benchmark: Benchmark, provider: str) -> Benchmark:
     return other
 
 
-def built(files: Sequence[str], packages: Sequence[SpackPackage]) -> Availability:
+def built_by_spack(files: Sequence[str], packages: Sequence[SpackPackage]) -> Availability:
     """Whether all `files` are there, built by Spack.
 
     Returns:

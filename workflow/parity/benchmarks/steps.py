@@ -45,7 +45,7 @@ class Steps(Benchmark):
     title = "Bulk-synchronous steps"
     packages = ("openmpi-bin",)
     sources = (SOURCE,)
-    binaries = (compiled.program_path(SOURCE), openmpi.LAUNCHER)
+    binaries = (compiled.compiled_path(SOURCE), openmpi.LAUNCHER)
     parameters, figures, note = described(__file__, SLOWDOWN, *LENGTHS.values())
     allocations = "optional"
     starts_ranks_inside = True
@@ -54,7 +54,7 @@ class Steps(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled, and Open MPI is here."""
-        return compiled.built(self.binaries)
+        return compiled.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The ranks of an allocation; without one a single rank on the last CPU.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from parity.benchmarks.trace_file import LIMIT, read_file
 
-MAGIC, VERSION = b"\x89steps", 1
+STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 1
 # struct head of steps.c.
 HEAD = np.dtype(
     [("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("work_ns", "<f8")]
@@ -44,6 +44,6 @@ class Steps:
 
 def read_steps(content: bytes) -> Steps:
     """The steps of one run; raises `Refused` as `read_file` does."""
-    said, entries = read_file(content, MAGIC, {VERSION: HEAD})
+    said, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD})
     known = {name: said[name] for name in Steps.__annotations__ if name in said}
     return Steps(**known, is_locked=bool(said["locked"]), lengths=entries["length"])

@@ -27,4 +27,4 @@ class ApptainerShared(Apptainer):
         return [*argv[:after], "--sharens", *argv[after:]]
 
 
-ARMS = (ApptainerShared(),)
+SHARED = (ApptainerShared(),)

@@ -56,4 +56,4 @@ class Chroot(Arm):
         return ["unshare", *mapped, "--mount", *words]
 
 
-ARMS = (Chroot("chroot-a", "Chroot A"), Chroot("chroot-b", "Chroot B"))
+CHROOTS = (Chroot("chroot-a", "Chroot A"), Chroot("chroot-b", "Chroot B"))

@@ -24,7 +24,7 @@ DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
 DAEMON_LOG = Path("/var/log/parity-dockerd.log")
 DAEMON_PID = Path("/var/run/docker.pid")
 _START_SECONDS = 30
-TAG = "parity:study"
+DOCKER_TAG = "parity:study"
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Docker(Arm):
         return engine_words(limit)
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
-        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{TAG}"])
-        return output_of(["docker", "image", "inspect", "--format={{.Id}}", TAG]).strip()
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{DOCKER_TAG}"])
+        return output_of(["docker", "image", "inspect", "--format={{.Id}}", DOCKER_TAG]).strip()
 
     def digest(self, location: str) -> str:
         answered, said = answer_of(
@@ -127,4 +127,4 @@ def _forget_dead_daemon() -> None:
             DAEMON_PID.unlink()
 
 
-ARMS = (Docker(), Docker("docker-writable", title="Docker (own layer)", is_writable=True))
+DOCKERS = (Docker(), Docker("docker-writable", title="Docker (own layer)", is_writable=True))

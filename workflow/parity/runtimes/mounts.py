@@ -90,7 +90,7 @@ class Mount(Arm):
         return [*words, *enter, *map(str, launch.binds), "--", *inner]
 
 
-ARMS = (
+MOUNTS = (
     Mount("mount-directory", "Directory (bind)", "directory", "directory"),
     Mount("mount-squashfs", "SquashFS (kernel)", "squashfs", "squashfs", "squashfs"),
     Mount("mount-squashfuse", "squashfuse", "squashfuse", "squashfs", "fuse"),

@@ -43,4 +43,4 @@ class PodmanHpc(Podman):
         return f"sha256:{self._inspect(TAG, '{{.Id}}').removeprefix('sha256:')}"
 
 
-ARMS = (PodmanHpc(),)
+HPC = (PodmanHpc(),)

@@ -84,4 +84,4 @@ class Runc(Arm):
             answer_of(["runc", f"--root={launch.state}/runc", "delete", "--force", launch.name])
 
 
-ARMS = (Runc(),)
+RUNC = (Runc(),)

@@ -57,4 +57,4 @@ class Sarus(Arm):
         return [row for row in rows if ":".join(row[:2]) == location]
 
 
-ARMS = (Sarus(),)
+SARUS = (Sarus(),)

@@ -62,4 +62,4 @@ class Shifter(Arm):
         return 0  # The gateway does not say it.
 
 
-ARMS = (Shifter(),)
+SHIFTER = (Shifter(),)

@@ -59,7 +59,7 @@ class SlurmPlugin(Arm):
         return [*SRUN, f"--nodelist={launch.host}", *words, *inner]
 
 
-ARMS = (
+PLUGINS = (
     SlurmPlugin("pyxis", "Pyxis", "--container-image"),
     SlurmPlugin("cscs-engine", "CSCS container engine", "--environment"),
 )

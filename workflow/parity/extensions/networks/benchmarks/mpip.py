@@ -97,7 +97,7 @@ class MpiTime(Benchmark):
 
     def probe(self) -> Availability:
         """Whether library and kernels are built."""
-        return spack.built((library(self.toolchain), *self.binaries), self.spack_packages)
+        return spack.built_by_spack((library(self.toolchain), *self.binaries), self.spack_packages)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case; the library is preloaded into it and into nothing before it.
