@@ -23,9 +23,8 @@ import numpy as np
 
 from parity.analysis.noise import replay
 from parity.analysis.noise.windows import Window, split
-from parity.benchmarks import compiled, openmpi
-from parity.benchmarks.selfish_trace import read_trace
-from parity.benchmarks.steps_file import read_steps
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.traces import read_steps, read_trace
 from parity.core.errors import shown_to_the_user
 from parity.plan.plan import PLAN, read_plan
 from parity.records import events
@@ -82,8 +81,8 @@ def run_here() -> Iterator[str]:
     available = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        words = ["sh", compiled.SCRIPT, folder, "selfish.c", "steps.c"]
-        subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+        words = ["sh", programs.SCRIPT, folder, "selfish.c", "steps.c"]
+        subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
         for ranks in (1, 2):
             cpus = available[-ranks:]
             for step in RUN_STEPS:

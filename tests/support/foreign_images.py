@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks.debian import installed
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.programs import installed
+from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises, positive, search_text
 from parity.core.availability import Availability

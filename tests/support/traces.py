@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.benchmarks.selfish_trace import HEADS, MODES, VERSION
-from parity.benchmarks.trace_file import ENTRY
+from parity.benchmarks.traces import ENTRY, HEADS, MODES, VERSION
 
 
 def trace(

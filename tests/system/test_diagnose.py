@@ -13,7 +13,7 @@ import pytest
 
 from parity.core.commands import is_installed
 from parity.runtimes import arms
-from parity.runtimes.podman import ulimits
+from parity.runtimes.engines import ulimits
 
 WORK = """
 #define _GNU_SOURCE

@@ -19,10 +19,10 @@ import psutil
 import pytest
 from trials import ANYWHERE
 
-from parity.benchmarks import compiled
+from parity.benchmarks import programs
 from parity.benchmarks.model import NodeFacts, Outputs, Program
 from parity.benchmarks.selfish import BENCHMARK, SOURCE, TRACE
-from parity.benchmarks.selfish_trace import read_trace
+from parity.benchmarks.traces import read_trace
 from parity.core.commands import output_of
 from parity.core.files import as_text
 from parity.extensions.noise.measure import neighbour
@@ -57,8 +57,8 @@ def program():
         pytest.skip("gcc is not installed")
     make_places(SCRATCH)
     folder = SCRATCH / f"selfish-{os.getpid()}"
-    words = ["sh", compiled.SCRIPT, folder, SOURCE]
-    subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+    words = ["sh", programs.SCRIPT, folder, SOURCE]
+    subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
     names = ("mode", "seconds", "threshold_ns", "multiple", "quantum", "capacity")
     asked = [str(PARAMETERS[name]) for name in names]
     yield Program((str(folder / "selfish"), *asked, TRACE), CPUS[-1:], collect=(TRACE,))

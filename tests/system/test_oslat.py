@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from benchmark_help import values
 
-from parity.benchmarks import compiled
+from parity.benchmarks import programs
 from parity.benchmarks.model import NodeFacts, Outputs
 from parity.benchmarks.oslat import BENCHMARK, RESULTS
 from parity.benchmarks.selfish import SOURCE, TRACE
-from parity.benchmarks.selfish_trace import read_trace
+from parity.benchmarks.traces import read_trace
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPU = max(os.sched_getaffinity(0))
@@ -28,8 +28,8 @@ def selfish(tmp_path_factory) -> Path:
     if not (shutil.which("gcc") and BENCHMARK.probe().available):
         pytest.skip("gcc or rt-tests is not installed")
     folder = tmp_path_factory.mktemp("selfish")
-    words = ["sh", compiled.SCRIPT, folder, SOURCE]
-    subprocess.run(words, cwd=compiled.SCRIPT.parent, check=True)
+    words = ["sh", programs.SCRIPT, folder, SOURCE]
+    subprocess.run(words, cwd=programs.SCRIPT.parent, check=True)
     return folder / "selfish"
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parity.benchmarks import compiled
+from parity.benchmarks import programs
 from parity.benchmarks.selfish import SOURCE, TRACE
-from parity.benchmarks.selfish_trace import Trace, read_trace
+from parity.benchmarks.traces import Trace, read_trace
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPU = str(max(os.sched_getaffinity(0)))
@@ -30,8 +30,8 @@ STOPS = (0.010, 0.040, 0.100)
 def build(folder: Path) -> Path:
     if not shutil.which("gcc"):
         pytest.skip("gcc is not installed")
-    words = ["sh", compiled.SCRIPT, folder, SOURCE]
-    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    words = ["sh", programs.SCRIPT, folder, SOURCE]
+    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
     assert not done.returncode and not done.stderr, done.stderr
     return folder / "selfish"
 

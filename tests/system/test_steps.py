@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from parity.benchmarks import compiled, openmpi
+from parity.benchmarks import openmpi, programs
 from parity.benchmarks.steps import FILE, SOURCE
-from parity.benchmarks.steps_file import Steps, read_steps
+from parity.benchmarks.traces import Steps, read_steps
 
 pytestmark = [pytest.mark.system, pytest.mark.beside]
 CPUS = sorted(os.sched_getaffinity(0))
@@ -31,8 +31,8 @@ def program(tmp_path_factory) -> Path:
     if not (shutil.which("gcc") and shutil.which("mpicc")):
         pytest.skip("gcc or Open MPI's compiler is not installed")
     folder = tmp_path_factory.mktemp("steps")
-    words = ["sh", compiled.SCRIPT, folder, SOURCE]
-    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    words = ["sh", programs.SCRIPT, folder, SOURCE]
+    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
     assert not done.returncode and not done.stderr, done.stderr
     return folder / "steps"
 

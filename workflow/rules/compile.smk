@@ -20,10 +20,10 @@ if COMPILED:
         params:
             # Another compiler may make another program.
             compiler=COMPILER,
-            here=compiled.SCRIPT.parent,
-            folder=compiled.COMPILED,
+            here=programs.SCRIPT.parent,
+            folder=programs.COMPILED,
             sources=NEEDED.sources,
-            programs=[compiled.compiled_path(source) for source in NEEDED.sources],
+            programs=[programs.compiled_path(source) for source in NEEDED.sources],
         shell:
             "(cd {params.here:q} && sh compile.sh {params.folder} {params.sources}) 2> {log:q}"
             " && sha256sum {params.programs} > {output:q}"

@@ -2,7 +2,7 @@
 
 import json
 
-from parity.benchmarks import compiled
+from parity.benchmarks import programs
 from parity.runtimes import arms, every_arm
 from parity.software.debian_packages import installed_versions
 from parity.software.images import FOREIGN
@@ -32,8 +32,8 @@ SPACK_SITE = json.dumps(
 # A native package that is upgraded makes another image.
 PACKAGES = installed_versions(NEEDED.packages)
 # Programs whose source is ours, compiled natively and in the image.
-OWN_SOURCES = list(map(str, compiled.source_paths(NEEDED.sources)))
-COMPILER = installed_versions(compiled.compiler_packages(NEEDED.sources)) if OWN_SOURCES else []
+OWN_SOURCES = list(map(str, programs.source_paths(NEEDED.sources)))
+COMPILER = installed_versions(programs.compiler_packages(NEEDED.sources)) if OWN_SOURCES else []
 COMPILED = [f"results/compiled/{'_'.join(NEEDED.sources)}.txt"] if OWN_SOURCES else []
 if COMPILED and BY_SPACK:
     raise WorkflowError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.benchmarks import debian
+from parity.benchmarks import programs
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def knows(monkeypatch: pytest.MonkeyPatch, packages: dict[str, str]) -> list[lis
         said = "diversion by dash from: /bin/sh\n" + "".join(known)
         return subprocess.CompletedProcess(words, int(len(known) < len(words[2:])), said)
 
-    monkeypatch.setattr(debian, "is_installed", lambda _program: True)
-    monkeypatch.setattr(debian.subprocess, "run", answer)
+    monkeypatch.setattr(programs, "is_installed", lambda _program: True)
+    monkeypatch.setattr(programs.subprocess, "run", answer)
     return questions
 
 
 def test_a_program_as_it_came_is_not_named(program: Path, tmp_path: Path) -> None:
-    assert debian.altered([str(program)], tmp_path) == {}
+    assert programs.altered([str(program)], tmp_path) == {}
 
 
 def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, tmp_path) -> None:
@@ -45,7 +45,7 @@ def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, t
     program.write_bytes(b"\x7fELF two")
     link = tmp_path / "hpcc"
     link.symlink_to(program)
-    ((path, (expected, found)),) = debian.altered([str(link)], tmp_path).items()
+    ((path, (expected, found)),) = programs.altered([str(link)], tmp_path).items()
     assert (path, expected) == (str(link), came)
     assert found == hashlib.md5(b"\x7fELF two", usedforsecurity=False).hexdigest()
 
@@ -53,7 +53,7 @@ def test_one_byte_is_seen_through_a_link_and_both_sums_are_told(program: Path, t
 def test_what_no_package_brought_is_passed_over(program: Path, tmp_path, monkeypatch) -> None:
     program.write_bytes(b"other")
     knows(monkeypatch, {})
-    assert debian.altered([str(program), "/nowhere"], tmp_path) == {}
+    assert programs.altered([str(program), "/nowhere"], tmp_path) == {}
 
 
 def test_dpkg_is_asked_once_for_all_programs_and_an_unknown_one_hides_no_other(
@@ -61,12 +61,12 @@ def test_dpkg_is_asked_once_for_all_programs_and_an_unknown_one_hides_no_other(
 ) -> None:
     questions = knows(monkeypatch, {str(program): "hpcc"})
     program.write_bytes(b"other")
-    assert list(debian.altered(["/nowhere", str(program)], tmp_path)) == [str(program)]
+    assert list(programs.altered(["/nowhere", str(program)], tmp_path)) == [str(program)]
     assert questions == [["dpkg-query", "--search", "/nowhere", str(program)]]
-    assert debian.altered([], tmp_path) == {} and len(questions) == 1
+    assert programs.altered([], tmp_path) == {} and len(questions) == 1
 
 
 def test_without_dpkg_no_program_is_named(program: Path, tmp_path, monkeypatch) -> None:
     program.write_bytes(b"other")
-    monkeypatch.setattr(debian, "is_installed", lambda _program: False)
-    assert debian.altered([str(program)], tmp_path) == {}
+    monkeypatch.setattr(programs, "is_installed", lambda _program: False)
+    assert programs.altered([str(program)], tmp_path) == {}

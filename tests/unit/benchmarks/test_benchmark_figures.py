@@ -8,9 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parity.benchmarks import benchmark_of, benchmarks
-from parity.benchmarks.description import described
-from parity.benchmarks.figure_spec import FigureSpec, Form
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import FigureSpec, Form, Quantity, described
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.core.errors import UserError
 from parity.extensions.networks.benchmarks import network

@@ -3,8 +3,7 @@ import re
 import pytest
 from benchmark_help import NODE, defaults, golden, values
 
-from parity.benchmarks.hpcc import BENCHMARK
-from parity.benchmarks.hpcc_output import process_grid
+from parity.benchmarks.hpcc import BENCHMARK, process_grid
 from parity.benchmarks.model import NodeFacts, Outputs
 from parity.core.errors import UserError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmark_help import NODE, defaults, values
 
-from parity.benchmarks import compiled, imports, metadata
+from parity.benchmarks import imports, metadata, programs
 from parity.benchmarks.model import Outputs, Parsed
 
 FILES = {"files": 500}
@@ -31,8 +31,8 @@ def made(tmp_path_factory) -> Path:
         pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("compiled")
     sources = (metadata.SOURCE, imports.SOURCE)
-    words = ["sh", compiled.SCRIPT, folder, *sources]
-    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    words = ["sh", programs.SCRIPT, folder, *sources]
+    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
     assert not done.returncode and not done.stderr, done.stderr
     return folder
 

@@ -8,7 +8,7 @@ from traces import trace
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import BENCHMARK, NOT_LOCKED, TRACE
-from parity.benchmarks.selfish_trace import MODES, read_trace
+from parity.benchmarks.traces import MODES, read_trace
 from parity.core.files import as_text
 
 REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in (*MODES, "limited")}

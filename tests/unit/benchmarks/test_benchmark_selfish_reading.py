@@ -9,7 +9,7 @@ import pytest
 from benchmark_help import NODE, defaults, values
 from traces import trace
 
-from parity.benchmarks import compiled
+from parity.benchmarks import programs
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import TRACE
 from parity.benchmarks.selfish_reading import BENCHMARK, READING, TALLY
@@ -68,8 +68,8 @@ def test_what_selfish_refuses_stays_refused():
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("reading")
-    words = ["sh", compiled.SCRIPT, folder, READING]
-    done = subprocess.run(words, cwd=compiled.SCRIPT.parent, capture_output=True, text=True)
+    words = ["sh", programs.SCRIPT, folder, READING]
+    done = subprocess.run(words, cwd=programs.SCRIPT.parent, capture_output=True, text=True)
     assert not done.returncode and not done.stderr, done.stderr
     return folder / "reading"
 

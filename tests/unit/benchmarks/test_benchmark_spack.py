@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from benchmark_help import NODE, defaults, golden
 
-from parity.benchmarks import benchmarks, openmpi, spack
+from parity.benchmarks import benchmarks, openmpi, programs
 from parity.benchmarks.model import Outputs
 from parity.benchmarks.sysbench import BENCHMARK as SYSBENCH
 from parity.benchmarks.sysbench_libaio import BENCHMARK as LIBAIO
@@ -18,7 +18,7 @@ SPACK = [benchmark.provided_by("spack") for benchmark in BUILT]
 
 @pytest.mark.parametrize("benchmark", SPACK, ids=lambda benchmark: benchmark.name)
 def test_what_is_not_built_says_how_to_get_it(benchmark, monkeypatch):
-    monkeypatch.setattr(spack.os, "access", lambda *_: False)
+    monkeypatch.setattr(programs.os, "access", lambda *_: False)
     presence = benchmark.probe()
     assert not presence.available
     assert presence.reason.startswith("not built: ")
@@ -33,8 +33,8 @@ def test_a_build_is_named_after_its_hash(tmp_path, monkeypatch):
     real.touch()
     (tmp_path / "view").mkdir()
     (tmp_path / "view/hpcg").symlink_to(real.parents[1])
-    monkeypatch.setattr(spack, "view_of", lambda _toolchain: tmp_path / "view")
-    presence = spack.built_by_spack([spack.program_path("hpcg", "xhpcg")], ())
+    monkeypatch.setattr(programs, "view_of", lambda _toolchain: tmp_path / "view")
+    presence = programs.built_by_spack([programs.program_path("hpcg", "xhpcg")], ())
     assert (presence.available, presence.version) == (True, "hpcg-3.1-abcdefg")
 
 

@@ -10,8 +10,7 @@ from benchmark_help import GOLDEN, NODE, defaults, golden, values
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import NOT_LOCKED
 from parity.benchmarks.steps import BENCHMARK, FILE
-from parity.benchmarks.steps_file import HEAD
-from parity.benchmarks.trace_file import ENTRY
+from parity.benchmarks.traces import ENTRY, HEAD
 from parity.core.files import as_text
 
 REAL = {ranks: (GOLDEN / f"steps/real-{ranks}.bin").read_bytes() for ranks in (1, 2)}

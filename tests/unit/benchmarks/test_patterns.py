@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from parity.benchmarks.patterns import LONGEST_LINE, check_pattern, matches
+from parity.benchmarks.own_program import LONGEST_LINE, check_pattern, matches
 from parity.core.errors import UserError
 
 

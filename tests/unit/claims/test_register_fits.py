@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.startup import StartUp
 from parity.claims.cells import CONTAINERS, Selection

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parity.benchmarks import benchmarks, openmpi
 from parity.benchmarks.model import NodeFacts, Outputs, Program
-from parity.benchmarks.sizing import part_of, placed
+from parity.benchmarks.openmpi import part_of, placed
 from parity.core.errors import UserError
 from parity.extensions.networks.measure import containers as module
 from parity.extensions.networks.measure.containers import agent_text, containers

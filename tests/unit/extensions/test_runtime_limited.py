@@ -96,7 +96,7 @@ def version_1(monkeypatch):
     ],
 )  # fmt: skip
 def test_a_name_tells_both_halves(name, title, words, others, monkeypatch):
-    monkeypatch.setattr("parity.runtimes.linked._SHOWN", {"shared": tuple, "host-mpi": tuple})
+    monkeypatch.setattr("parity.runtimes.derived._SHOWN", {"shared": tuple, "host-mpi": tuple})
     arm = every_arm()[name]
     assert (arm.name, arm.title, arm.is_native) == (name, title, False)
     node = tuple(range(13)) if "12" in name else (0, 1)

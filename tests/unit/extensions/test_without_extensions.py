@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from parity.analysis.dataset import load
 from parity.benchmarks import benchmarks
-from parity.benchmarks.counted import counted
+from parity.benchmarks.model import counted
 from parity.measure import batch, pilot
 from parity.measure.companions import companions
 from parity.plan.making import make_plan

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from plans import block_record_of, run_record_of
 
 from parity.analysis import analysis, dataset
-from parity.benchmarks.hpcc_output import process_grid
+from parity.benchmarks.hpcc import process_grid
 from parity.core.documents import canonical
 from parity.measure import inner_command
 from parity.plan.making import make_plan

@@ -15,7 +15,7 @@ from benchmark_help import defaults
 from traces import trace
 
 from parity.benchmarks.selfish import BENCHMARK, TRACE
-from parity.benchmarks.trace_file import ENTRY
+from parity.benchmarks.traces import ENTRY
 from parity.core.files import as_text
 from parity.records import events, parts, schema
 

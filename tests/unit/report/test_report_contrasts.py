@@ -10,7 +10,7 @@ from figure_help import drawn, texts, words_apart
 from plans import plan_of
 
 from parity.analysis import conclusions, outcomes
-from parity.benchmarks.figure_spec import Form
+from parity.benchmarks.description import Form
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import archived
 from parity.report.figures import figures, specs, style

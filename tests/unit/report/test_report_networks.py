@@ -13,7 +13,7 @@ import synthetic
 from figure_help import texts, words_apart
 from matplotlib.figure import Figure
 
-from parity.benchmarks.figure_spec import Bars, FigureSpec, Form
+from parity.benchmarks.description import Bars, FigureSpec, Form
 from parity.claims.published import FIGURES, published_tables
 from parity.extensions.networks.benchmarks.netpipe import TIMES
 from parity.records import schema

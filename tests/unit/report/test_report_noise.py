@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import FigureSpec, Form
 from parity.report import captions
 from parity.report.figures import figures, planes, specs, style
 from parity.report.tables import measured as tables

@@ -17,8 +17,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from parity.benchmarks.figure_spec import Form
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Form, Quantity
 from parity.core.wording import counted
 from parity.plan.system import KINDS
 from parity.report import formatting, paper, write

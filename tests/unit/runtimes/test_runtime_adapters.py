@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.runtimes import arms, podman, runc, shifter, udocker
+from parity.runtimes import arms, engines, oci, sites, udocker
 from parity.runtimes.model import SCRATCH, Image, Launch
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
@@ -82,7 +82,7 @@ def test_udocker_is_there_where_proot_can_trace(proot, asked, reason, fake, monk
 
 
 def test_runc_command_and_bundle(tmp_path):
-    words = [sys.executable, "-c", runc.RUN, str(tmp_path), "campaign-b0001.sysbench"]
+    words = [sys.executable, "-c", oci.RUN, str(tmp_path), "campaign-b0001.sysbench"]
     assert command("runc", tmp_path) == words
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["root"] == {"path": "/images/one", "readonly": True}
@@ -179,7 +179,7 @@ def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
     ]
     site = tmp_path / "udiRoot.conf"
     site.write_text("# gateway\nsystem=mycluster\nimageGateway=http://gateway:5000\n")
-    monkeypatch.setattr(shifter, "CONFIGURATION", site)
+    monkeypatch.setattr(sites, "CONFIGURATION", site)
     said = fake("mksquashfs")
     for name, line in (("munge", "echo MUNGE:x:"), ("curl", ":"), ("shifterimg", "echo 0a1b")):
         fake(name, line)
@@ -196,7 +196,7 @@ def test_shifter_command_and_import(tmp_path, fake, monkeypatch):
 
 
 def test_podman_hpc_command_and_store(tmp_path, fake, monkeypatch):
-    monkeypatch.setattr(podman, "ulimits", lambda: [])
+    monkeypatch.setattr(engines, "ulimits", lambda: [])
     shared = command("podman-shared", tmp_path)
     assert command("podman-hpc", tmp_path) == ["podman-hpc", *shared[2:]]
     assert shared[:3] == ["podman", "--runtime=runc", "run"]

@@ -16,17 +16,7 @@ import pytest
 from parity import runtimes
 from parity.core.availability import Availability
 from parity.core.registry import modules_with
-from parity.runtimes import (
-    apptainer,
-    arms,
-    docker,
-    gvisor,
-    ladder,
-    lxc,
-    podman,
-    qemu,
-    qemu_install,
-)
+from parity.runtimes import apptainer, arms, engines, ladder, lxc, oci, qemu
 from parity.runtimes.model import SCRATCH, Image, Launch
 from parity.runtimes.namespaces import ENTER
 
@@ -125,7 +115,7 @@ def test_docker_command(tmp_path):
 
 
 def test_podman_command(tmp_path, monkeypatch):
-    monkeypatch.setattr(podman, "ulimits", lambda: ["--ulimit=nofile=5:5"])
+    monkeypatch.setattr(engines, "ulimits", lambda: ["--ulimit=nofile=5:5"])
     argv = arms()["podman"].command(launch(tmp_path, "podman", DIGEST), INNER)
     assert argv == [
         "podman",
@@ -147,18 +137,18 @@ def test_podman_command(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("processes", "expected"), [(100, 100), (99999, 32768), (podman.resource.RLIM_INFINITY, 32768)]
+    ("processes", "expected"), [(100, 100), (99999, 32768), (engines.resource.RLIM_INFINITY, 32768)]
 )
 def test_podman_asks_for_no_more_than_we_have(monkeypatch, tmp_path, processes, expected):
     pid_max = tmp_path / "pid_max"
     pid_max.write_text("32768\n")
     limits = {
-        podman.resource.RLIMIT_NOFILE: (1024, 20000),
-        podman.resource.RLIMIT_NPROC: (50, processes),
+        engines.resource.RLIMIT_NOFILE: (1024, 20000),
+        engines.resource.RLIMIT_NPROC: (50, processes),
     }
-    monkeypatch.setattr(podman, "_MOST_PROCESSES", pid_max)
-    monkeypatch.setattr(podman.resource, "getrlimit", limits.__getitem__)
-    assert podman.ulimits() == [
+    monkeypatch.setattr(engines, "_MOST_PROCESSES", pid_max)
+    monkeypatch.setattr(engines.resource, "getrlimit", limits.__getitem__)
+    assert engines.ulimits() == [
         "--ulimit=nofile=20000:20000",
         f"--ulimit=nproc={expected}:{expected}",
     ]
@@ -174,8 +164,8 @@ def test_podman_is_asked_again_to_remove_what_was_about_to_end(
         seen.append(words)
         return answers[len(seen) - 1], "it is stopping"
 
-    monkeypatch.setattr(podman, "answer_of", answer)
-    monkeypatch.setattr(podman.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(engines, "answer_of", answer)
+    monkeypatch.setattr(engines.time, "sleep", lambda _seconds: None)
     arms()["podman"].cleanup()
     assert seen == []
     arms()["podman"].cleanup(Launch("run-1", None, SCRATCH, tmp_path))
@@ -220,7 +210,7 @@ def test_gvisor_command_and_bundle(tmp_path):
     run = replace(launch(tmp_path, "directory"), cpus=(1, 3))
     argv = arms()["gvisor"].command(run, INNER)
     assert argv[:5] == ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    assert argv[5:8] == ["/bin/sh", "-euc", gvisor.SANDBOX]
+    assert argv[5:8] == ["/bin/sh", "-euc", oci.SANDBOX]
     assert argv[8:] == ["sandbox", str(tmp_path), "campaign-b0001.sysbench", "1,3", *INNER]
     assert arms()["gvisor"].command(launch(tmp_path, "directory"), INNER)[11] == ""
     config = json.loads((tmp_path / "config.json").read_text())
@@ -255,7 +245,7 @@ def installed(tmp_path, monkeypatch):
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     for name, path in (("PREFIX", tmp_path), ("BOOT_ID", tmp_path / "boot"), ("KVM", program)):
-        monkeypatch.setattr(qemu_install, name, path)
+        monkeypatch.setattr(qemu, name, path)
     monkeypatch.setattr(qemu, "SERVER", program)
     monkeypatch.setattr(qemu.os, "getuid", lambda: 0)
     return tmp_path
@@ -265,15 +255,15 @@ def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(insta
     kvm, emulated = arms()["kvm"], arms()["qemu-tcg"]
     assert kvm.probe().reason == "no guest was tried by KVM since this machine booted"
     assert emulated.probe().available
-    qemu_install.try_kvm()
+    qemu.try_kvm()
     assert kvm.probe() == Availability(True, version="a guest is up, guest 6.1.0")
     # It is tried once, and anew after the machine booted.
     (installed / "said").write_text("error: failed to set MSR\n")
-    qemu_install.try_kvm()
+    qemu.try_kvm()
     assert kvm.probe().available
     (installed / "boot").write_text("next-boot\n")
     assert "was tried" in kvm.probe().reason and kvm.probe().remedy
-    qemu_install.try_kvm()
+    qemu.try_kvm()
     refused = "KVM does not run a stock guest here: error: failed to set MSR"
     assert kvm.probe().reason == refused
     (installed / "release").unlink()
@@ -281,17 +271,17 @@ def test_kvm_is_there_where_a_guest_was_seen_to_boot_since_the_machine_did(insta
 
 
 def test_a_guest_that_hangs_is_given_up(installed, monkeypatch):
-    monkeypatch.setattr(qemu_install, "LONGEST_BOOT_SECONDS", 1)
+    monkeypatch.setattr(qemu, "LONGEST_BOOT_SECONDS", 1)
     (installed / "bin/qemu-system-x86_64").write_text("#!/bin/sh\nexec sleep 60\n")
-    qemu_install.try_kvm()
-    assert qemu_install.problem_of_kvm().endswith("here: no word of it in 1 s")
-    monkeypatch.setattr(qemu_install, "KVM", installed / "none")
-    assert qemu_install.problem_of_kvm() == "no /dev/kvm"
+    qemu.try_kvm()
+    assert qemu.problem_of_kvm().endswith("here: no word of it in 1 s")
+    monkeypatch.setattr(qemu, "KVM", installed / "none")
+    assert qemu.problem_of_kvm() == "no /dev/kvm"
 
 
 def test_the_first_file_system_is_an_archive_of_four_byte_parts():
     """cpio(5), the format newc: a header of 110 bytes, name and content filled up to fours."""
-    made = qemu_install.archive([("init", 0o100755, b"abcde"), ("dev", 0o40755, b"")])
+    made = qemu.archive([("init", 0o100755, b"abcde"), ("dev", 0o40755, b"")])
     assert len(made) % 4 == 0
     assert made[:6] == b"070701" and made[110:115] == b"init\0"
     assert (int(made[14:22], 16), int(made[54:62], 16), int(made[94:102], 16)) == (0o100755, 5, 5)
@@ -332,8 +322,8 @@ def test_a_bare_machine_is_a_reason_with_a_remedy(arm, monkeypatch, tmp_path):
     ],
 )
 def test_docker_says_why_it_does_not_answer(monkeypatch, answer, reason):
-    monkeypatch.setattr(docker, "is_installed", lambda _program: True)
-    monkeypatch.setattr(docker, "answer_of", lambda _argv: answer)
+    monkeypatch.setattr(engines, "is_installed", lambda _program: True)
+    monkeypatch.setattr(engines, "answer_of", lambda _argv: answer)
     assert arms()["docker"].probe().reason == reason
 
 
@@ -341,7 +331,7 @@ def test_docker_says_why_it_does_not_answer(monkeypatch, answer, reason):
     ("content", "stays"), [("{own}", False), ("999999999", False), ("{daemon}", True)]
 )
 def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, content, stays):
-    monkeypatch.setattr(docker, "DAEMON_PID", tmp_path / "docker.pid")
+    monkeypatch.setattr(engines, "DAEMON_PID", tmp_path / "docker.pid")
     sleeper = tmp_path / "dockerd"
     sleeper.symlink_to(shutil.which("sleep"))
     with subprocess.Popen([sleeper, "60"]) as daemon:
@@ -349,17 +339,17 @@ def test_a_pid_file_of_a_dead_docker_daemon_is_removed(tmp_path, monkeypatch, co
         while Path(f"/proc/{daemon.pid}/comm").read_text() != "dockerd\n":
             time.sleep(0.01)
         text = content.format(own=os.getpid(), daemon=daemon.pid)
-        docker.DAEMON_PID.write_text(f"{text}\n")
-        docker._forget_dead_daemon()
+        engines.DAEMON_PID.write_text(f"{text}\n")
+        engines._forget_dead_daemon()
         daemon.kill()
-    assert docker.DAEMON_PID.exists() == stays
-    docker.DAEMON_PID.unlink(missing_ok=True)
-    docker._forget_dead_daemon()  # No file is no error.
+    assert engines.DAEMON_PID.exists() == stays
+    engines.DAEMON_PID.unlink(missing_ok=True)
+    engines._forget_dead_daemon()  # No file is no error.
 
 
 def test_docker_version_is_the_daemons(monkeypatch):
-    monkeypatch.setattr(docker, "is_installed", lambda _program: True)
-    monkeypatch.setattr(docker, "answer_of", lambda _argv: (True, "20.10.24"))
+    monkeypatch.setattr(engines, "is_installed", lambda _program: True)
+    monkeypatch.setattr(engines, "answer_of", lambda _argv: (True, "20.10.24"))
     assert arms()["docker"].probe() == Availability(True, version="Docker 20.10.24")
 
 

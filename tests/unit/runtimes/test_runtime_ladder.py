@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.runtimes import arms, ladder, ladder_seccomp
-from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS
-from parity.runtimes.ladder_seccomp import Rule, rules
+from parity.runtimes import arms, ladder
+from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS, Rule, rules
 from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
-from parity.runtimes.mounts import MOUNTED
+from parity.runtimes.namespaces import MOUNTED
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
 DIGEST = f"sha256:{'1' * 64}"
@@ -138,13 +137,13 @@ def test_a_step_that_another_container_s_end_broke_is_tried_again(monkeypatch):
 
 
 def test_a_missing_profile_names_its_package(monkeypatch, tmp_path):
-    monkeypatch.setattr(ladder_seccomp, "PROFILE", tmp_path / "gone.json")
+    monkeypatch.setattr(ladder, "PROFILE", tmp_path / "gone.json")
     monkeypatch.setattr(ladder, "is_installed", lambda _program: True)
     monkeypatch.setattr(ladder, "no_user_namespaces", lambda: None)
     presence = arms()["ladder-seccomp"].probe()
     assert "golang-github-containers-common" in presence.remedy
     with pytest.raises(UserError, match=r"gone\.json"):
-        ladder_seccomp.write_filter(tmp_path / "filter")
+        ladder.write_filter(tmp_path / "filter")
 
 
 def entry(action="SCMP_ACT_ALLOW", names=("read",), **more):
@@ -323,9 +322,9 @@ def test_the_filter_refuses_what_engines_refuse_and_the_step_before_does_not(tmp
 
 @pytest.mark.system
 def test_the_filter_is_a_program_of_the_kernel_s(tmp_path):
-    if missing := ladder_seccomp.no_profile():
+    if missing := ladder.no_profile():
         pytest.skip(missing.reason)
-    ladder_seccomp.write_filter(file := tmp_path / "filter")
+    ladder.write_filter(file := tmp_path / "filter")
     assert file.stat().st_size > 1000
     assert file.stat().st_size % (2 + 1 + 1 + ctypes.sizeof(ctypes.c_uint32)) == 0
 

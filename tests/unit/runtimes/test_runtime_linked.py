@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity.core.availability import Availability
-from parity.runtimes import arms, every_arm, linked
+from parity.runtimes import arms, derived, every_arm
 from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
 
 DIGEST = f"sha256:{'1' * 64}"
@@ -22,7 +22,7 @@ def _command(name: str, state: Path) -> list[str]:
 
 @pytest.fixture
 def tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: SHOWN)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -87,12 +87,12 @@ def test_the_tree_is_shown_by_the_configuration_of_lxc(tmp_path: Path) -> None:
 
 
 def test_without_a_native_build_there_is_nothing_to_show(monkeypatch) -> None:
-    monkeypatch.setitem(linked._SHOWN, SHARED, tuple)
+    monkeypatch.setitem(derived._SHOWN, SHARED, tuple)
     arm = every_arm()["charliecloud-dir-shared-tree"]
     monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(True, version="1"))
     presence = arm.probe()
     assert (presence.available, presence.remedy) == (False, "snakemake native")
-    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: SHOWN)
     assert arm.probe() == Availability(True, version="1")
     monkeypatch.setattr(type(arm.base), "probe", lambda _self: Availability(False, reason="gone"))
     assert arm.probe().reason == "gone"
@@ -102,12 +102,12 @@ def test_the_mpi_that_is_shown_has_no_symbolic_links(tmp_path: Path, monkeypatch
     (tmp_path / "libmpi.so.40.30.4").touch()
     (tmp_path / "libmpi.so.40").symlink_to("libmpi.so.40.30.4")
     (tmp_path / "openmpi").mkdir()
-    monkeypatch.setattr(linked, "_MPI", ((tmp_path, ("openmpi", "libmpi*.so.*")),))
-    assert linked.host_mpi() == (tmp_path / "libmpi.so.40.30.4", tmp_path / "openmpi")
+    monkeypatch.setattr(derived, "_MPI", ((tmp_path, ("openmpi", "libmpi*.so.*")),))
+    assert derived.host_mpi() == (tmp_path / "libmpi.so.40.30.4", tmp_path / "openmpi")
 
 
 def test_what_a_launch_shows_already_comes_first(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(linked._SHOWN, SHARED, lambda: SHOWN)
+    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: SHOWN)
     arm = every_arm()["docker-shared-tree"]
     launch = Launch("run", Image("docker", DIGEST, DIGEST), SCRATCH, tmp_path)
     argv = arm.command(replace(launch, binds=(Path("/etc/hosts"),)), [])

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from parity.runtimes import arms, mounts
+from parity.runtimes import arms, namespaces
 from parity.runtimes.model import SCRATCH, Image, Launch
-from parity.runtimes.mounts import MOUNTED
-from parity.runtimes.namespaces import ENTER
+from parity.runtimes.namespaces import ENTER, MOUNTED
 
 WAYS = {
     "mount-directory": ("directory", "directory", ""),
@@ -46,9 +45,9 @@ def test_nothing_but_the_way_differs(name, tmp_path):
 @each
 def test_it_says_what_is_missing(name, monkeypatch):
     def reason(user=0, kernel="ext4 fuse overlay squashfs", installed=True):
-        monkeypatch.setattr(mounts.os, "getuid", lambda: user)
-        monkeypatch.setattr(mounts, "is_installed", lambda _program: installed)
-        monkeypatch.setattr(mounts.Path, "read_text", lambda *_, **__: kernel)
+        monkeypatch.setattr(namespaces.os, "getuid", lambda: user)
+        monkeypatch.setattr(namespaces, "is_installed", lambda _program: installed)
+        monkeypatch.setattr(namespaces.Path, "read_text", lambda *_, **__: kernel)
         return arms()[name].probe().reason
 
     filesystem = WAYS[name][2]
@@ -76,7 +75,7 @@ def run(name, image, tmp_path, script) -> subprocess.CompletedProcess[str]:
     if not (presence := arms()[name].probe()).available:
         pytest.skip(f"{name}: {presence.reason}")
     way, image_format, _ = WAYS[name]
-    words = mounts.mounted(way, str(image[image_format]), tmp_path / "mount")
+    words = namespaces.mounted(way, str(image[image_format]), tmp_path / "mount")
     line = ["unshare", "--mount", *words, "/bin/sh", "-c", script, "script", tmp_path / "mount"]
     return subprocess.run(line, capture_output=True, text=True, timeout=30)
 

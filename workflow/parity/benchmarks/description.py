@@ -1,16 +1,192 @@
-"""What is said of a benchmark without code: the YAML file of its name beside its module."""
+"""What is said of a benchmark without code: its numbers, its parameters, its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
 from parity.core.documents import Document
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number with its unit, as a parser gives it.
+
+    Attributes:
+        name, unit, better, clock: those of its `Quantity`.
+        value: the number, in that unit.
+    """
+
+    name: str
+    value: float
+    unit: str
+    better: str
+    clock: str = "internal"
+
+    def credited(self, work: float) -> Metric:
+        """The number where `work` times the work was done, and only the work is counted.
+
+        A time is what it is; a rate is that of the work over the whole time.
+        """
+        return replace(self, value=self.value / work) if self.better == "higher" else self
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What one metric of a benchmark is.
+
+    Attributes:
+        metric: its name in the records: snake_case, unique within the benchmark.
+        label: what it is, in words.
+        recorded: unit of the records: SI or the field's own (`s`, `GB/s`, `Gflop/s`, `1`).
+        better: `lower`, `higher` or `neither`.
+        clock: `internal` (the program's own) or `external` (the runner's).
+        shown: unit of figures and tables, if it is another one.
+        factor: what turns the recorded unit into the shown one.
+    """
+
+    metric: str
+    label: str
+    recorded: str
+    better: str = "neither"
+    clock: str = "internal"
+    shown: str = ""
+    factor: float = 1.0
+
+    @property
+    def unit(self) -> str:
+        """The unit that people read."""
+        return self.shown or self.recorded
+
+    def measured(self, value: float) -> Metric:
+        """A value of it, in the recorded unit."""
+        return Metric(self.metric, value, self.recorded, self.better, self.clock)
+
+
+LOOKED = Quantity("looked", "time looked", "s")
+CPU_QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", shown="%", factor=100)
+CPU_PERIOD = Quantity("cpu_period", "period of the CPU limit", "s", shown="ms", factor=1e3)
+
+
+LAST = 1000
+
+
+class Form(Enum):
+    """The kinds of figures."""
+
+    PANELS = "panels"  # how values lie, and how they compare with the reference
+    TOGETHER = "together"  # the values of all cases on one axis, and their differences in numbers
+    NODES = "nodes"  # the same against the number of nodes, where a study has several
+    CROSSED = "crossed"  # a factor of two levels crossed with the container
+    LADDER = "ladder"  # arms that add one thing after the other
+    ALONG = "along"  # how they compare with the reference along a parameter
+    TIMEOUTS = "timeouts"  # the time that a run lost against TCP's timeouts
+    PARTS = "parts"  # what a time consists of
+    SIZES = "sizes"  # rate or time against the size of a message
+    INTERFACES = "interfaces"  # bytes by the interfaces that they crossed
+    # Of single events, such as detours, and of what is made of them.
+    TIMELINES = "timelines"  # when they were, and how long
+    TAILS = "tails"  # how many are longer
+    KINDS = "kinds"  # the same for arms that differ in one thing alone, on each other
+    QUANTILES = "quantiles"  # ratios to the reference's
+    QUOTA = "quota"  # what a CPU limit should do, and what it did
+    LEVELS = "levels"  # what is reached once in a while
+    REPLAY = "replay"  # what many ranks would lose to them
+
+
+class Bars(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bars of a published figure as cost ratios along a parameter (config/published).
+
+    Attributes:
+        place, code: the figure, and the program with its class.
+        label: what these bars are of, in words.
+        cases: parameters of the cases that they belong to.
+        x: what stands below the bars, where containers per node are beside each other there.
+        series: the bars that are taken, where the parameter stands below them.
+        over: the bars that they are divided by.
+    """
+
+    place: str
+    code: str
+    label: str
+    cases: Mapping[str, str]
+    x: str = ""
+    series: str = ""
+    over: str = "native"
+
+
+class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One figure of a benchmark.
+
+    Attributes:
+        name: file name without its ending.
+        quantities: metrics it shows for each case.
+        title: what stands above its panels.
+        caption: what is measured, and how it compares with the publication's figure; what
+            its marks mean is added by parity.report.captions.
+        finding: head of the paragraph about it in the paper, if not the title.
+        order: its place among the figures of all benchmarks; equal ones by their names.
+        relative: whether values are drawn as deviation from the reference's median in %.
+        logarithmic: whether the axis of values is logarithmic.
+        from_zero: whether the axis of values begins at zero.
+        in_rows: whether cases stand below each other, each with its values left and its
+            comparison right, rather than beside each other.
+        densities: whether values are drawn as violins, where there are enough.
+        placed: whether it shows only cases that are placed on an allocation (True), or only
+            those that are not (False).
+        levels: what stands above the panels of a factor's level, if not the level.
+        form: what kind of figure it is.
+        table: the table of the analysis of events that it shows, or `events` themselves; where
+            that holds no row of a case, the case is not shown.
+        factor: the factor of two levels that it crosses with the container.
+        contrast: what the factor's higher level has over the lower one, in words.
+        along: the parameter, of numbers, that stands below its panels; with it only cases that
+            have it are shown, and in the benchmark's other figures they are not.
+        scatter: whether coefficients of variation are drawn rather than ratios.
+        bars: published bars to mark.
+        runtime: the runtime whose arms it is about; without any it shows nothing.
+        published: cost ratios of a publication to mark: one, or both ends of a range.
+        source: that publication.
+        benchmark: whose cases it shows; filled in from the benchmark that brings it.
+    """
+
+    name: str
+    quantities: tuple[Quantity, ...]
+    title: str
+    caption: str
+    finding: str = ""
+    order: int = LAST
+    relative: bool = False
+    logarithmic: bool = False
+    from_zero: bool = False
+    in_rows: bool = False
+    densities: bool = False
+    placed: bool | None = None
+    levels: Mapping[str, str] = {}
+    form: Form = Form.PANELS
+    table: str = ""
+    factor: str = ""
+    contrast: str = ""
+    along: str = ""
+    scatter: bool = False
+    bars: tuple[Bars, ...] = ()
+    runtime: str = ""
+    published: tuple[float, ...] = ()
+    source: str = ""
+    benchmark: str = ""
+
+    def shows(self, benchmark: str, placed: bool) -> bool:
+        """Whether a case belongs into this figure.
+
+        Args:
+            placed: whether the case is placed on an allocation.
+        """
+        return benchmark == self.benchmark and self.placed in (None, placed)
 
 
 class Description(Document, frozen=True):

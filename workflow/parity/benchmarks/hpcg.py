@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import openmpi, spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -93,8 +92,8 @@ class Hpcg(Benchmark):
     name = "hpcg"
     title = "HPCG"
     # Without the definition its sources want OpenMP all the same.
-    spack_packages = (spack.SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
-    binaries = (spack.program_path("hpcg", "xhpcg"),)
+    spack_packages = (programs.SpackPackage("hpcg", "3.1", "~openmp cppflags=-DHPCG_NO_OPENMP"),)
+    binaries = (programs.program_path("hpcg", "xhpcg"),)
     parameters, figures, note = described(__file__, RATING)
     allocations = "required"
     starts_ranks_inside = True

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks.description import described
-from parity.benchmarks.hpcc import input_file
-from parity.benchmarks.hpcc_output import read_metrics
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity, described
+from parity.benchmarks.hpcc import input_file, read_metrics
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import Refused, never_raises, require_equal, stated
-from parity.benchmarks.sizing import placed
 
 _COPY = Path(__file__).with_name("hpl_copies.sh").read_text(encoding="utf-8")
 _ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMPI_MCA_btl": "self"}

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks import compiled
-from parity.benchmarks.debian import installed
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.programs import installed
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
 from parity.core.availability import Availability
 
@@ -39,7 +38,7 @@ class Imports(Benchmark):
     title = "Imports"
     packages = ("python3-minimal",)
     sources: ClassVar = (SOURCE,)
-    binaries = (PYTHON, compiled.compiled_path(SOURCE))
+    binaries = (PYTHON, programs.compiled_path(SOURCE))
     factors: ClassVar = {"cache": ("cold", "warm")}
     parameters, figures, note = described(__file__, TIME, START)
     timed = TIME.metric
@@ -49,7 +48,7 @@ class Imports(Benchmark):
     def probe(self) -> Availability:
         """Whether Python is installed, and the modules are made."""
         python = installed(self.binaries[:1], self.packages)
-        return compiled.all_compiled(self.binaries[1:]) if python.available else python
+        return programs.all_compiled(self.binaries[1:]) if python.available else python
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The program, several times; nothing of Debian's own or of a user is imported."""

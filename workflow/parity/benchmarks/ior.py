@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi, spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -43,8 +42,8 @@ class Ior(Benchmark):
 
     name = "ior"
     title = "IOR"
-    spack_packages = (spack.SpackPackage("ior", "4.0.0"),)
-    binaries = (spack.program_path("ior", "ior"),)
+    spack_packages = (programs.SpackPackage("ior", "4.0.0"),)
+    binaries = (programs.program_path("ior", "ior"),)
     factors: ClassVar = {"file": ("own", "shared"), "access": ("buffered", "direct")}
     parameters, figures, note = described(__file__, WRITE, READ)
     allocations = "required"

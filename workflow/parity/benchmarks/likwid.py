@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.reading import (
     Printed,
     Refused,
@@ -32,7 +32,6 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.benchmarks.sizing import first_cpus
 from parity.core.errors import UserError
 
 # Streams and threads share the working set in whole elements, four at a time, in all

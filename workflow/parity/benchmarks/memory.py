@@ -24,9 +24,8 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import described
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program, size_of
-from parity.benchmarks.metrics import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
 

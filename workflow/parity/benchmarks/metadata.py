@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import compiled
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -40,7 +39,7 @@ class Metadata(Benchmark):
     name = "metadata"
     title = "Metadata"
     sources: ClassVar = (SOURCE,)
-    binaries = (compiled.compiled_path(SOURCE),)
+    binaries = (programs.compiled_path(SOURCE),)
     parameters, figures, note = described(__file__, *RATES.values(), TIME)
     work = sized_by = "files"
     target_seconds = 0.4
@@ -50,7 +49,7 @@ class Metadata(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled."""
-        return compiled.all_compiled(self.binaries)
+        return programs.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """On the first CPU, in the working folder of the run or in one that every arm sees."""

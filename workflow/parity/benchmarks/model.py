@@ -3,17 +3,58 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
-from parity.benchmarks import spack
-from parity.benchmarks.counted import placed_parameters
-from parity.benchmarks.debian import installed
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Metric, Quantity
+import parity.benchmarks
+from parity.benchmarks import programs
+from parity.benchmarks.description import FigureSpec, Metric, Quantity
+from parity.benchmarks.programs import installed
 from parity.core.availability import Availability
+from parity.core.registry import extensions_with
 from parity.core.spack_paths import TOOLCHAIN
+
+
+class Counted(NamedTuple):
+    """What one extension counts; a module of its `benchmarks` exports one as `COUNTED`.
+
+    Attributes:
+        metrics_of: the metrics of a run by its evidence and its parameters.
+        parameters: JSON schema of what cases on allocations may ask for, without a default.
+        placed: what may be counted of any benchmark on allocations.
+        in_words: a level of those parameters, such as `era_2015`, as people write it; as it is if
+            it is none of them.
+    """
+
+    metrics_of: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[Metric, ...]]
+    parameters: Mapping[str, Mapping[str, Any]] = {}
+    placed: tuple[Quantity, ...] = ()
+    in_words: Callable[[str], str] = str
+
+
+@cache
+def counted() -> tuple[Counted, ...]:
+    """What all extensions count."""
+    return tuple(extensions_with(parity.benchmarks, "COUNTED"))
+
+
+def placed_parameters() -> dict[str, Mapping[str, Any]]:
+    """What cases on allocations may ask for of extensions."""
+    return {name: schema for each in counted() for name, schema in each.parameters.items()}
+
+
+def placed_metrics() -> tuple[Quantity, ...]:
+    """What extensions may count of any benchmark on allocations."""
+    return tuple(quantity for each in counted() for quantity in each.placed)
+
+
+def metrics_counted(
+    evidence: Mapping[str, str], parameters: Mapping[str, Any]
+) -> tuple[Metric, ...]:
+    """All that was counted of a run, by its evidence and its parameters."""
+    return tuple(m for each in counted() for m in each.metrics_of(evidence, parameters))
 
 
 @dataclass(frozen=True)
@@ -167,7 +208,7 @@ class Benchmark(ABC):
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
         packages: Debian packages that provide it, natively and in the image.
-        sources: C sources or scripts beside its module, each of a program (`compiled.py`).
+        sources: C sources or scripts beside its module, each of a program (`programs.py`).
         spack_packages: what Spack builds for it, if it does.
         toolchain: the toolchain whose programs it runs, where Spack builds them.
         binaries: absolute paths of the executables whose identity is audited.
@@ -205,7 +246,7 @@ class Benchmark(ABC):
     title: str
     packages: ClassVar[tuple[str, ...]] = ()
     sources: ClassVar[tuple[str, ...]] = ()
-    spack_packages: ClassVar[tuple[spack.SpackPackage, ...]] = ()
+    spack_packages: ClassVar[tuple[programs.SpackPackage, ...]] = ()
     toolchain: str = TOOLCHAIN
     binaries: tuple[str, ...] = ()
     measures_all_binaries: ClassVar[bool] = False
@@ -236,12 +277,12 @@ class Benchmark(ABC):
 
         One that only the distribution has is the same for all.
         """
-        return spack.in_toolchain(self, provider)
+        return programs.in_toolchain(self, provider)
 
     def probe(self) -> Availability:
         """Whether the native side can run here: whether all of its programs are there."""
         if self.spack_packages:
-            return spack.built_by_spack(self.binaries, self.spack_packages)
+            return programs.built_by_spack(self.binaries, self.spack_packages)
         return installed(self.binaries, self.packages)
 
     def size(self, command: Sequence[str]) -> str:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi, spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -33,7 +32,7 @@ CLASSES: tuple[str, ...] = tuple(PARAMETERS["class"]["enum"])
 
 def kernel_path(kernel: str, size: str, toolchain: str = TOOLCHAIN) -> str:
     """The program of one kernel and class."""
-    return spack.program_path("npb", f"{kernel}.{size}.x", toolchain)
+    return programs.program_path("npb", f"{kernel}.{size}.x", toolchain)
 
 
 def kernel_words(parameters: Mapping[str, Any], toolchain: str) -> tuple[str, ...]:
@@ -127,7 +126,7 @@ class Npb(Benchmark):
     # Its Fortran calls one MPI function with several types, and writes hexadecimal constants as
     # X'...': gcc 10 and later refuse both.
     spack_packages = (
-        spack.SpackPackage(
+        programs.SpackPackage(
             "npb",
             # Any release of 3.4: each says no more of itself, and the lock says which it is.
             "3.4",

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Metric
+from parity.benchmarks.description import Metric, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Refused,

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import compiled
-from parity.benchmarks.description import described
-from parity.benchmarks.events import CPU_PERIOD, CPU_QUOTA, LOOKED
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks import programs
+from parity.benchmarks.description import CPU_PERIOD, CPU_QUOTA, LOOKED, Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal
 from parity.core.availability import Availability
@@ -59,7 +57,7 @@ class Selfish(Benchmark):
     name = "selfish"
     title = "Selfish"
     sources: ClassVar[tuple[str, ...]] = (SOURCE,)
-    binaries: tuple[str, ...] = (compiled.compiled_path(SOURCE),)
+    binaries: tuple[str, ...] = (programs.compiled_path(SOURCE),)
     factors: ClassVar = {"mode": ("detours", "fwq")}
     parameters, figures, note = PARAMETERS, FIGURES, NOTE
     metrics: ClassVar[tuple[Quantity, ...]] = (
@@ -77,7 +75,7 @@ class Selfish(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled."""
-        return compiled.all_compiled(self.binaries)
+        return programs.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
@@ -89,7 +87,7 @@ class Selfish(Benchmark):
     def parse(self, outputs: Outputs) -> Parsed:
         """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
         # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
-        from parity.benchmarks.selfish_trace import read_trace
+        from parity.benchmarks.traces import read_trace
 
         try:
             content = as_bytes(outputs.files.get(TRACE, ""))
@@ -105,7 +103,7 @@ class Selfish(Benchmark):
 
     def events(self, outputs: Outputs) -> Any:
         """The detours."""
-        from parity.benchmarks.selfish_trace import read_trace  # late, as above
+        from parity.benchmarks.traces import read_trace
 
         return read_trace(as_bytes(outputs.files[TRACE])).detours
 

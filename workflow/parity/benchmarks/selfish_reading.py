@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.benchmarks import compiled
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.reading import Refused, never_raises
 from parity.benchmarks.selfish import NOISE, QUANTILES, Selfish
-from parity.benchmarks.sizing import first_cpus
 
 READING = "reading.c"
 TALLY = "reading.txt"
@@ -37,7 +36,7 @@ class SelfishReading(Selfish):
     name = "selfish-reading"
     title = "Image"
     sources = (*Selfish.sources, READING)
-    binaries = (*Selfish.binaries, compiled.compiled_path(READING))
+    binaries = (*Selfish.binaries, programs.compiled_path(READING))
     factors: ClassVar = {"beside": tuple(FOLDERS)}
     spelt: ClassVar = {"nothing": "idle", "reading": "being read"}
     figures = described(__file__, NOISE, *QUANTILES.values(), READ, SERVED)[1]

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
 

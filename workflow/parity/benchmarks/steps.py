@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import compiled, openmpi
-from parity.benchmarks.description import described
-from parity.benchmarks.events import CPU_QUOTA
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.description import CPU_QUOTA, Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal
 from parity.benchmarks.selfish import NOT_LOCKED, THROTTLED
@@ -45,7 +43,7 @@ class Steps(Benchmark):
     title = "Bulk-synchronous steps"
     packages = ("openmpi-bin",)
     sources = (SOURCE,)
-    binaries = (compiled.compiled_path(SOURCE), openmpi.LAUNCHER)
+    binaries = (programs.compiled_path(SOURCE), openmpi.LAUNCHER)
     parameters, figures, note = described(__file__, SLOWDOWN, *LENGTHS.values())
     allocations = "optional"
     starts_ranks_inside = True
@@ -54,7 +52,7 @@ class Steps(Benchmark):
 
     def probe(self) -> Availability:
         """Whether it is compiled, and Open MPI is here."""
-        return compiled.all_compiled(self.binaries)
+        return programs.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The ranks of an allocation; without one a single rank on the last CPU.
@@ -75,7 +73,7 @@ class Steps(Benchmark):
         Whoever sleeps after its steps may never come to its CPU limit, so that is no fault.
         """
         # Whoever measures reads no steps, and numpy takes longer to load than a program to start.
-        from parity.benchmarks.steps_file import read_steps
+        from parity.benchmarks.traces import read_steps
 
         asked = outputs.parameters
         ranks = asked.get("ranks", 1)

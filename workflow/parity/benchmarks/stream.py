@@ -14,10 +14,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.benchmarks import spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.reading import (
     Printed,
     Refused,
@@ -30,7 +30,6 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.benchmarks.sizing import first_cpus
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -56,14 +55,14 @@ _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
 
 def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
     """The program whose arrays have that many elements."""
-    return spack.program_path(f"stream-{elements}", "stream_c.exe", toolchain)
+    return programs.program_path(f"stream-{elements}", "stream_c.exe", toolchain)
 
 
-def build(elements: int) -> spack.SpackPackage:
+def build(elements: int) -> programs.SpackPackage:
     """The build for arrays of that many elements, of the last state of the program's repository."""
     # Static arrays of more than 2 GiB are out of the reach of the smaller code model.
     large = ARRAYS * ELEMENT_BYTES * elements > 2**31
-    return spack.SpackPackage(
+    return programs.SpackPackage(
         "stream",
         "git.6703f7504a38a8da96b353cadafa64d3c2d7a2d3=5.10",
         f"+openmp stream_array_size={elements}" + (" cflags=-mcmodel=medium" if large else ""),

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.reading import (
     Printed,
     Refused,
@@ -21,7 +21,6 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.benchmarks.sizing import first_cpus
 
 _DECIMAL = r"([0-9]+\.[0-9]+)"
 

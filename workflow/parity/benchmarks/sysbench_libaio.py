@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.benchmarks import spack
+from parity.benchmarks import programs
 from parity.benchmarks.description import described
 from parity.benchmarks.model import NodeFacts, Program
 from parity.benchmarks.sysbench import TIME, SysbenchCpu
@@ -28,12 +28,12 @@ class SysbenchLibaio(SysbenchCpu):
     title = "SysBench cpu, libaio"
     packages = ()
     spack_packages = (
-        spack.SpackPackage("sysbench", "1.0.20", _LIBAIO, "sysbench-libaio"),
-        spack.SpackPackage("sysbench", "1.0.20"),
+        programs.SpackPackage("sysbench", "1.0.20", _LIBAIO, "sysbench-libaio"),
+        programs.SpackPackage("sysbench", "1.0.20"),
     )
     binaries = (
-        spack.program_path("sysbench-libaio", "sysbench"),
-        spack.program_path("sysbench", "sysbench"),
+        programs.program_path("sysbench-libaio", "sysbench"),
+        programs.program_path("sysbench", "sysbench"),
     )
     factors: ClassVar = {"libaio": _LEVELS}
     figures = described(__file__, TIME)[1]

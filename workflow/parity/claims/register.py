@@ -13,8 +13,7 @@ from typing import Any
 import jsonschema
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.counted import placed_metrics
-from parity.benchmarks.model import Benchmark
+from parity.benchmarks.model import Benchmark, placed_metrics
 from parity.claims.cells import Selection
 from parity.claims.published import Published, load_published
 from parity.claims.replayed import with_parameters, with_replays

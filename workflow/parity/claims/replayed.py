@@ -17,7 +17,7 @@ import pandas as pd
 from parity.analysis.noise.replay import STEPS
 from parity.analysis.noise.study import RANKS_OF_RUNS, RETURN_LEVEL, SLOWDOWN, replay_case
 from parity.analysis.outcomes import NOT_TESTED
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.claims.cells import JudgingData
 from parity.plan.plan import Case, Plan

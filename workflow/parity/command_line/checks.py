@@ -7,7 +7,7 @@ from pathlib import Path
 
 def parity(plan: Path, images: Path, native: Path | None, folder: Path) -> None:
     """Print whose programs, libraries and kernel interface differ from the reference's."""
-    from parity.benchmarks.debian import altered
+    from parity.benchmarks.programs import altered
     from parity.checks import parity_audit
     from parity.checks.side import ask_all, programs_of
     from parity.plan.plan import read_plan

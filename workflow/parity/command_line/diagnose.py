@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from parity.benchmarks.patterns import check_pattern
+from parity.benchmarks.own_program import check_pattern
 from parity.command_line.model import Command
 from parity.core.errors import UserError
 from parity.diagnose.answer import ANSWER, concluded

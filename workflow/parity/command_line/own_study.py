@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.debian import packages_of
+from parity.benchmarks.programs import packages_of
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.runtimes import arms

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from parity.benchmarks.debian import altered
+from parity.benchmarks.programs import altered
 from parity.measure import gates, needs, node, storage
 from parity.measure.arm_audit import AuditError, audit_arm
 from parity.measure.cleanup import sweep

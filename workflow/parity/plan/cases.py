@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.counted import placed_metrics, placed_parameters
-from parity.benchmarks.model import Benchmark
-from parity.benchmarks.own_program import COMMAND, PLACEHOLDER, PLACES, WALL, own_program
-from parity.benchmarks.patterns import check_pattern
+from parity.benchmarks.model import Benchmark, placed_metrics, placed_parameters
+from parity.benchmarks.own_program import (
+    COMMAND,
+    PLACEHOLDER,
+    PLACES,
+    WALL,
+    check_pattern,
+    own_program,
+)
 from parity.core.digests import digest
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import check

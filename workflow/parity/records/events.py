@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks import events as known
+from parity.benchmarks import description as known
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.records import schema
 

@@ -16,9 +16,8 @@ from typing import Any
 
 import msgspec
 
-from parity.benchmarks.counted import metrics_counted
-from parity.benchmarks.metrics import Metric
-from parity.benchmarks.model import Outputs
+from parity.benchmarks.description import Metric
+from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import canonical
 from parity.measure.block_folder import BLOCK, RECORD
 from parity.measure.documents import BlockRecord, RunRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import span
 from parity.extensions.servers.benchmarks import usage

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from parity.analysis import outcomes
 from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks import benchmarks
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import Quantity
 from parity.core import wording
 from parity.core.wording import capital, counted, number
 from parity.plan.plan import Case, Plan

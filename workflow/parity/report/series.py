@@ -11,7 +11,7 @@ import pandas as pd
 
 from parity.analysis.statistics.spread import cv_bound
 from parity.benchmarks import benchmarks
-from parity.benchmarks.figure_spec import Bars, FigureSpec
+from parity.benchmarks.description import Bars, FigureSpec
 from parity.claims.published import FIGURES
 from parity.core.wording import counted
 from parity.plan.plan import Case

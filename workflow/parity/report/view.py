@@ -14,7 +14,7 @@ import pandas as pd
 from parity.analysis import analysis, dataset, ledger, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import FigureSpec, Form
 from parity.claims.published import published_tables
 from parity.extensions.servers.benchmarks import usage
 from parity.plan.plan import Plan, cases_of

@@ -48,8 +48,7 @@ def every_arm() -> Mapping[str, Arm]:
     is no name of its own. So is a step that a study gives (`given.py`).
     """
     # They are of the modules that arms() reads.
-    from parity.runtimes.given import WithGiven
-    from parity.runtimes.linked import linked
+    from parity.runtimes.derived import WithGiven, linked
 
     listed = arms() | {arm.name: arm for arm in linked(arms().values())}
     return WithGiven(Derived(listed))

@@ -90,4 +90,20 @@ def _lay_out(tree: Path) -> None:
         (tree / "usr/lib" / name).symlink_to(Path("..", name))
 
 
-ARMS = (Apptainer(),)
+@dataclass(frozen=True)
+class ApptainerShared(Apptainer):
+    """`apptainer exec --sharens`."""
+
+    name: str = "apptainer-sharens"
+    title: str = "Apptainer (one namespace)"
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        argv = super().command(launch, inner)
+        after = argv.index("exec") + 1
+        return [*argv[:after], "--sharens", *argv[after:]]
+
+
+ARMS = (
+    Apptainer(),
+    ApptainerShared(),
+)

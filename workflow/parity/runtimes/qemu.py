@@ -13,6 +13,8 @@ works and tells nothing of what a virtual machine costs.
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,9 +23,107 @@ from pathlib import Path
 import psutil
 
 from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
-from parity.runtimes import qemu_install
-from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.errors import UserError
+from parity.runtimes.model import BOOT_ID, HOSTS, KERNEL, Arm, Launch, Look
+
+PREFIX = Path("/opt/parity/qemu")
+INIT = Path(__file__).with_name("qemu_init.sh")
+KVM = Path("/dev/kvm")
+# In the order in which they are loaded.
+_MODULES = (
+    *("drivers/virtio/virtio_ring", "drivers/virtio/virtio"),
+    *("drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci_legacy_dev"),
+    *("drivers/virtio/virtio_pci", "drivers/char/virtio_console", "fs/fuse/fuse"),
+    "fs/fuse/virtiofs",
+)
+_FOLDERS = ("bin", "dev", "guest", "modules", "proc", "root")
+_FOLDER, _PROGRAM = 0o40755, 0o100755
+LONGEST_BOOT_SECONDS = 20
+
+
+def install() -> None:
+    """Put kernel and first file system into `PREFIX` (root only).
+
+    Raises:
+        UserError: a package cannot be had or is not as it was.
+    """
+    PREFIX.mkdir(parents=True, exist_ok=True)
+    if guest_release() and (PREFIX / "init").read_bytes() == INIT.read_bytes():
+        return
+    depends = output_of(["apt-cache", "depends", "linux-image-cloud-amd64"])
+    if not (match := re.search(r"Depends: (linux-image-(\S+))", depends)):
+        raise UserError(f"Debian's kernel for guests is not to be had: {depends}", where="apt")
+    kernel, release = match.groups()
+    with tempfile.TemporaryDirectory(dir=PREFIX) as name:
+        words = ["apt-get", "-oAPT::Sandbox::User=root", "download", kernel, "busybox-static"]
+        output_of(["env", f"--chdir={name}", *words])
+        for package in Path(name).glob("*.deb"):
+            output_of(["dpkg-deb", "-x", package, name])
+        drivers = Path(name, "lib/modules", release, "kernel")
+        files = [(folder, _FOLDER, b"") for folder in _FOLDERS]
+        files += [("bin/busybox", _PROGRAM, Path(name, "bin/busybox").read_bytes())]
+        files += [("init", _PROGRAM, INIT.read_bytes())]
+        for number, module in enumerate(_MODULES):
+            files += [(f"modules/{number}.ko", _PROGRAM, (drivers / f"{module}.ko").read_bytes())]
+        (PREFIX / "initrd").write_bytes(archive(files))
+        Path(name, "boot", f"vmlinuz-{release}").replace(PREFIX / "vmlinuz")
+    (PREFIX / "init").write_bytes(INIT.read_bytes())
+    (PREFIX / "release").write_text(release, encoding="utf-8")
+
+
+def archive(files: Sequence[tuple[str, int, bytes]]) -> bytes:
+    """A cpio archive as kernels read it (`newc`): path, mode and content of each file."""
+    parts = bytearray()
+    for number, (path, mode, content) in enumerate((*files, ("TRAILER!!!", 0, b"")), start=1):
+        name = path.encode() + b"\0"
+        fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
+        header = b"070701" + b"".join(b"%08X" % field for field in fields) + name
+        for part in (header, content):
+            parts += part + bytes(-len(part) % 4)
+    return bytes(parts)
+
+
+def guest_release() -> str:
+    """The release of the guest's kernel; empty where none is installed."""
+    file = PREFIX / "release"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def try_kvm() -> None:
+    """Boot a guest by KVM and write down what became of it, once since this machine booted."""
+    if _answer() or not KVM.exists():
+        return
+    machine = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-m", "512"]
+    machine += ["-machine", "q35,accel=kvm", "-cpu", "host", "-serial", "stdio"]
+    machine += ["-kernel", f"{PREFIX}/vmlinuz", "-initrd", f"{PREFIX}/initrd"]
+    machine += ["-append", "console=ttyS0 quiet panic=-1 try"]
+    limit = ["timeout", "--kill-after=5", str(LONGEST_BOOT_SECONDS)]
+    _, said = answer_of([*limit, "qemu-system-x86_64", *machine])
+    said = said or f"no word of it in {LONGEST_BOOT_SECONDS} s"
+    why = "" if "a guest is up" in said else f"KVM does not run a stock guest here: {said}"
+    (PREFIX / "kvm").write_text(f"{_boot()}\n{why}\n", encoding="utf-8")
+
+
+def problem_of_kvm() -> str:
+    """Why no guest runs by KVM here; empty if one did since this machine booted."""
+    if not KVM.exists():
+        return "no /dev/kvm"
+    if not (answer := _answer()):
+        return "no guest was tried by KVM since this machine booted"
+    return answer[1]
+
+
+def _answer() -> list[str]:
+    """The id of this boot and what was written down in it; nothing if nothing was."""
+    file = PREFIX / "kvm"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return lines if lines[:1] == [_boot()] else []
+
+
+def _boot() -> str:
+    return BOOT_ID.read_text(encoding="ascii").strip()
+
 
 GUEST = Path(__file__).with_name("qemu_guest.sh").read_text(encoding="utf-8")
 SERVER = Path("/usr/lib/qemu/virtiofsd")
@@ -50,11 +150,11 @@ class Qemu(Arm):
         if not is_installed("qemu-system-x86_64") or not SERVER.exists():
             remedy = "apt-get install qemu-system-x86"
             return Availability(False, reason="not installed", remedy=remedy)
-        if not (release := qemu_install.guest_release()):
+        if not (release := guest_release()):
             return Availability(False, reason="no kernel for a guest", remedy=_SETUP)
         if os.getuid():
             return Availability(False, reason="needs root", remedy="run the study as root")
-        if self.accelerator == "kvm" and (problem := qemu_install.problem_of_kvm()):
+        if self.accelerator == "kvm" and (problem := problem_of_kvm()):
             return Availability(False, reason=problem, remedy=_SETUP)
         _, version = answer_of(["qemu-system-x86_64", "--version"])
         return Availability(True, version=f"{version.partition(' (')[0]}, guest {release}")
@@ -65,7 +165,7 @@ class Qemu(Arm):
         megabytes = psutil.virtual_memory().total // 2**21
         facts = (launch.state / launch.name, launch.name, launch.image.location, launch.scratch)
         guest = (launch.host, self.accelerator, self.cpu_model, cpus, megabytes)
-        words = map(str, (*facts, *guest, qemu_install.PREFIX, HOSTS, *launch.binds))
+        words = map(str, (*facts, *guest, PREFIX, HOSTS, *launch.binds))
         return ["unshare", "--mount", "/bin/sh", "-euc", GUEST, "guest", *words, "--", *inner]
 
     def cleanup(self, *launches: Launch) -> None:
@@ -77,9 +177,9 @@ class Qemu(Arm):
                     process.kill()
 
     def install(self) -> None:
-        qemu_install.install()
+        install()
         if self.accelerator == "kvm" and is_installed("qemu-system-x86_64"):
-            qemu_install.try_kvm()
+            try_kvm()
 
 
 ARMS = (

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity.benchmarks.compiled import COMPILED, source_paths
+from parity.benchmarks.programs import COMPILED, source_paths
 from parity.core.documents import canonical
 from parity.core.files import files_below
 from parity.software.lock import read_origin

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from parity import runtimes
-from parity.benchmarks import benchmarks, compiled
+from parity.benchmarks import benchmarks, programs
 from parity.core.commands import is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.registry import extensions_with
@@ -71,7 +71,7 @@ def wanted_packages(
         f"arm {arm.name}": arm.packages for arm in arms().values()
     }
     wanted |= {
-        f"benchmark {each.name}": (*each.packages, *compiled.compiler_packages(each.sources))
+        f"benchmark {each.name}": (*each.packages, *programs.compiler_packages(each.sources))
         for each in benchmarks().values()
     }
     for packages in extensions_with(runtimes, "PACKAGES"):
@@ -135,7 +135,9 @@ def _prepare_arms() -> dict[str, str]:
 def outdated_libraries() -> list[str]:
     """Installed packages that the benchmarks depend on and that the mirror has newer."""
     known = benchmarks().values()
-    wanted = {n for each in known for n in (*each.packages, *compiled.compiler_packages(each.sources))}
+    wanted = {
+        n for each in known for n in (*each.packages, *programs.compiler_packages(each.sources))
+    }
     names = sorted(wanted.intersection(installed_packages()))
     if not names or not is_installed("apt-cache"):
         return []

@@ -11,8 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parity.analysis.timeouts import TIME, TIMEOUTS
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
 from parity.core.wording import counted, span
 from parity.report import formatting

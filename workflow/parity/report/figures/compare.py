@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 
 from parity.analysis import conclusions, outcomes
 from parity.analysis.conclusions import ARM_OVERALL, INTERACTION, LEVEL, LEVEL_OVERALL
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
 from parity.core.wording import span
 from parity.plan.plan import Plan

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parity.analysis import ledger
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import FigureSpec, Form
 from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
 from parity.report.figures.page import Page, blocks_that_count, foot_of

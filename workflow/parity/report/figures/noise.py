@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parity.analysis.noise.replay import RANDOM, TOGETHER
-from parity.benchmarks.figure_spec import FigureSpec
+from parity.benchmarks.description import FigureSpec
 from parity.core import wording
 from parity.records import events
 from parity.report import formatting

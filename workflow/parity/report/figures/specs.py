@@ -13,10 +13,8 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from parity.benchmarks import benchmarks
-from parity.benchmarks.counted import counted
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
-from parity.benchmarks.model import Benchmark
+from parity.benchmarks.description import FigureSpec, Quantity
+from parity.benchmarks.model import Benchmark, counted
 from parity.core.errors import UserError
 
 OVERVIEW, LEDGER = "overview", "ledger"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from parity.analysis import conclusions, outcomes
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
-from parity.benchmarks.figure_spec import FigureSpec, Form
+from parity.benchmarks.description import FigureSpec, Form
 from parity.core import wording
 from parity.core.wording import capital, listed, span
 from parity.report import formatting, series

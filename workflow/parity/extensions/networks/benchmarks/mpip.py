@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import npb, openmpi, spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks import npb, openmpi, programs
+from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -39,7 +38,7 @@ _COLUMNS = ("rank", "init", "whole", "mpi", "collectives", "given")
 
 def library(toolchain: str) -> str:
     """The library that is preloaded."""
-    return spack.library_path("mpi-time", "libmpitime.so", toolchain)
+    return programs.library_path("mpi-time", "libmpitime.so", toolchain)
 
 
 APPLICATION = Quantity("application", "own work", "s", "lower")
@@ -84,7 +83,7 @@ class MpiTime(Benchmark):
 
     name = "mpip"
     title = "Time in MPI"
-    spack_packages = (spack.SpackPackage("mpi-time", "1"), *npb.Npb.spack_packages)
+    spack_packages = (programs.SpackPackage("mpi-time", "1"), *npb.Npb.spack_packages)
     binaries = npb.Npb.binaries
     factors = npb.Npb.factors
     parameters = npb.Npb.parameters
@@ -97,7 +96,9 @@ class MpiTime(Benchmark):
 
     def probe(self) -> Availability:
         """Whether library and kernels are built."""
-        return spack.built_by_spack((library(self.toolchain), *self.binaries), self.spack_packages)
+        return programs.built_by_spack(
+            (library(self.toolchain), *self.binaries), self.spack_packages
+        )
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The kernel of this case; the library is preloaded into it and into nothing before it.

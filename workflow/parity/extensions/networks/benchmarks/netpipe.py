@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from parity.benchmarks import openmpi, spack
-from parity.benchmarks.description import described
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks import openmpi, programs
+from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.openmpi import placed
 from parity.benchmarks.reading import (
     Printed,
     Refused,
@@ -20,7 +20,6 @@ from parity.benchmarks.reading import (
     require_agreement,
     require_equal,
 )
-from parity.benchmarks.sizing import placed
 from parity.core.errors import UserError
 from parity.core.spack_paths import DISTRIBUTION
 
@@ -122,7 +121,7 @@ class NetPipe(Benchmark):
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return self if provider == DISTRIBUTION else spack.in_toolchain(BY_SPACK, provider)
+        return self if provider == DISTRIBUTION else programs.in_toolchain(BY_SPACK, provider)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Rank 0, which transmits and writes np.out, and rank 1, which answers.
@@ -184,10 +183,10 @@ def _receiver(node: NodeFacts, nodes: int) -> str:
 class BySpack(NetPipe):
     """The same, built by Spack with the system's Open MPI, by a recipe of ours."""
 
-    spack_packages = (spack.SpackPackage("netpipe", "3.7.2"),)
+    spack_packages = (programs.SpackPackage("netpipe", "3.7.2"),)
     binaries = (
-        spack.program_path("netpipe", "NPtcp"),
-        spack.program_path("netpipe", "NPopenmpi"),
+        programs.program_path("netpipe", "NPtcp"),
+        programs.program_path("netpipe", "NPopenmpi"),
     )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-from parity.benchmarks.counted import Counted
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.description import Metric, Quantity
+from parity.benchmarks.model import Counted
 
 NOW, ERA_OF_RUIZ = "now", "2015"
 

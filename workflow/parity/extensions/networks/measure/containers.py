@@ -17,7 +17,7 @@ from pathlib import Path
 
 from parity.benchmarks import openmpi
 from parity.benchmarks.model import Program
-from parity.benchmarks.sizing import part_of
+from parity.benchmarks.openmpi import part_of
 from parity.extensions.networks.measure.network import NetworkState, Place, network
 from parity.measure import gates, inner_command
 from parity.measure.companions import Attempt

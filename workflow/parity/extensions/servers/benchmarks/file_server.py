@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from parity.benchmarks.description import described
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Quantity
+from parity.benchmarks.description import FigureSpec, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal, stated_once
 from parity.core.availability import Availability

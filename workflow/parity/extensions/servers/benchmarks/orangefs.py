@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parity.benchmarks import spack
-from parity.benchmarks.debian import installed
+from parity.benchmarks import programs
+from parity.benchmarks.programs import installed
 from parity.core.availability import Availability
 from parity.core.spack_paths import view_of
 from parity.extensions.servers.benchmarks.file_server import (
@@ -28,7 +28,7 @@ from parity.extensions.servers.benchmarks.service import Service, cannot_serve, 
 _SITE = "site"
 _PREFIX = view_of(_SITE) / "orangefs"
 _SERVER = str(_PREFIX / "sbin/pvfs2-server")
-_CLIENT = spack.program_path("orangefs", "pvfs2fuse", _SITE)
+_CLIENT = programs.program_path("orangefs", "pvfs2fuse", _SITE)
 _BUILD = (
     'take `chdir("/")` out of OrangeFS 2.10\'s src/server/pvfs2-server.c, and build it with'
     f" ./configure --prefix={_PREFIX} --with-db-backend=lmdb --enable-fuse"

@@ -10,10 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parity.benchmarks.counted import Counted
-from parity.benchmarks.description import described
-from parity.benchmarks.figure_spec import FigureSpec
-from parity.benchmarks.metrics import Metric, Quantity
+from parity.benchmarks.description import FigureSpec, Metric, Quantity, described
+from parity.benchmarks.model import Counted
 
 BEGIN = "usage_"
 # The file system of the publication.

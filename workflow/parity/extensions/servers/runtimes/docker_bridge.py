@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from parity.core.availability import Availability
 from parity.core.commands import answer_of, is_installed, output_of
-from parity.runtimes.docker import Docker
+from parity.runtimes.engines import Docker
 from parity.runtimes.model import Image, Launch
 
 # The network and the bridge under it, which have one name, and the mark of the idle containers.

@@ -1,0 +1,168 @@
+"""Files that our own programs write as trace.h has them: read whole, or refused."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parity.benchmarks.reading import Refused
+
+# struct entry and struct limit of trace.h.
+ENTRY = np.dtype([("start", "<u8"), ("length", "<u8")])
+LIMIT = [("quota_us", "<i8")] + [(name, "<u8") for name in ("period_us", "periods", "throttled")]
+LIMIT += [(name, "<u8") for name in ("burst_us", "shares", "weight", "cpus", "cpu_ns")]
+_CRC_BYTES = 4
+
+
+def read_file(
+    content: bytes, magic: bytes, heads: Mapping[int, np.dtype[np.void]]
+) -> tuple[dict[str, Any], NDArray[np.void]]:
+    """The head of a file by its fields' names, and its entries.
+
+    Args:
+        magic: what its program's files begin with: a byte, and a name.
+        heads: how the program lays its head out, by version; with `magic`, `version`, `count`.
+
+    Raises:
+        Refused: `unparsable` where it is no such file, `truncated` where a part is missing, and
+            `contradictory` where it is not what was written.
+    """
+    if not content.startswith(magic):
+        raise Refused("unparsable", f"the file does not begin as {magic[1:].decode()} has it")
+    # The name is filled up to eight bytes, and the version follows.
+    head = heads.get(int.from_bytes(content[8:12], "little"))
+    if len(content) < min(each.itemsize for each in heads.values()):
+        raise Refused("truncated", "the file ends in its head")
+    if head is None:
+        raise Refused("unparsable", "the file is of another version")
+    if len(content) < head.itemsize:
+        raise Refused("truncated", "the file ends in its head")
+    values = np.frombuffer(content, head, 1)[0].item()
+    said = dict(zip(head.names or (), values, strict=True))
+    size = head.itemsize + said["count"] * ENTRY.itemsize
+    if len(content) != size + _CRC_BYTES:
+        reason = "truncated" if len(content) < size + _CRC_BYTES else "several-runs"
+        raise Refused(reason, f"the file has {len(content)} bytes instead of {size + _CRC_BYTES}")
+    if zlib.crc32(memoryview(content)[:size]) != int.from_bytes(content[size:], "little"):
+        raise Refused("contradictory", "the file is not what its checksum is of")
+    return said, np.frombuffer(content, ENTRY, said["count"], head.itemsize)
+
+
+MODES = ("detours", "fwq")
+SELFISH_MAGIC, VERSION = b"\x89selfish", 2
+# struct head of selfish.c, and the one of version 1, whose limit ended before `burst_us`.
+_HEAD = (
+    [("magic", "S8"), ("version", "<u4"), ("mode", "<u4")]
+    + [(name, "<f8") for name in ("hz", "minimum_ns", "threshold_ns")]
+    + [(name, "<u8") for name in ("duration_ns", "quantum", "locked", "count")]
+)
+HEADS = {1: np.dtype(_HEAD + LIMIT[:4]), VERSION: np.dtype(_HEAD + LIMIT)}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was written down in one run.
+
+    Attributes:
+        mode: one of `MODES`.
+        hz: pace of the time stamp counter, over the whole run.
+        minimum_ns: shortest loop, or shortest quantum, that was found beforehand.
+        threshold_ns: what a detour is longer than.
+        duration_ns: from the first look at the counter to the last.
+        quantum: multiplications of a quantum.
+        is_locked: whether the memory for the entries could be locked.
+        quota_us: CPU time that its control group had in each period; -1 without a limit, 0
+            where it was not to be seen.
+        period_us: length of such a period.
+        periods, throttled: how many began meanwhile, and in how many the limit was reached.
+        burst_us: what it may have in addition of what it left before.
+        shares, weight: its share of CPUs that others want, in the numbers of control groups of
+            version 1 and 2; 0 where it has the other one.
+        cpus: on how many it may run.
+        cpu_ns: CPU time that it got; all from `burst_us` on are 0 in traces of version 1.
+        entries: start since the first look and length, both in ns, in order of time: detours
+            without the shortest loop, or whole quanta.
+    """
+
+    mode: str
+    hz: float
+    minimum_ns: float
+    threshold_ns: float
+    duration_ns: int
+    quantum: int
+    is_locked: bool
+    quota_us: int
+    period_us: int
+    periods: int
+    throttled: int
+    burst_us: int
+    shares: int
+    weight: int
+    cpus: int
+    cpu_ns: int
+    entries: NDArray[np.void]
+
+    @property
+    def detours(self) -> NDArray[np.void]:
+        """Start and length in ns of each detour; of quanta what they took beyond the shortest."""
+        if self.mode == "detours":
+            return self.entries
+        lengths = self.entries["length"]
+        lost = self.entries.copy()
+        lost["length"] -= lengths.min(initial=round(self.minimum_ns))
+        return lost[lost["length"] > self.threshold_ns]
+
+
+def read_trace(content: bytes) -> Trace:
+    """The trace of one run; raises `Refused` as `read_file` does."""
+    said, entries = read_file(content, SELFISH_MAGIC, HEADS)
+    if not 1 <= said["mode"] <= len(MODES):
+        raise Refused("unparsable", "the trace is of no known mode")
+    known = {name: said.get(name, 0) for name in Trace.__annotations__}
+    known |= {"mode": MODES[said["mode"] - 1], "is_locked": bool(said["locked"])}
+    return Trace(**known | {"entries": entries})
+
+
+STEPS_MAGIC, STEPS_VERSION = b"\x89steps", 1
+# struct head of steps.c.
+HEAD = np.dtype(
+    [("magic", "S8"), ("version", "<u4"), ("ranks", "<u4"), ("work_ns", "<f8")]
+    + [(name, "<u8") for name in ("duration_ns", "quantum", "idle_us", "locked", "count")]
+    + LIMIT
+)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What was written down in one run.
+
+    Attributes:
+        ranks: how many there were, as MPI says.
+        work_ns: the work of each step on rank 0, where nothing holds it up, found beforehand.
+        idle_us: how long all ranks slept after each step.
+        is_locked: whether the memory for the steps could be locked.
+        quota_us, period_us, periods, throttled: the CPU limit of rank 0, as `Trace` has it.
+        lengths: of each step on rank 0, in ns and in order of time.
+    """
+
+    ranks: int
+    work_ns: float
+    idle_us: int
+    is_locked: bool
+    quota_us: int
+    period_us: int
+    periods: int
+    throttled: int
+    lengths: NDArray[np.uint64]
+
+
+def read_steps(content: bytes) -> Steps:
+    """The steps of one run; raises `Refused` as `read_file` does."""
+    said, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD})
+    known = {name: said[name] for name in Steps.__annotations__ if name in said}
+    return Steps(**known, is_locked=bool(said["locked"]), lengths=entries["length"])

@@ -1,0 +1,270 @@
+"""Container engines: Docker with its daemon, Podman without one, NERSC's Podman-HPC."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.errors import UserError
+from parity.runtimes.limits import CpuLimit, engine_words
+from parity.runtimes.model import Arm, Launch, Look
+from parity.runtimes.namespaces import no_user_namespaces
+
+# No network of its own making: runs use the host's, and the daemon leaves the host's
+# firewall alone (it would otherwise drop what other bridges forward).
+DAEMON = ("dockerd", "--bridge=none", "--iptables=false", "--ip-masq=false")
+DAEMON_LOG = Path("/var/log/parity-dockerd.log")
+DAEMON_PID = Path("/var/run/docker.pid")
+_START_SECONDS = 30
+DOCKER_TAG = "parity:study"
+
+
+@dataclass(frozen=True)
+class Docker(Arm):
+    """`docker run` of the image by its id.
+
+    The output goes to the runner alone: without `--log-driver=none` the daemon keeps a
+    copy. A writable container has a layer of its own, an overlay on the daemon's disk, which ends
+    with it. Capabilities and seccomp profile are Docker's own defaults, as users have them.
+    """
+
+    name: str = "docker"
+    runtime: str = "docker"
+    look = Look("#0072B2", "X")
+    title: str = "Docker"
+    image_format: str = "docker"
+    isolates: tuple[str, ...] = ("ipc", "mnt", "pid", "uts")
+    is_writable: bool = False
+    packages: ClassVar[tuple[str, ...]] = ("docker.io", "skopeo")
+    converter = ("skopeo", "--version")
+    inherits_network = False
+
+    def probe(self) -> Availability:
+        if not is_installed("docker"):
+            return Availability(False, reason="not installed", remedy="apt-get install docker.io")
+        answered, said = answer_of(["docker", "version", "--format={{.Server.Version}}"])
+        if answered:
+            return Availability(True, version=f"Docker {said}")
+        if "permission denied" in said:
+            remedy = "as root: usermod -aG docker <user>, then log in again"
+            return Availability(False, reason="no access to the daemon", remedy=remedy)
+        return Availability(
+            False, reason="daemon not running", remedy=f"as root: {' '.join(DAEMON)}"
+        )
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        return [
+            *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host"),
+            *(() if self.is_writable else ("--read-only",)),
+            f"--user={os.getuid()}:{os.getgid()}",
+            "--volume=/dev/shm:/dev/shm",
+            f"--volume={launch.scratch}:{launch.scratch}",
+            *(f"--volume={path}:{path}:ro" for path in launch.binds),
+            *launch.limits,
+            launch.image.location,
+            *inner,
+        ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return engine_words(limit)
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-daemon:{DOCKER_TAG}"])
+        return output_of(["docker", "image", "inspect", "--format={{.Id}}", DOCKER_TAG]).strip()
+
+    def digest(self, location: str) -> str:
+        answered, said = answer_of(
+            ["docker", "image", "inspect", "--format={{.Id}}", location], seconds=60
+        )
+        return said if answered else ""
+
+    def size(self, location: str) -> int:
+        return int(output_of(["docker", "image", "inspect", "--format={{.Size}}", location]))
+
+    def cleanup(self, *launches: Launch) -> None:
+        answer_of(["docker", "rm", "--force", *(launch.name for launch in launches)], seconds=60)
+
+    def start_service(self) -> None:
+        """Start the daemon if none answers; it outlives us and writes to `DAEMON_LOG`.
+
+        Raises:
+            UserError: it did not answer in time; the message says where its log is.
+        """
+        if not shutil.which("dockerd") or self.probe().available:
+            return
+        _forget_dead_daemon()
+        with DAEMON_LOG.open("ab") as log:
+            subprocess.Popen(
+                DAEMON, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.probe().available:
+            if time.monotonic() > deadline:
+                raise UserError("dockerd did not start", where=str(DAEMON_LOG))
+            time.sleep(0.2)
+
+
+def _forget_dead_daemon() -> None:
+    """Remove the daemon's pid file if its process is not a daemon of Docker any more.
+
+    A machine that was switched off leaves the file, and the daemon refuses to start as soon
+    as any other process has that number.
+    """
+    with suppress(OSError):
+        number = DAEMON_PID.read_text(encoding="ascii").strip()
+        program = Path("/proc", number, "comm")
+        if not program.exists() or program.read_text(encoding="utf-8").strip() != DAEMON[0]:
+            DAEMON_PID.unlink()
+
+
+TAG = "localhost/parity:study"
+_MOST_PROCESSES = Path("/proc/sys/kernel/pid_max")
+
+
+def ulimits() -> list[str]:
+    """Our own hard limits as options.
+
+    Podman's defaults are above them, and raising a limit takes a capability that not
+    even every root has. Podman cuts its own process limit at the kernel's largest pid
+    before it starts the container, so no container can have more.
+    """
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    largest_pid = int(_MOST_PROCESSES.read_text())
+    if processes == resource.RLIM_INFINITY or processes > largest_pid:
+        processes = largest_pid
+    return [f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"]
+
+
+@dataclass(frozen=True)
+class Podman(Arm):
+    """`podman run` of the image by its id, with runc: crun refuses mixed cgroup layouts.
+
+    The container shares the namespaces `shared` with the host; a writable one has a layer of its
+    own, an overlay on the image's disk, which ends with it.
+    """
+
+    name: str = "podman"
+    title: str = "Podman"
+    shared: tuple[str, ...] = ()
+    is_writable: bool = False
+    runtime: str = "podman"
+    look = Look("#CC79A7", "P")
+    image_format: str = "podman"
+    # It holds the user namespace of an ordinary user's containers.
+    lasting = ("catatonit", "podman pause")
+    engine: ClassVar[tuple[str, ...]] = ("podman", "--runtime=runc")
+    packages: ClassVar[tuple[str, ...]] = ("podman", "runc", "skopeo", "uidmap")
+    converter = ("skopeo", "--version")
+
+    @property
+    def isolates(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(name for name in ("ipc", "mnt", "pid", "uts") if name not in self.shared)
+
+    def probe(self) -> Availability:
+        if not (is_installed("podman") and is_installed("runc")):
+            return Availability(False, reason="not installed", remedy="apt-get install podman runc")
+        if os.getuid() and (missing := no_user_namespaces()):
+            return missing
+        _, version = answer_of(["podman", "--version"])
+        return Availability(True, version=version)
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        return [
+            *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
+            *("--log-driver=none", "--network=host"),
+            *(() if self.is_writable else ("--read-only", "--read-only-tmpfs=false")),
+            *(f"--{name}=host" for name in self.shared),
+            *ulimits(),
+            "--volume=/dev/shm:/dev/shm",
+            f"--volume={launch.scratch}:{launch.scratch}",
+            *(f"--volume={path}:{path}:ro" for path in launch.binds),
+            *launch.limits,
+            launch.image.location,
+            *inner,
+        ]
+
+    def limit_words(self, limit: CpuLimit) -> list[str] | None:
+        return engine_words(limit)
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        output_of(["skopeo", "copy", f"oci:{oci}:parity", f"containers-storage:{TAG}"])
+        return f"sha256:{self._inspect(TAG, '{{.Id}}')}"
+
+    def digest(self, location: str) -> str:
+        answered, said = answer_of(
+            [self.engine[0], "image", "inspect", "--format={{.Id}}", location], seconds=60
+        )
+        return f"sha256:{said.removeprefix('sha256:')}" if answered else ""
+
+    def size(self, location: str) -> int:
+        return int(self._inspect(location, "{{.Size}}"))
+
+    def _inspect(self, image: str, field: str) -> str:
+        words = [self.engine[0], "image", "inspect", f"--format={field}", image]
+        return output_of(words).strip()
+
+    def cleanup(self, *launches: Launch) -> None:
+        names = [launch.name for launch in launches]
+        words = [self.engine[0], "rm", "--force", "--ignore", "--time=0", *names]
+        # It refuses to remove what is about to end, and forgets nothing by itself.
+        for pause_seconds in (1.0, 2.0, 0.0) if names else ():
+            if answer_of(words, seconds=60)[0]:
+                return
+            time.sleep(pause_seconds)
+
+
+# Ranks of one node that all have process 1 in namespaces of their own take each other for
+# themselves in Open MPI 4's shared memory, and crash; hence the second variant.
+
+
+@dataclass(frozen=True)
+class PodmanHpc(Podman):
+    """`podman-hpc run`, with the host's processes, so that ranks of a node see each other."""
+
+    name: str = "podman-hpc"
+    title: str = "Podman-HPC"
+    shared: tuple[str, ...] = ("ipc", "pid")
+    runtime: str = "podman-hpc"
+    look = Look("#332288", "X")
+    image_format: str = "podman-hpc"
+    packages = ()
+    engine = ("podman-hpc",)
+
+    def probe(self) -> Availability:
+        if not is_installed("podman-hpc"):
+            remedy = "https://github.com/NERSC/podman-hpc"
+            return Availability(False, reason="not installed", remedy=remedy)
+        return Availability(True, version=answer_of(["podman-hpc", "--version"])[1])
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
+            archive = f"{folder}/parity.tar"
+            output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}:{TAG}"])
+            output_of(["podman-hpc", "load", f"--input={archive}"])
+        output_of(["podman-hpc", "migrate", TAG])
+        return f"sha256:{self._inspect(TAG, '{{.Id}}').removeprefix('sha256:')}"
+
+
+ARMS = (
+    Docker(),
+    Docker("docker-writable", title="Docker (own layer)", is_writable=True),
+    Podman(),
+    Podman("podman-shared", "Podman (host's processes)", ("ipc", "pid")),
+    Podman("podman-writable", "Podman (own layer)", is_writable=True),
+    PodmanHpc(),
+)

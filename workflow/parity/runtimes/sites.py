@@ -1,0 +1,198 @@
+"""Runtimes that sites have: Enroot, Sarus, Shifter, and plugins of Slurm.
+
+Written from their documentation, which each class names: no machine here has any of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity.core.availability import Availability
+from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.errors import UserError
+from parity.core.files import read_input
+from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.runtimes.namespaces import no_user_namespaces
+
+
+@dataclass(frozen=True)
+class Enroot(Arm):
+    """`enroot start` of an image; its root is read-only unless it is told otherwise."""
+
+    name: str = "enroot"
+    runtime: str = "enroot"
+    look = Look("#44AA99", ">")
+    title: str = "Enroot"
+    image_format: str = "squashfs"
+    isolates: tuple[str, ...] = ("mnt", "user")
+    made_from = "directory"
+    converter = ("mksquashfs", "-version")
+
+    def probe(self) -> Availability:
+        needed = ("enroot", "squashfuse", "fuse-overlayfs")
+        if missing := [name for name in needed if not is_installed(name)]:
+            remedy = "https://github.com/NVIDIA/enroot/blob/master/doc/installation.md"
+            return Availability(False, reason=f"no {' and no '.join(missing)}", remedy=remedy)
+        _, version = answer_of(["enroot", "version"])
+        return no_user_namespaces() or Availability(True, version=f"enroot {version}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        # The fields of fstab(5), with a colon between them.
+        shown = [f"{path}:{path}:none:bind,ro" for path in (HOSTS, *launch.binds)]
+        mounts = [f"--mount={fields}" for fields in (f"{launch.scratch}:{launch.scratch}", *shown)]
+        return ["enroot", "start", *mounts, launch.image.location, *inner]
+
+
+@dataclass(frozen=True)
+class Sarus(Arm):
+    """`sarus run`, which takes processes and network from the host."""
+
+    name: str = "sarus"
+    runtime: str = "sarus"
+    look = Look("#DDCC77", "H")
+    title: str = "Sarus"
+    image_format: str = "sarus"
+    isolates: tuple[str, ...] = ("mnt",)
+    converter = ("sarus", "--version")
+
+    def probe(self) -> Availability:
+        if not is_installed("sarus"):
+            return Availability(
+                False, reason="not installed", remedy="https://sarus.readthedocs.io"
+            )
+        return Availability(True, version=f"Sarus {answer_of(['sarus', '--version'])[1]}")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        shown = [f"{path},destination={path},readonly" for path in (HOSTS, *launch.binds)]
+        binds = [f"{launch.scratch},destination={launch.scratch}", *shown]
+        mounts = [f"--mount=type=bind,source={bind}" for bind in binds]
+        return ["sarus", "run", *mounts, launch.image.location, *inner]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
+            archive = f"{folder}/parity.tar"
+            output_of(["skopeo", "copy", f"oci:{oci}:parity", f"docker-archive:{archive}"])
+            output_of(["sarus", "load", f"--temp-dir={folder}", archive, "parity:study"])
+        return "load/library/parity:study"
+
+    def digest(self, location: str) -> str:
+        return next((f"sha256:{row[2]}" for row in self._rows(location)), "")
+
+    def size(self, location: str) -> int:
+        (size,) = (row[4] for row in self._rows(location))
+        return round(float(size[:-2]) * {"k": 1e3, "M": 1e6, "G": 1e9}[size[-2]])
+
+    def _rows(self, location: str) -> list[list[str]]:
+        rows = map(str.split, output_of(["sarus", "images"]).splitlines())
+        return [row for row in rows if ":".join(row[:2]) == location]
+
+
+CONFIGURATION = Path("/etc/shifter/udiRoot.conf")
+TAG, LONGEST_IMPORT = "custom:parity:study", 300.0
+
+
+@dataclass(frozen=True)
+class Shifter(Arm):
+    """`shifter --image`; what it shows of /etc is the site's, /etc/hosts among it."""
+
+    name: str = "shifter"
+    runtime: str = "shifter"
+    look = Look("#661100", "d")
+    title: str = "Shifter"
+    image_format: str = "shifter"
+    isolates: tuple[str, ...] = ("mnt",)
+    made_from = "directory"
+    converter = ("mksquashfs", "-version")
+
+    def probe(self) -> Availability:
+        if is_installed("shifter"):
+            return Availability(True)
+        return Availability(False, reason="not installed", remedy="github.com/NERSC/shifter")
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        volumes = [f"--volume={path}:{path}:ro" for path in launch.binds]
+        scratch = f"--volume={launch.scratch}:{launch.scratch}"
+        return ["shifter", f"--image={launch.image.location}", scratch, *volumes, *inner]
+
+    def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
+        site = dict(re.findall(r"(?m)^(imageGateway|system)=(\S+)", read_input(CONFIGURATION)))
+        output_of(["mksquashfs", rootfs, destination, "-noappend", "-no-progress", "-no-xattrs"])
+        gateway, system = site.get("imageGateway", ""), site.get("system", "")
+        url = f"{gateway}/api/doimport/{system}/custom/parity:study/"
+        header = f"--header=authentication: {output_of(['munge', '-n']).strip()}"
+        asked = f'{{"filepath": "{destination}", "format": "squashfs"}}'
+        output_of(["curl", "--fail", f"--data={asked}", header, url])
+        end = time.monotonic() + LONGEST_IMPORT
+        while not self.digest(TAG) and time.monotonic() < end:
+            time.sleep(1)
+        return TAG
+
+    def digest(self, location: str) -> str:
+        known, identifier = answer_of(["shifterimg", "lookup", location])
+        return f"fasthash:{identifier}" if known and identifier else ""
+
+    def size(self, location: str) -> int:
+        return 0  # The gateway does not say it.
+
+
+SRUN = ("srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none")
+
+
+@dataclass(frozen=True)
+class SlurmPlugin(Arm):
+    """An option of `srun` that takes a SquashFS file."""
+
+    name: str
+    title: str
+    option: str
+    runtime: str = "slurm-plugin"
+    look = Look("#AA4499", "8")
+    image_format: str = "squashfs"
+    isolates: tuple[str, ...] = ("mnt",)
+    made_from = "directory"
+    converter = ("mksquashfs", "-version")
+
+    def probe(self) -> Availability:
+        if not is_installed("srun"):
+            return Availability(False, reason="no Slurm", remedy="run it on a cluster that has it")
+        try:
+            known = output_of(["srun", "--help"])
+        except UserError:
+            # Without any cluster's configuration it tells not even that.
+            return Availability(False, reason="no Slurm answers", remedy="run it on a cluster")
+        if self.option not in known:
+            return Availability(False, reason=f"srun knows no {self.option}", remedy="ask the site")
+        return Availability(True, version=answer_of(["srun", "--version"])[1])
+
+    def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
+        assert launch.image is not None
+        mounts = [f"{launch.scratch}:{launch.scratch}"]
+        mounts += [f"{path}:{path}:ro" for path in (HOSTS, *launch.binds)]
+        words = [f"{self.option}={launch.image.location}", f"--container-mounts={','.join(mounts)}"]
+        words += ["--container-readonly", "--no-container-mount-home", "--no-container-entrypoint"]
+        if self.option == "--environment":
+            # JSON's texts, and lists of them, are TOML's as well.
+            image, shown = json.dumps(launch.image.location), json.dumps(mounts)
+            words = [f"{self.option}={launch.state / 'environment.toml'}"]
+            (launch.state / "environment.toml").write_text(
+                f"image = {image}\nmounts = {shown}\nwritable = false\nentrypoint = false\n"
+            )
+        return [*SRUN, f"--nodelist={launch.host}", *words, *inner]
+
+
+ARMS = (
+    Enroot(),
+    Sarus(),
+    Shifter(),
+    SlurmPlugin("pyxis", "Pyxis", "--container-image"),
+    SlurmPlugin("cscs-engine", "CSCS container engine", "--environment"),
+)
