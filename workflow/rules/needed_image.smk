@@ -33,7 +33,11 @@ SPACK_SITE = json.dumps(
 PACKAGES = installed_versions(NEEDED.packages)
 # Programs whose source is ours, compiled natively and in the image.
 OWN_SOURCES = list(map(str, programs.source_paths(NEEDED.sources)))
-COMPILER = installed_versions(programs.compiler_packages(NEEDED.sources)) if OWN_SOURCES else []
+COMPILER = (
+    installed_versions(programs.compiler_packages(NEEDED.sources))
+    if OWN_SOURCES
+    else []
+)
 COMPILED = [f"results/compiled/{'_'.join(NEEDED.sources)}.txt"] if OWN_SOURCES else []
 if COMPILED and BY_SPACK:
     raise WorkflowError(
