@@ -21,9 +21,9 @@ from parity.analysis.ledger import ledger, losses, run_stages
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.measure import batch, block, block_progress
-from parity.measure.batch import RECORD, is_measured, is_time_over, run_batch
-from parity.measure.block_folder import BLOCK, PROGRESS
-from parity.measure.documents import ArmState, Gate
+from parity.measure.batch import is_measured, is_time_over, run_batch
+from parity.measure.block_folder import BATCH, BLOCK, PROGRESS
+from parity.measure.documents import ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import Plan, write_plan
 from parity.records import gather
@@ -49,7 +49,7 @@ def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
     return folder
 
 
-def _run(plan: Plan, blocks: Path, which: int = 0, stops=None) -> batch.BatchRecord:
+def _run(plan: Plan, blocks: Path, which: int = 0, stops=None) -> BatchRecord:
     chosen = list(batches_of(plan).values())[which]
     return run_batch(plan, chosen, {}, {}, ANYWHERE, blocks, stops or {})
 
@@ -156,7 +156,7 @@ def test_what_is_measured_is_not_measured_again(tmp_path: Path, measured) -> Non
 
 def test_blocks_that_the_time_leaves_out_are_said(tmp_path: Path, measured) -> None:
     plan = _plan(minutes=2)
-    assert _run(plan, tmp_path) == batch.BatchRecord(
+    assert _run(plan, tmp_path) == BatchRecord(
         measured=_names(plan, 0, 1), out_of_time=_names(plan, 2)
     )
     # The other batch begins nothing; with more minutes both go on where they were.
@@ -174,12 +174,12 @@ def test_what_was_begun_is_finished_though_the_time_is_over(tmp_path: Path, meas
 
 
 def test_a_batch_s_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = batch.BatchRecord(measured=("a",), out_of_time=("b", "c"))
+    record = BatchRecord(measured=("a",), out_of_time=("b", "c"))
     write_document(tmp_path / "batch.json", record)
-    assert RECORD.read(tmp_path / "batch.json") == record
+    assert BATCH.read(tmp_path / "batch.json") == record
     (tmp_path / "batch.json").write_text('{"version": 1, "measured": "a", "out_of_time": []}')
     with pytest.raises(UserError) as refused:
-        RECORD.read(tmp_path / "batch.json")
+        BATCH.read(tmp_path / "batch.json")
     assert refused.value.where == f"{tmp_path / 'batch.json'}: measured"
 
 
@@ -191,10 +191,10 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
         (tmp_path / name).mkdir()
     (tmp_path / "here" / BLOCK.file).touch()
     path = tmp_path / "batch.json"
-    write_document(path, batch.BatchRecord(measured=("here",), out_of_time=("gone",)))
+    write_document(path, BatchRecord(measured=("here",), out_of_time=("gone",)))
     assert gather.measured_blocks([path]) == [tmp_path / "here"]
     for lost in ("gone", "begun"):
-        write_document(path, batch.BatchRecord(measured=("here", lost), out_of_time=()))
+        write_document(path, BatchRecord(measured=("here", lost), out_of_time=()))
         with pytest.raises(UserError) as refused:
             gather.measured_blocks([path])
         assert refused.value.what == f"block {lost} was measured, and is not there any more"

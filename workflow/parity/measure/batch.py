@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from parity.core.documents import Document, Format
 from parity.measure import block_progress
 from parity.measure.block import run_block
 from parity.measure.block_folder import BLOCK
+from parity.measure.documents import BatchRecord
 from parity.measure.session import Session
 from parity.plan.looks import Batch, Stop
 from parity.plan.plan import Plan
 from parity.plan.system import System
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord
-
-
-class BatchRecord(Document, frozen=True, kw_only=True):
-    """A batch that was measured: batches/<batch>.json.
-
-    Attributes:
-        measured: names of the blocks of which there are records.
-        out_of_time: of those that were not begun, because the campaign's time was over.
-    """
-
-    version: int = 1
-    measured: tuple[str, ...]
-    out_of_time: tuple[str, ...]
-
-
-RECORD = Format(BatchRecord)
 
 
 def run_batch(

@@ -13,6 +13,7 @@ from pathlib import Path
 from parity.core.documents import Content, Format, in_parts, said_from_2_on, unchanged
 from parity.core.errors import UserError
 from parity.measure.documents import (
+    BatchRecord,
     BlockProgress,
     BlockRecord,
     NodeAnswer,
@@ -80,6 +81,7 @@ RECORD = Format(RunRecord, (_with_ranks, unchanged, unchanged), said_from_2_on, 
 STARTED = Format(Started, (_started_without_ranks,), said_from_2_on, file="started.json")
 BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
+BATCH = Format(BatchRecord)
 QUESTION = Format(Question, file="question.json")
 ANSWER = Format(NodeAnswer)
 _START = Format(SessionStart, (_start_with_allocation, unchanged), said_from_2_on)

@@ -302,3 +302,16 @@ class BlockProgress(Document, frozen=True, kw_only=True):
     def ok(self) -> int:
         """How many runs ended well."""
         return len(self.runs_ended) - self.failed.total()
+
+
+class BatchRecord(Document, frozen=True, kw_only=True):
+    """A batch that was measured: batches/<batch>.json.
+
+    Attributes:
+        measured: names of the blocks of which there are records.
+        out_of_time: of those that were not begun, because the campaign's time was over.
+    """
+
+    version: int = 1
+    measured: tuple[str, ...]
+    out_of_time: tuple[str, ...]

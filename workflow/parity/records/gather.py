@@ -11,8 +11,7 @@ from parity.core.documents import read_text
 from parity.core.errors import UserError
 from parity.core.files import as_text
 from parity.measure import block_progress
-from parity.measure.batch import RECORD as BATCH
-from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
+from parity.measure.block_folder import BATCH, BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
 from parity.measure.documents import BlockRecord
 from parity.plan.plan import Plan
 from parity.records import parts, schema
