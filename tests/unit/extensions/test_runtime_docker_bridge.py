@@ -7,7 +7,7 @@ import pytest
 from parity.extensions.servers.measure.bridge import (
     SUBNET,
     client_commands,
-    host_commands,
+    bridge_commands,
     published_address,
 )
 from parity.extensions.servers.runtimes import docker_bridge
@@ -96,7 +96,7 @@ def test_a_writable_container_has_all_of_its_runtime_s_words_but_one():
 
 
 def test_the_host_gives_up_the_servers_addresses():
-    assert host_commands("link", AT) == [
+    assert bridge_commands("link", AT) == [
         *(f"address delete 10.213.1.{last}/32 dev link" for last in (11, 12, 13, 14)),
         "address add 10.213.1.21/32 dev link",
         "address add 10.213.1.22/32 dev link",

@@ -13,12 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from parity.benchmarks.model import Program
-from parity.measure import mpi_launcher
-from parity.measure.mpi_launcher import CPU, HOST, RANK, VARIABLES
+from parity.measure.mpi_launcher import CPU, EVIDENCE, HOST, RANK, VARIABLES
 from parity.measure.tools import tool
 from parity.runtimes.model import MARKER, SCRATCH
 
-EVIDENCE = mpi_launcher.EVIDENCE
 # Each user has a place of their own; it is the same on all nodes of an allocation.
 WORK = SCRATCH / f"{os.geteuid()}" / "work"
 # Memory that ranks share has a name that is unique on a node. A container of several ranks is one

@@ -51,9 +51,9 @@ def servers_bridge(
     at = {address: published_address(address) for address in ports} if arm.published else {}
     try:
         try:
-            output_of(["ip", "-batch", "-"], given="\n".join(host_commands(interface, at)))
+            output_of(["ip", "-batch", "-"], given="\n".join(bridge_commands(interface, at)))
             arm.begin_servers(image, SUBNET, ports, at)
-            client.inside(lambda: _set_client(at))
+            client.inside(lambda: _route_client(at))
         except (OSError, UserError) as error:
             raise NotStarted(f"no bridge for the servers: {error}") from error
         yield
@@ -67,7 +67,7 @@ def published_address(address: str) -> str:
     return f"{network}.{int(last) + 10}"
 
 
-def host_commands(interface: str, at: Mapping[str, str]) -> list[str]:
+def bridge_commands(interface: str, at: Mapping[str, str]) -> list[str]:
     """What `ip` does on the host: the servers' addresses go, those of published ports come."""
     own = [server_address(1 + number) for number in range(MOST_SERVERS)]
     return [
@@ -88,6 +88,6 @@ def client_commands(at: Mapping[str, str]) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _set_client(at: Mapping[str, str]) -> None:
+def _route_client(at: Mapping[str, str]) -> None:
     for words in client_commands(at):
         output_of(words)
