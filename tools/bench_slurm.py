@@ -24,7 +24,7 @@ import yaml
 from parity.core.commands import is_installed
 from parity.core.errors import UserError
 from parity.core.files import read_json
-from parity.measure import history
+from parity.measure import progress
 from parity.plan.looks import batches_of
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
@@ -84,7 +84,7 @@ def job_of(blocks: Sequence[Path], started: float, ended: float) -> Job:
     begun, checked = _seconds(tallies[0]["started"]), _seconds(session["started"])
     last = _seconds(tallies[-1]["updated"])
     runs = [run for block in blocks for run in (block / "runs").iterdir()]
-    attempts = [made for run in runs for made in history.attempts_of(run)]
+    attempts = [made for run in runs for made in progress.attempts_of(run)]
     programs = sum(made.wall_seconds or 0.0 for made in attempts if made)
     return Job(
         blocks=len(blocks),

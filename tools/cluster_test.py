@@ -27,7 +27,7 @@ from virtual_cluster import cluster, install, layout  # noqa: E402
 from virtual_cluster.traces import traces  # noqa: E402
 
 from parity.core.errors import UserError, shown_to_the_user  # noqa: E402
-from parity.measure.idle_cpu import wait_until_idle  # noqa: E402
+from parity.measure.node import wait_until_idle  # noqa: E402
 from parity.plan.plan import PLAN, read_plan  # noqa: E402
 from parity.plan.system import load_system  # noqa: E402
 

@@ -26,8 +26,8 @@ from parity.analysis.decision import decide
 from parity.benchmarks.model import Outputs
 from parity.core.commands import output_of
 from parity.core.errors import UserError, shown_to_the_user
-from parity.measure import history, node
-from parity.measure.block_folder import BLOCK_FOLDERS, LIVE
+from parity.measure import node, progress
+from parity.measure.documents import BLOCK_FOLDERS, LIVE
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Case, Plan, write_plan
 from parity.plan.study import load_study
@@ -175,10 +175,10 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
         bare.append(_seconds(case, left.with_suffix(".stdout"), float(ended) - float(began)))
     for run in runs:
         place = blocks / pair.block / "runs" / run.name
-        attempts = history.attempts_of(place)
-        record = history.good_record(attempts)
+        attempts = progress.attempts_of(place)
+        record = progress.good_record(attempts)
         if record is None or record.wall_seconds is None:
-            raise UserError(history.last_reason(attempts) if attempts else "the block did not end")
+            raise UserError(progress.last_reason(attempts) if attempts else "the block did not end")
         inside.append(_seconds(case, place / "attempt-1/stdout", record.wall_seconds))
     own_bare, outer_bare = zip(*bare, strict=True)
     own_inside, outer_inside = zip(*inside, strict=True)

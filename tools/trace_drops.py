@@ -24,11 +24,10 @@ from msgspec.structs import replace
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError, shown_to_the_user
-from parity.measure import block_progress, storage
-from parity.measure.allocation import this_allocation
+from parity.measure import places, progress
 from parity.measure.block import BlockRun
-from parity.measure.orphans import adopt
-from parity.measure.session import begin_session, end_session
+from parity.measure.session import begin_session, end_session, this_allocation
+from parity.measure.timed_process import adopt
 from parity.plan.plan import read_plan
 from parity.plan.system import load_system
 from parity.runtimes.model import SCRATCH
@@ -100,15 +99,15 @@ def trace_case(given: argparse.Namespace) -> None:
         raise UserError(f"the plan has no {given.case} in {given.arm}", where=str(given.plan))
     native = read_native(given.native).programs if given.native else {}
     one_arm, rows = replace(plan, arms=(given.arm,)), []
-    storage.make_places(SCRATCH)
-    with storage.only_one(SCRATCH, "another measurement on this node"):
+    places.make_places(SCRATCH)
+    with places.only_one(SCRATCH, "another measurement on this node"):
         for number, block in enumerate(found, start=1):
             folder = given.folder / f"traced-{number}"
             folder.mkdir(parents=True)
             allocation = this_allocation(system, block.nodes)
             images = read_images(given.images)
             session = begin_session(one_arm, images, native, system, allocation, folder)
-            block_progress.begin(block, folder)
+            progress.begin(block, folder)
             trace = folder / "trace.txt"
             with traced(trace):
                 not_started = BlockRun(plan, block, session, folder).make_all_runs()

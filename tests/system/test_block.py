@@ -22,11 +22,11 @@ import pytest
 from trials import ANYWHERE, SHORT, case_of, trial
 
 from parity.core.errors import UserError
-from parity.measure import idle_cpu
+from parity.measure import node
 from parity.measure.block import end_interrupted, run_block
 from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
-from parity.measure.storage import make_places, new_attempt, processes_in
+from parity.measure.places import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.system import System, load_system
 from parity.records.gather import gather_blocks, gather_raw
@@ -142,7 +142,7 @@ def _patient(seconds: float) -> System:
 
 def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monkeypatch) -> None:
     plan = trial(_case(), attempts=2)
-    monkeypatch.setattr(idle_cpu, "busy_now", lambda: 0.75)
+    monkeypatch.setattr(node, "busy_now", lambda: 0.75)
     with pytest.raises(UserError) as raised:
         _run(plan, tmp_path, _patient(0.5))
     assert raised.value.what == (
@@ -159,7 +159,7 @@ def test_a_busy_node_spends_no_block_and_names_what_is_in_the_way(tmp_path, monk
 
 def test_a_block_begins_when_the_node_is_idle(tmp_path, monkeypatch, capsys) -> None:
     seen = iter([0.75, 0.75, 0.25])
-    monkeypatch.setattr(idle_cpu, "busy_now", lambda: next(seen))
+    monkeypatch.setattr(node, "busy_now", lambda: next(seen))
     tables = _run(trial(_case(), attempts=2), tmp_path, _patient(120.0))
     assert [row["stage"] for row in tables["runs"]] == ["valid", "valid"]
     assert capsys.readouterr().out.count("waiting 120 s at most for an idle node: ") == 1
@@ -263,10 +263,10 @@ ATTEMPT = """
 import json, sys
 from pathlib import Path
 from parity.benchmarks.model import Program
-from parity.measure.allocation import Allocation
+from parity.measure.session import Allocation
 from parity.measure.attempt import make_attempt
 from parity.measure.documents import ArmState, Gate
-from parity.measure.record import Order
+from parity.measure.attempt import Order
 from parity.measure.session import Session
 from parity.plan.plan import Case
 from parity.plan.system import System, load_system
@@ -324,7 +324,7 @@ def test_nothing_of_a_stopped_runner_runs_on(name: str, stop: int, tmp_path: Pat
 # As `parity run-batch` does.
 TERMINATED = """
 import signal, sys
-from parity.measure.orphans import adopt
+from parity.measure.timed_process import adopt
 adopt()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 """

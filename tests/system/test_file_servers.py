@@ -27,12 +27,11 @@ from parity.benchmarks import benchmarks
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.extensions.servers.benchmarks import file_server
 from parity.extensions.servers.benchmarks.service import cannot_serve
-from parity.extensions.servers.measure.client_link import INTERFACE, client_link
-from parity.extensions.servers.measure.client_mount import mounts_below
+from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
+from parity.measure.attempt import NotStarted
 from parity.measure.block import run_block
-from parity.measure.companions import NotStarted
 from parity.measure.inner_command import WORK
-from parity.measure.storage import only_one
+from parity.measure.places import only_one
 from parity.plan.plan import Plan, write_plan
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
@@ -265,7 +264,7 @@ def test_a_mount_that_hangs_is_let_go_when_time_is_over(tmp_path):
 
 @pytest.mark.long
 def test_a_mount_that_does_not_come_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr("parity.extensions.servers.measure.client_mount.MOUNT_SECONDS", 10.0)
+    monkeypatch.setattr("parity.extensions.servers.measure.client.MOUNT_SECONDS", 10.0)
     plan = plan_of()
     with struck(MASTER, signal.SIGSTOP, while_runs=CHUNKS, after=0.0):
         first, second = rows_of(plan, tmp_path)

@@ -22,11 +22,10 @@ from trace_drops import counts, traced
 from trials import ANYWHERE, case_of, trial
 
 from parity.extensions.network_namespace import Namespace, end_left_networks
-from parity.extensions.networks.measure.network import network
-from parity.extensions.networks.measure.proof import SYSCTLS
+from parity.extensions.networks.measure.network import SYSCTLS, network
 from parity.extensions.networks.runtimes.networked import Networked
+from parity.measure.attempt import NotStarted
 from parity.measure.block import run_block
-from parity.measure.companions import NotStarted
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import every_arm

@@ -17,7 +17,7 @@ from trials import ANYWHERE, case_of, trial
 
 from parity.measure.block import run_block
 from parity.measure.inner_command import SHARED_MEMORY, WORK
-from parity.measure.storage import processes_in
+from parity.measure.places import processes_in
 from parity.plan.plan import write_plan
 from parity.records.gather import gather_blocks, gather_raw
 from parity.records.parse import parse_block

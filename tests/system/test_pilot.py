@@ -13,7 +13,7 @@ from parity.benchmarks import benchmarks
 from parity.benchmarks.sysbench import SysbenchCpu
 from parity.command_line import runner
 from parity.core.errors import UserError
-from parity.measure import idle_cpu
+from parity.measure import node
 from parity.measure.pilot import NEAR, make_pilot
 from parity.plan import plan
 from parity.plan.plan import Case
@@ -122,7 +122,7 @@ def test_a_program_that_fails_or_says_something_else_is_refused(argv, why, monke
 
 
 def test_a_busy_node_is_refused_as_in_a_block(monkeypatch) -> None:
-    monkeypatch.setattr(idle_cpu, "busy_now", lambda: 0.75)
+    monkeypatch.setattr(node, "busy_now", lambda: 0.75)
     busy = System("test", "vm", "bootstrap", 0.5, 0.5, max_steal_fraction=1.0)
     with pytest.raises(UserError, match=r"the node is busy: others used 0\.750"):
         make_pilot(_study(), (CASE,), busy)

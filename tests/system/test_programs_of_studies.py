@@ -21,7 +21,7 @@ import yaml
 from clones import borrow_images, never_wait_for_quiet
 
 from parity.core.digests import digest
-from parity.measure.needs import NEEDS
+from parity.measure.places import NEEDS
 from parity.plan.plan import read_plan
 
 pytestmark = pytest.mark.system

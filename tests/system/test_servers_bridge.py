@@ -17,7 +17,7 @@ from parity.core.commands import output_of
 from parity.extensions.network_namespace import new_namespace
 from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Service, server_address
 from parity.extensions.servers.benchmarks.usage import interfaces
-from parity.extensions.servers.measure import bridge as servers_bridge
+from parity.extensions.servers.measure import client as servers_bridge
 from parity.extensions.servers.measure import usage
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH, Image, Launch

@@ -16,9 +16,11 @@ from msgspec.structs import replace
 
 from parity.core.documents import Document, canonical
 from parity.measure import inner_command
-from parity.measure.allocation import Allocation
-from parity.measure.block_folder import BLOCK, RECORD, STARTED, read_sessions
+from parity.measure.attempt import Order, Seen, record
 from parity.measure.documents import (
+    BLOCK,
+    RECORD,
+    STARTED,
     ArmState,
     Binary,
     BlockRecord,
@@ -27,9 +29,9 @@ from parity.measure.documents import (
     SessionEnd,
     SessionStart,
     Started,
+    read_sessions,
 )
-from parity.measure.record import Order, Seen, record
-from parity.measure.session import Session
+from parity.measure.session import Allocation, Session
 from parity.measure.timed_process import Finished
 from parity.plan.plan import Block, Case, Plan
 from parity.plan.system import System

@@ -149,7 +149,7 @@ class _Runner:
                 self._make(run, number, stop)
 
     def _is_settled(self, runs: Sequence[Run]) -> bool:
-        """Whether nothing of a case has to be made any more (measure/history.py)."""
+        """Whether nothing of a case has to be made any more (measure/progress.py)."""
         sessions = set()
         for run in runs:
             if good := self.block.ended_well(run.name):

@@ -14,7 +14,7 @@ import psutil
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
-from parity.measure.storage import make_places, only_one
+from parity.measure.places import make_places, only_one
 from virtual_cluster import configuration, daemons, install, layout, network, nodes, processes
 from virtual_cluster.layout import Cluster, Host, Node
 

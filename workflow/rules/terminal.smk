@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from parity.measure.block_folder import BLOCK_FOLDERS
+from parity.measure.documents import BLOCK_FOLDERS
 from parity.preview.progress import REPORT
 from parity.preview.snakemake_log import BlockLog, Shown
 

@@ -27,7 +27,7 @@ from parity.claims import published, registration, verdicts
 from parity.claims.register import load_register
 from parity.core.errors import UserError
 from parity.core.settings import load_checked
-from parity.measure.block_folder import BLOCK, RECORD
+from parity.measure.documents import BLOCK, RECORD
 from parity.plan.plan import read_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system

@@ -16,7 +16,7 @@ from parity.extensions.networks.measure import containers as module
 from parity.extensions.networks.measure.containers import agent_text, containers
 from parity.extensions.networks.measure.network import NetworkState, Place
 from parity.measure import inner_command
-from parity.measure.mpi_launcher import FILL_IN, RANK
+from parity.measure.inner_command import FILL_IN, RANK
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
 from parity.runtimes.model import Image, Launch

@@ -7,12 +7,12 @@ import pytest
 from parity.core.errors import UserError
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.networks.benchmarks.network import Knobs
-from parity.extensions.networks.measure.network import hub_commands
-from parity.extensions.networks.measure.proof import (
+from parity.extensions.networks.measure.network import (
     Link,
     differences,
     expected_inside,
     features,
+    hub_commands,
     read_counter,
     settings,
 )

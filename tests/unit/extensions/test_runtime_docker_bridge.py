@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from parity.extensions.servers.measure.bridge import (
+from parity.extensions.servers.measure.client import (
     SUBNET,
-    client_commands,
     bridge_commands,
+    client_commands,
     published_address,
 )
 from parity.extensions.servers.runtimes import docker_bridge

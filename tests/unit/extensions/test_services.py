@@ -13,8 +13,8 @@ import pytest
 
 from parity.benchmarks.model import Program
 from parity.extensions.servers.benchmarks.service import Served, Service
-from parity.extensions.servers.measure import client_mount
-from parity.extensions.servers.measure.client_link import host_commands
+from parity.extensions.servers.measure import client
+from parity.extensions.servers.measure.client import host_commands
 from parity.extensions.servers.measure.services import (
     SERVERS,
     Server,
@@ -23,8 +23,8 @@ from parity.extensions.servers.measure.services import (
     service_gate,
 )
 from parity.measure import inner_command
+from parity.measure.attempt import Order, Seen, record
 from parity.measure.documents import Gate
-from parity.measure.record import Order, Seen, record
 from parity.measure.timed_process import Finished
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH, Image, Launch
@@ -202,5 +202,5 @@ def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkey
         "37 36 0:32 / /a\\040b/c rw - fuse x rw\n"
         "38 25 0:33 / /a rw - ext4 x rw\n"
     )
-    monkeypatch.setattr(client_mount, "TABLE", table)
-    assert client_mount.mounts_below(Path("/a b")) == [Path("/a b/c"), Path("/a b")]
+    monkeypatch.setattr(client, "TABLE", table)
+    assert client.mounts_below(Path("/a b")) == [Path("/a b/c"), Path("/a b")]

@@ -16,7 +16,7 @@ from parity.extensions.servers.benchmarks import usage as metrics
 from parity.extensions.servers.benchmarks.service import Served, Service
 from parity.extensions.servers.measure import usage
 from parity.extensions.servers.measure.usage import Reading, evidence, of_client, pressure, reading
-from parity.measure.companions import Attempt
+from parity.measure.attempt import Attempt
 from parity.measure.timed_process import Finished
 
 MIB, GIB = 2**20, 2**30

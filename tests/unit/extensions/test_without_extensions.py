@@ -13,8 +13,8 @@ from pathlib import Path
 from parity.analysis.dataset import load
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import counted
-from parity.measure import batch, pilot
-from parity.measure.companions import companions
+from parity.measure import block, pilot
+from parity.measure.attempt import companions
 from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.records.dataset import differing_tables

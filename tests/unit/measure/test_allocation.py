@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity.core.errors import UserError
-from parity.measure.allocation import this_allocation
+from parity.measure.session import this_allocation
 from parity.plan.system import BATCH_SYSTEMS, MpiLauncher, System, job_facts
 
 SAID = (

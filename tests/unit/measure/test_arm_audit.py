@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from parity.measure import arm_audit
-from parity.measure.arm_audit import AuditError, audit_arm
+from parity.measure import node_check
+from parity.measure.node_check import AuditError, audit_arm
 from parity.runtimes import arms
 from parity.runtimes.native import Native
 
@@ -33,7 +33,7 @@ class Wrapped(Native):
 
 @pytest.fixture(autouse=True)
 def _scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arm_audit, "SCRATCH", tmp_path)
+    monkeypatch.setattr(node_check, "SCRATCH", tmp_path)
 
 
 def test_each_benchmark_has_its_programs_and_the_witness_its_say() -> None:
@@ -82,7 +82,7 @@ def test_a_start_that_another_container_s_end_broke_is_made_anew(tmp_path: Path)
 
 @pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0", '"$@"; exec sleep 60 >&-'])
 def test_an_arm_that_does_not_end_is_given_up(script: str, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(arm_audit, "TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr(node_check, "TIMEOUT_SECONDS", 1)
     arm, begun = Wrapped(script=script), time.monotonic()
     with pytest.raises(AuditError):
         audit_arm(arm, None, SHELL)

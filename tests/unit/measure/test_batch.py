@@ -20,10 +20,9 @@ from parity.analysis.dataset import load
 from parity.analysis.ledger import ledger, losses, run_stages
 from parity.core.documents import write_document
 from parity.core.errors import UserError
-from parity.measure import batch, block, block_progress
-from parity.measure.batch import is_measured, is_time_over, run_batch
-from parity.measure.block_folder import BATCH, BLOCK, PROGRESS
-from parity.measure.documents import ArmState, BatchRecord, Gate
+from parity.measure import block, progress
+from parity.measure.block import is_measured, is_time_over, run_batch
+from parity.measure.documents import BATCH, BLOCK, PROGRESS, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import Plan, write_plan
 from parity.records import gather
@@ -44,7 +43,7 @@ def _begun(plan: Plan, blocks: Path, number: int, seconds: float) -> Path:
     begun = plan.blocks[number]
     folder = blocks / begun.name
     folder.mkdir(parents=True)
-    block_progress.begin(begun, folder)
+    progress.begin(begun, folder)
     PROGRESS.write_in(folder, replace(PROGRESS.read_in(folder), seconds=seconds))
     return folder
 
@@ -62,12 +61,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def run(plan, name, images, expected, system, folder, stops, checked) -> None:
         names.append(name)
         folder.mkdir(parents=True, exist_ok=True)
-        block_progress.begin(plan.block(name), folder)
+        progress.begin(plan.block(name), folder)
         begun = PROGRESS.read_in(folder)
         PROGRESS.write_in(folder, replace(begun, seconds=begun.seconds + 60))
         BLOCK.write_in(folder, block_record_of(sessions=0))
 
-    monkeypatch.setattr(batch, "run_block", run)
+    monkeypatch.setattr(block, "run_block", run)
     return names
 
 
@@ -140,7 +139,7 @@ def test_the_session_of_a_block_is_handed_to_the_next(
         handed.append(checked)
         return f"session of {name}"
 
-    monkeypatch.setattr(batch, "run_block", run)
+    monkeypatch.setattr(block, "run_block", run)
     plan = _plan()
     _run(plan, tmp_path)
     assert handed == [None, *(f"session of {name}" for name in _names(plan, 0, 1))]

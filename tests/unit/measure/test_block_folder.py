@@ -11,9 +11,8 @@ from plans import block_record_of, run_record_of
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.core.files import write_json
-from parity.measure import block_progress
-from parity.measure.block_folder import BLOCK, PROGRESS, RECORD, STARTED, read_sessions
-from parity.measure.documents import Started
+from parity.measure import progress
+from parity.measure.documents import BLOCK, PROGRESS, RECORD, STARTED, Started, read_sessions
 from parity.plan.plan import Block
 
 ARCHIVE = Path(__file__).parents[3] / "results/archive"
@@ -24,7 +23,7 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 def _contents(folder: Path) -> dict[str, dict[str, Any]]:
     """A whole content of each document."""
     folder.mkdir()
-    block_progress.begin(Block(name="b", number=1, nodes=1, runs=()), folder)
+    progress.begin(Block(name="b", number=1, nodes=1, runs=()), folder)
     started = Started(name="parity-1-1-1", arm="docker", ranks=0, started="")
     return {
         BLOCK.file: json.loads(canonical(block_record_of())),

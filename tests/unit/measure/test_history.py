@@ -5,21 +5,15 @@ from pathlib import Path
 import pytest
 from plans import run_record_of
 
-from parity.measure import storage
-from parity.measure.block_folder import RECORD
-from parity.measure.history import (
-    attempts_of,
-    case_is_settled,
-    failures,
-    good_record,
-    last_reason,
-)
+from parity.measure import places
+from parity.measure.documents import RECORD
+from parity.measure.progress import attempts_of, case_is_settled, failures, good_record, last_reason
 
 
 def _run(folder: Path, *made: tuple[str | None, int]) -> Path:
     """A run's folder with attempts of (reason, session); None as a reason is an interruption."""
     for reason, session in made:
-        attempt = storage.new_attempt(folder)
+        attempt = places.new_attempt(folder)
         if reason is not None:
             record = run_record_of(reason=reason, session=session, image_digest="sha256:1")
             RECORD.write_in(attempt, record)

@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from parity.measure.idle_cpu import steal_fraction, taken_most, wait_until_idle
+from parity.measure.node import steal_fraction, taken_most, wait_until_idle
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 START = Times(0, 0, 0, 0, 0, 0)

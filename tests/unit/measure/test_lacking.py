@@ -9,7 +9,7 @@ from parity.benchmarks.model import NodeFacts
 from parity.core.availability import Availability
 from parity.core.errors import UserError
 from parity.measure.documents import Binary
-from parity.measure.lacking import lacking, tell_what_lacks
+from parity.measure.session import lacking, tell_what_lacks
 from parity.software.binaries import NOT_FOUND, Library
 
 SOLVER = "/opt/solver"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from parity.benchmarks.model import Program
 from parity.core.documents import canonical
 from parity.measure import inner_command
-from parity.measure.mpi_launcher import FILL_IN, launched, on_each_node
-from parity.measure.record import _seconds_of_ranks
+from parity.measure.attempt import _seconds_of_ranks
+from parity.measure.inner_command import FILL_IN, launched, on_each_node
 from parity.plan.system import MpiLauncher
 
 LAUNCHER = MpiLauncher(

@@ -7,12 +7,12 @@ import pytest
 from parity.benchmarks.model import Program
 from parity.core.digests import digest
 from parity.core.errors import UserError
-from parity.measure import needs
+from parity.measure import places
 
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(needs, "NEEDS", tmp_path / "needs")
+    monkeypatch.setattr(places, "NEEDS", tmp_path / "needs")
     return tmp_path / "needs"
 
 
@@ -23,13 +23,13 @@ def test_copies_are_made_kept_and_mended(tmp_path: Path, place: Path) -> None:
     (data / "deep").mkdir(parents=True)
     (data / "deep/a").write_text("1")
     wanted = {str(path): digest(path) for path in (program, data)}
-    needs.stage(wanted)
+    places.stage(wanted)
     copy = Path(f"{place}{data}")
     assert (copy / "deep/a").read_text() == "1"
     assert Path(f"{place}{program}").stat().st_mode & 0o111
     (copy / "deep/a").write_text("2")
     (copy / "more").touch()
-    needs.stage(wanted)
+    places.stage(wanted)
     assert digest(copy) == wanted[str(data)]
 
 
@@ -39,11 +39,11 @@ def test_what_was_changed_since_the_plan_or_is_gone_is_refused(tmp_path: Path) -
     planned = {str(data): digest(data)}
     data.write_text("2")
     with pytest.raises(UserError, match="not what was planned with") as error:
-        needs.stage(planned)
+        places.stage(planned)
     assert "to do:" in str(error.value)
     data.unlink()
     with pytest.raises(UserError, match="cannot be copied"):
-        needs.stage(planned)
+        places.stage(planned)
 
 
 def test_words_name_the_copies(place: Path) -> None:
@@ -56,9 +56,9 @@ def test_words_name_the_copies(place: Path) -> None:
         "/mnt/opt/me": "/mnt/opt/me",
         "plain": "plain",
     }
-    assert {word: needs.staged(word, wanted) for word in words} == words
+    assert {word: places.staged(word, wanted) for word in words} == words
     program = Program(tuple(words), (0,), {"DATA": "/opt/me/data"})
-    made = needs.staged_program(program, wanted)
+    made = places.staged_program(program, wanted)
     assert made.argv == tuple(words.values())
     assert made.environment == {"DATA": f"{place}/opt/me/data"}
-    assert needs.staged_program(program, {}) is program
+    assert places.staged_program(program, {}) is program

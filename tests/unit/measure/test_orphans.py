@@ -8,20 +8,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from parity.measure import orphans
+from parity.measure import timed_process
 from parity.measure.gates import left_gate
-from parity.measure.orphans import Orphan
+from parity.measure.timed_process import Orphan
 
 # Starts a program that detaches itself, as a daemon does, and ends orphans.
 LEAVING = """
 import subprocess, sys, time
-from parity.measure import orphans
-orphans.adopt()
+from parity.measure import timed_process
+timed_process.adopt()
 subprocess.run(["setsid", "--fork", "sh", "-c", sys.argv[1]], cwd="/", check=True)
 began = time.monotonic()
-found = orphans.end_orphans(sys.argv[2:])
+found = timed_process.end_orphans(sys.argv[2:])
 print(found, time.monotonic() - began)
-again = orphans.end_orphans(sys.argv[2:])
+again = timed_process.end_orphans(sys.argv[2:])
 assert not again
 """
 
@@ -45,7 +45,7 @@ def _is_there(word: str) -> bool:
 def test_a_daemon_that_a_program_left_is_ended_and_told() -> None:
     (found,), seconds = _left_by("exec sleep 987.25")
     assert found.name == "sleep" and found.cpu_seconds < 0.05
-    assert orphans.GRACE_SECONDS <= seconds < 20
+    assert timed_process.GRACE_SECONDS <= seconds < 20
     assert not _is_there("987.25")
 
 
@@ -58,7 +58,7 @@ def test_one_that_worked_on_fails_the_run() -> None:
 
 def test_helpers_that_end_by_themselves_are_waited_for() -> None:
     found, seconds = _left_by("exec sleep 0.2")
-    assert found == () and seconds < orphans.GRACE_SECONDS + 1
+    assert found == () and seconds < timed_process.GRACE_SECONDS + 1
 
 
 def test_what_a_runtime_keeps_stays() -> None:
@@ -75,7 +75,7 @@ def test_children_of_a_process_that_adopts_nothing_are_its_own() -> None:
     child = subprocess.Popen(["sleep", "60"])
     try:
         began = time.monotonic()
-        assert orphans.end_orphans() == () and time.monotonic() - began < 0.1
+        assert timed_process.end_orphans() == () and time.monotonic() - began < 0.1
         assert child.poll() is None
     finally:
         child.kill()

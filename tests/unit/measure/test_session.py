@@ -10,11 +10,11 @@ from trials import PAIR, case_of, trial
 
 from parity.command_line.main import main
 from parity.core.errors import UserError
-from parity.measure import arm_audit, node, node_check, session
-from parity.measure.allocation import Allocation
-from parity.measure.arm_audit import AuditError
-from parity.measure.block_folder import read_sessions
-from parity.measure.idle_cpu import Idleness
+from parity.measure import node, node_check, session
+from parity.measure.documents import read_sessions
+from parity.measure.node import Idleness
+from parity.measure.node_check import AuditError
+from parity.measure.session import Allocation
 from parity.plan.plan import Plan
 from parity.plan.system import MpiLauncher, System
 from parity.runtimes import arms
@@ -40,7 +40,7 @@ class World:
         self.images = {"directory": ImageRecord("directory", reason="no image")}
         self.audited, self.probed, self.hosts = [], [], threading.local()
         (folder / "scratch").mkdir()
-        monkeypatch.setattr(arm_audit, "SCRATCH", folder / "scratch")
+        monkeypatch.setattr(node_check, "SCRATCH", folder / "scratch")
         monkeypatch.setattr(node_check, "make_ready", lambda: None)
         monkeypatch.setattr(node, "node_name", lambda: getattr(self.hosts, "name", "here"))
         monkeypatch.setattr(node_check, "wait_until_idle", self._watched)

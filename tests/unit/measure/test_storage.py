@@ -12,7 +12,7 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
-from parity.measure import storage
+from parity.measure import places
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,18 +25,18 @@ def test_json_comes_back_and_leaves_no_other_file(tmp_path: Path) -> None:
 
 def test_attempts_are_counted_as_numbers_and_never_reused(tmp_path: Path) -> None:
     for _ in range(11):
-        storage.new_attempt(tmp_path)
-    assert [folder.name for folder in storage.attempts(tmp_path)][-2:] == [
+        places.new_attempt(tmp_path)
+    assert [folder.name for folder in places.attempts(tmp_path)][-2:] == [
         "attempt-10",
         "attempt-11",
     ]
 
 
 def test_a_private_folder_is_no_link_and_no_one_else_s(tmp_path: Path) -> None:
-    assert storage.private_folder(tmp_path / "own").is_dir()
+    assert places.private_folder(tmp_path / "own").is_dir()
     (tmp_path / "link").symlink_to(tmp_path / "own")
     with pytest.raises(UserError, match="is a link or belongs to another user"):
-        storage.private_folder(tmp_path / "link")
+        places.private_folder(tmp_path / "link")
 
 
 @pytest.mark.parametrize("kind", ["file", "FIFO", "link to nothing", "link to itself", "open"])
@@ -56,9 +56,9 @@ def test_what_is_no_private_folder_is_refused_in_one_message(tmp_path: Path, kin
             place.mkdir()
             place.chmod(0o777)
     with pytest.raises(UserError, match=r"no folder|others may write"):
-        storage.private_folder(place)
+        places.private_folder(place)
     with pytest.raises(UserError, match="cannot be made"):
-        storage.private_folder(tmp_path / "no such folder/parity")
+        places.private_folder(tmp_path / "no such folder/parity")
 
 
 NOBODY = 65534
@@ -68,20 +68,20 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another
 def _as(user: int, code: str, *arguments: Path) -> subprocess.CompletedProcess:
     """What a Python of that user says to some code of the runner's."""
     begin = "import os, signal, sys; from pathlib import Path\n"
-    begin += f"from parity.measure.storage import *\nos.setgroups([]); os.setuid({user})\n"
+    begin += f"from parity.measure.places import *\nos.setgroups([]); os.setuid({user})\n"
     words = [sys.executable, "-c", begin + code, *arguments]
     environment = os.environ | {"PYTHONPATH": "workflow"}
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 def test_each_user_has_a_place_of_their_own(tmp_path: Path) -> None:
-    storage.make_places(tmp_path / "parity")
-    storage.make_places(tmp_path / "parity")
+    places.make_places(tmp_path / "parity")
+    places.make_places(tmp_path / "parity")
     own = tmp_path / "parity" / f"{os.geteuid()}"
     assert own.stat().st_mode & 0o777 == 0o755
     own.joinpath("node").write_text("another")
     with pytest.raises(UserError, match="is the place of node another"):
-        storage.make_places(tmp_path / "parity")
+        places.make_places(tmp_path / "parity")
 
 
 @pytest.fixture
@@ -95,9 +95,9 @@ def for_all() -> Iterator[Path]:
 @as_root
 def test_where_root_measured_everybody_can_and_waits_for_the_same_lock(for_all: Path) -> None:
     """The second user of a node was refused, and had a lock of nobody else's anywhere else."""
-    storage.make_places(for_all / "parity")
+    places.make_places(for_all / "parity")
     take = "make_places(Path(sys.argv[1]))\nwith only_one(Path(sys.argv[1]), 'root'): print('in')"
-    with storage.only_one(for_all / "parity", "nobody"):
+    with places.only_one(for_all / "parity", "nobody"):
         code = f"signal.alarm(2)\n{take}"
         waits = _as(NOBODY, code, for_all / "parity")
         assert waits.stdout == "waiting for root to end\n", waits.stderr
@@ -110,7 +110,7 @@ def test_what_another_user_made_is_refused(for_all: Path) -> None:
     made = _as(NOBODY, "make_places(Path(sys.argv[1]))", for_all / "parity")
     assert made.returncode == 0, made.stderr
     with pytest.raises(UserError, match="or root to make it for all users"):
-        storage.make_places(for_all / "parity")
+        places.make_places(for_all / "parity")
 
 
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
@@ -126,7 +126,7 @@ def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
             lock.mkdir()
     with (
         pytest.raises(UserError, match=r"the lock (is no|cannot)"),
-        storage.only_one(tmp_path, "another measurement"),
+        places.only_one(tmp_path, "another measurement"),
     ):
         pass
     assert not elsewhere.exists()
@@ -134,14 +134,14 @@ def test_a_lock_is_a_file_of_its_folder(tmp_path: Path, kind: str) -> None:
 
 def test_an_emptied_folder_is_empty(tmp_path: Path) -> None:
     (tmp_path / "work" / "deep").mkdir(parents=True)
-    assert list(storage.emptied(tmp_path / "work").iterdir()) == []
+    assert list(places.emptied(tmp_path / "work").iterdir()) == []
 
 
 def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
     # It marks its end while it still holds the lock, however busy the machine is.
     hold = (
         "import sys, time; from pathlib import Path\n"
-        "from parity.measure.storage import only_one\n"
+        "from parity.measure.places import only_one\n"
         "with only_one(Path(sys.argv[1]), 'another measurement'):\n"
         "    print('holding', flush=True); time.sleep(0.5)\n"
         "    Path(sys.argv[2]).touch()\n"
@@ -154,7 +154,7 @@ def test_two_blocks_never_measure_at_once(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[3],
     )
     assert holder.stdout.readline() == b"holding\n"
-    with storage.only_one(tmp_path, "another measurement"):
+    with places.only_one(tmp_path, "another measurement"):
         assert ended.exists()
     assert holder.wait() == 0
 
@@ -164,7 +164,7 @@ def test_what_was_left_running_is_ended_and_what_it_began_elsewhere(tmp_path: Pa
     left = subprocess.Popen(["sh", "-c", begin], cwd=tmp_path, stdout=subprocess.PIPE)
     assert left.stdout.readline() == b"there\n"
     other = subprocess.Popen(["/bin/sleep", "60"], cwd="/")
-    storage.end_processes_in(tmp_path)
+    places.end_processes_in(tmp_path)
     # What it began is ended first, so it may come to its own end.
     assert left.wait(timeout=5) in (-9, 0)
     assert select.select([left.stdout], [], [], 5)[0], "what it began still holds its output"

@@ -7,18 +7,18 @@ import pytest
 
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.measure import inner_command, tools
+from parity.measure import inner_command, places
 from parity.measure.inner_command import WORK, evidence, witnessed
 from parity.software.binaries import audit_script
 
-BUSYBOX = pytest.mark.skipif(not tools.BUSYBOX.exists(), reason="busybox-static is not installed")
+BUSYBOX = pytest.mark.skipif(not places.BUSYBOX.exists(), reason="busybox-static is not installed")
 
 
 def test_only_a_foreign_image_needs_them() -> None:
-    assert tools.tools_for(["base", "oci"]) == ""
-    assert tools.tools_for(["foreign", "oci"]) == str(tools.TOOLS)
-    assert tools.tool("", "/bin/sh") == ("/bin/sh",)
-    assert tools.tool("/t/busybox", "/usr/bin/env") == ("/t/busybox", "env")
+    assert places.tools_for(["base", "oci"]) == ""
+    assert places.tools_for(["foreign", "oci"]) == str(places.TOOLS)
+    assert places.tool("", "/bin/sh") == ("/bin/sh",)
+    assert places.tool("/t/busybox", "/usr/bin/env") == ("/t/busybox", "env")
 
 
 def test_the_words_around_a_program_are_all_theirs() -> None:
@@ -44,21 +44,21 @@ def test_the_static_tools_say_the_same_evidence_as_the_host_s(tmp_path: Path) ->
         return evidence(done.stderr)
 
     ours = said(("/bin/sh",), "/usr/bin:/bin")
-    assert said((str(tools.BUSYBOX), "sh"), str(tmp_path)) == ours
+    assert said((str(places.BUSYBOX), "sh"), str(tmp_path)) == ours
     assert {"root", "marker", "cpus_allowed", "namespace.mnt"} <= ours.keys()
 
 
 def test_a_program_that_is_not_static_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tools, "BUSYBOX", tmp_path / "busybox")
+    monkeypatch.setattr(places, "BUSYBOX", tmp_path / "busybox")
     place = tmp_path / "place"
-    tools.lay_out("")
+    places.lay_out("")
     for text in (None, b"\x7fELF/lib64/ld-linux-x86-64.so.2"):
         if text:
             (tmp_path / "busybox").write_bytes(text)
         with pytest.raises(UserError, match="no static program"):
-            tools.lay_out(str(place))
+            places.lay_out(str(place))
     (tmp_path / "busybox").write_bytes(b"\x7fELF static")
-    tools.lay_out(str(place))
+    places.lay_out(str(place))
     assert place.read_bytes() == b"\x7fELF static"

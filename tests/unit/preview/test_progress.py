@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from plans import block_record_of, run_record_of
 
 from parity.core.files import write_json
-from parity.measure import block_progress
-from parity.measure.block_folder import BLOCK, PROGRESS, RECORD
+from parity.measure import progress
+from parity.measure.documents import BLOCK, PROGRESS, RECORD
 from parity.plan.making import make_plan
 from parity.plan.plan import Plan, write_plan
 from parity.plan.study import load_study
@@ -50,11 +50,11 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
     assert KnownStates(plan, tmp_path).look()[0] == BlockState(block.name, 1, 72)
     folder = tmp_path / block.name
     folder.mkdir()
-    block_progress.begin(block, folder)
+    progress.begin(block, folder)
     for entry, reason, started in zip(
         block.runs, ("", "timeout", "not-tested"), (True, True, False), strict=False
     ):
-        block_progress.count(entry.name, reason, started, folder)
+        progress.count(entry.name, reason, started, folder)
     state = KnownStates(plan, tmp_path).look()[0]
     assert (state.ok, state.failed, state.not_started) == (1, {"timeout": 1}, {"not-tested": 1})
     assert (state.done, state.runs, state.finished) == (3, 72, False)
@@ -64,16 +64,16 @@ def test_a_block_is_counted_as_its_runs_end(plan, tmp_path) -> None:
 
 def test_a_resumed_block_counts_no_run_twice_and_keeps_its_time(plan, tmp_path) -> None:
     block = plan.blocks[0]
-    block_progress.begin(block, tmp_path)
+    progress.begin(block, tmp_path)
     for run in block.runs[:20]:
-        block_progress.count(run.name, "", True, tmp_path)
+        progress.count(run.name, "", True, tmp_path)
     killed = replace(PROGRESS.read_in(tmp_path), seconds=100.0)
     PROGRESS.write_in(tmp_path, killed)
-    block_progress.begin(block, tmp_path)
+    progress.begin(block, tmp_path)
     # It walks past what is settled, and makes the rest; one run fails at first.
-    block_progress.count(block.runs[0].name, "timeout", True, tmp_path)
+    progress.count(block.runs[0].name, "timeout", True, tmp_path)
     for run in block.runs:
-        block_progress.count(run.name, "", True, tmp_path)
+        progress.count(run.name, "", True, tmp_path)
     resumed = PROGRESS.read_in(tmp_path)
     assert (resumed.ok, resumed.failed) == (72, {})
     assert 100 <= resumed.seconds < 110
@@ -89,7 +89,7 @@ def test_a_block_without_the_file_is_counted_from_its_records(plan, tmp_path) ->
         RECORD.write_in(attempt, run_record_of(reason=reason))
     why = {"reason": "not-tested", "detail": ""}
     BLOCK.write_in(tmp_path, block_record_of(not_started={second: why}))
-    counted = block_progress.read(block, tmp_path)
+    counted = progress.read(block, tmp_path)
     assert (counted.ok, counted.failed, counted.not_started) == (1, {}, {"not-tested": 1})
     assert counted.seconds == 120
 
@@ -181,7 +181,7 @@ def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> N
     """What Snakemake says of a block that is measured, and what the block leaves."""
     _begin(log, job, block)
     (folder / block).mkdir(exist_ok=True)
-    block_progress.begin(replace(plan.blocks[0], name=block), folder / block)
+    progress.begin(replace(plan.blocks[0], name=block), folder / block)
     write_json(folder / block / "block.json", {})
     log.handle(logging.makeLogRecord({"event": "job_finished", "job_id": job}))
 
@@ -189,9 +189,9 @@ def _measure(log: BlockLog, job: int, plan: Plan, block: str, folder: Path) -> N
 def test_each_block_is_read_a_few_times_however_many_there_are(plan, tmp_path, monkeypatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(
-        block_progress,
+        progress,
         "read",
-        lambda block, folder, read_it=block_progress.read: (
+        lambda block, folder, read_it=progress.read: (
             read.append(block.name) or read_it(block, folder)
         ),
     )
@@ -258,19 +258,19 @@ rule run_batch:
 RUNNER = """
 import sys
 from pathlib import Path
-from parity.measure import block_progress
-from parity.measure.block_folder import PROGRESS
+from parity.measure import progress
+from parity.measure.documents import PROGRESS
 from parity.core.files import write_json
 from parity.plan.plan import read_plan
 
 block = read_plan(Path("plan.json")).block(sys.argv[1])
 folder = Path("results/blocks") / block.name
 is_first = not PROGRESS.is_in(folder)
-block_progress.begin(block, folder)
+progress.begin(block, folder)
 for number, run in enumerate(block.runs):
     if block.number == 2 and number == 36 and is_first:
         sys.exit("broken")
-    block_progress.count(run.name, "timeout" if number == 5 else "", True, folder)
+    progress.count(run.name, "timeout" if number == 5 else "", True, folder)
 write_json(folder / "block.json", {})
 """
 

@@ -11,7 +11,7 @@ import pytest
 import validate
 from plans import run_record_of
 
-from parity.measure.block_folder import RECORD
+from parity.measure.documents import RECORD
 
 
 def test_the_plan_of_the_bench_is_one_block_of_so_many_runs() -> None:

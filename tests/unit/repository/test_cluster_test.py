@@ -10,7 +10,7 @@ import cluster_test
 import pytest
 
 from parity.core.errors import UserError
-from parity.measure.idle_cpu import Idleness
+from parity.measure.node import Idleness
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 

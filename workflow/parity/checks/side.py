@@ -17,14 +17,13 @@ import msgspec
 
 from parity.benchmarks.model import Program
 from parity.core.documents import Document
-from parity.measure import needs, node, storage
-from parity.measure.arm_audit import AuditError, run_in_arm
+from parity.measure import node, places
 from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
 from parity.measure.inner_command import WORK, evidence, namespaces, witnessed
 from parity.measure.node import selected
-from parity.measure.node_check import arm_state, host_namespaces
-from parity.measure.tools import lay_out, tool, tools_for
+from parity.measure.node_check import AuditError, arm_state, host_namespaces, run_in_arm
+from parity.measure.places import lay_out, tool, tools_for
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm
@@ -233,7 +232,7 @@ class Side(Document, frozen=True):
 
 def programs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The programs of a plan's benchmarks as its provider installs them, sorted by name."""
-    return needs.binaries_of(plan)
+    return places.binaries_of(plan)
 
 
 def benchmarks_of(plan: Plan, arm: str) -> tuple[str, ...]:
@@ -251,10 +250,10 @@ def ask_all(plan: Plan, images: Mapping[str, ImageRecord]) -> list[Side]:
     Raises:
         UserError: the working folder is not ours.
     """
-    storage.make_places(SCRATCH)
-    with storage.only_one(SCRATCH, "a measurement on this node"):
+    places.make_places(SCRATCH)
+    with places.only_one(SCRATCH, "a measurement on this node"):
         WORK.mkdir(exist_ok=True)
-        needs.stage(plan.needs)
+        places.stage(plan.needs)
         lay_out(tools_for(images))
         cpus = node.node_facts().cpus
         ask = partial(_ask, plan=plan, images=images, cpu=cpus[0], ours=host_namespaces())

@@ -33,8 +33,8 @@ def run_batch(
         folder: where the blocks are kept.
         record: where to say what was done.
     """
-    from parity.measure import batch as measured
-    from parity.measure.orphans import adopt
+    from parity.measure import block as measured
+    from parity.measure.timed_process import adopt
     from parity.plan.looks import batches_of, read_look
     from parity.plan.plan import read_plan
     from parity.plan.system import load_system
@@ -71,7 +71,7 @@ def pilot(study: Path, scale: str, system: Path, pilot: Path, toolchain: str = T
 
 def check_node(folder: Path) -> None:
     """Answer the question on this node that lies in a folder, into the same folder."""
-    from parity.measure.block_folder import NODE_ANSWER, QUESTION
+    from parity.measure.documents import NODE_ANSWER, QUESTION
     from parity.measure.node_check import check_node as check
 
     answer = check(QUESTION.read_in(folder), folder)
@@ -80,7 +80,7 @@ def check_node(folder: Path) -> None:
 
 def clean_up(arm: str, name: str, ranks: int, state: Path) -> None:
     """End what a program with ranks left on this node after a failed run."""
-    from parity.measure.cleanup import clean_node
+    from parity.measure.inner_command import clean_node
     from parity.runtimes import every_arm
     from parity.runtimes.model import SCRATCH, Launch
 

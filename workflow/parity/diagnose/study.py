@@ -23,8 +23,7 @@ from parity.analysis.dataset import Dataset, load
 from parity.benchmarks.own_program import WALL
 from parity.core.errors import UserError
 from parity.diagnose.steps import TRUE
-from parity.measure.batch import is_time_over
-from parity.measure.block import run_block
+from parity.measure.block import is_time_over, run_block
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, write_plan
 from parity.plan.study import load_study

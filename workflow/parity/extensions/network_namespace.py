@@ -23,7 +23,7 @@ import psutil
 
 from parity.core.commands import output_of
 from parity.core.errors import UserError
-from parity.measure.orphans import GRACE_SECONDS
+from parity.measure.timed_process import GRACE_SECONDS
 
 T = TypeVar("T")
 # <sched.h>

@@ -1,4 +1,4 @@
-"""Runs one block: every run of the plan once, in the plan's order; resumes what was begun."""
+"""Runs a batch: its blocks, every run of each once, in the plan's order; resumes what was begun."""
 
 from __future__ import annotations
 
@@ -15,23 +15,30 @@ from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
-from parity.measure import block_progress, history, needs, storage
-from parity.measure.allocation import this_allocation
-from parity.measure.attempt import AllocationLost, make_attempt
-from parity.measure.block_folder import (
+from parity.measure import places, progress
+from parity.measure.attempt import AllocationLost, Order, make_attempt
+from parity.measure.documents import (
     BLOCK,
     RECORD,
     STARTED,
+    ArmState,
+    BatchRecord,
+    BlockRecord,
+    NotStarted,
     next_session,
     read_sessions,
     refuse_another_system,
 )
-from parity.measure.cleanup import clean_up
-from parity.measure.documents import ArmState, BlockRecord, NotStarted
-from parity.measure.lacking import lacking, tell_what_lacks
-from parity.measure.record import Order
-from parity.measure.session import Session, begin_session, end_session
-from parity.plan.looks import Stop
+from parity.measure.inner_command import clean_up
+from parity.measure.session import (
+    Session,
+    begin_session,
+    end_session,
+    lacking,
+    tell_what_lacks,
+    this_allocation,
+)
+from parity.plan.looks import Batch, Stop
 from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import every_arm
@@ -72,7 +79,7 @@ def run_block(
     """
     block = plan.block(block_name)
     folder.mkdir(parents=True, exist_ok=True)
-    storage.make_places(SCRATCH)
+    places.make_places(SCRATCH)
     if Path.cwd().is_relative_to(SCRATCH):
         raise UserError(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",
@@ -83,12 +90,12 @@ def run_block(
     # A workflow that was killed leaves its jobs running; the next one's wait for them here,
     # and find the block done.
     was_finished = BLOCK.is_in(folder)
-    with storage.only_one(folder, "another job that runs this block"):
+    with places.only_one(folder, "another job that runs this block"):
         if BLOCK.is_in(folder) and not was_finished:
             return checked
-        with storage.only_one(SCRATCH, "another measurement on this node"):
+        with places.only_one(SCRATCH, "another measurement on this node"):
             end_interrupted(folder)
-            block_progress.begin(block, folder)
+            progress.begin(block, folder)
             not_started = _stopped(block, folder, stops)
             left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
             session = None
@@ -117,7 +124,7 @@ def _stopped(
         run.name: stops[run.case, run.arm] for run in block.runs if (run.case, run.arm) in stops
     }
     for name, stop in found.items():
-        block_progress.count(name, stop.reason, False, folder)
+        progress.count(name, stop.reason, False, folder)
     return {
         name: NotStarted(reason=stop.reason, detail=stop.detail) for name, stop in found.items()
     }
@@ -165,7 +172,7 @@ class BlockRun:
             for case, runs in groupby(self.block.runs, key=lambda run: run.case):
                 not_started |= self._make_case(self.plan.case(case), tuple(runs))
         finally:
-            block_progress.clear()
+            progress.clear()
         return not_started
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
@@ -185,7 +192,7 @@ class BlockRun:
             for run in runs
             if run.name not in not_started
         }
-        settled = history.case_is_settled(digests, self.plan.attempts)
+        settled = progress.case_is_settled(digests, self.plan.attempts)
         for run in runs:
             if run.name in orders and not settled:
                 self._attempt_until_settled(run, orders[run.name])
@@ -195,8 +202,8 @@ class BlockRun:
     def _attempt_until_settled(self, run: Run, order: Order) -> None:
         """Make attempts until one is good, or as many have failed as the study allows."""
         run_folder = self._folder_of(run)
-        while history.failures(history.attempts_of(run_folder)) < self.plan.attempts:
-            attempt_folder = storage.new_attempt(run_folder)
+        while progress.failures(progress.attempts_of(run_folder)) < self.plan.attempts:
+            attempt_folder = places.new_attempt(run_folder)
             number = attempt_folder.name.removeprefix("attempt-")
             name = f"parity-{os.getpid()}-{self._position(run)}-{number}"
             try:
@@ -207,7 +214,7 @@ class BlockRun:
                     where=f"run {run.name}, on {', '.join(order.hosts)}",
                     action="start Snakemake again: it goes on with this block where it was",
                 ) from None
-            if not reason or reason in (*history.OF_THE_BLOCK, history.LIMIT_REFUSED):
+            if not reason or reason in (*progress.OF_THE_BLOCK, progress.LIMIT_REFUSED):
                 return
 
     def _show(self, run: Run, why: NotStarted | None) -> None:
@@ -215,12 +222,12 @@ class BlockRun:
         if why:
             reason = said = why.reason
         else:
-            attempts = history.attempts_of(self._folder_of(run))
-            reason, good = history.last_reason(attempts), history.good_record(attempts)
+            attempts = progress.attempts_of(self._folder_of(run))
+            reason, good = progress.last_reason(attempts), progress.good_record(attempts)
             said = f"{good.wall_seconds:.2f} s" if good else reason
-        block_progress.count(run.name, reason, why is None, self.folder)
+        progress.count(run.name, reason, why is None, self.folder)
         place = f"{self._position(run):>3}/{len(self.block.runs)}"
-        block_progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
+        progress.show(f"{self.block.name}  {place}  {run.name:<28} {said}")
 
     def _folder_of(self, run: Run) -> Path:
         return self.folder / "runs" / run.name
@@ -238,7 +245,7 @@ def _program(
         return None, _not_tested(f"{case.benchmark}: {presence.reason}")
     try:
         provided = case.definition.provided_by(provider)
-        program = needs.staged_program(
+        program = places.staged_program(
             provided.program(case.parameters, session.node), provided.needs
         )
         cpus = arm.placed(program.cpus, session.node.cpus).program
@@ -276,3 +283,60 @@ def _refusal(state: ArmState) -> NotStarted | None:
     if not state.gate.passed:
         return NotStarted(reason=f"gate-{state.gate.name}", detail=state.gate.detail)
     return NotStarted(reason=state.reason, detail=state.detail) if state.reason else None
+
+
+def run_batch(
+    plan: Plan,
+    batch: Batch,
+    images: Mapping[str, ImageRecord],
+    expected: Mapping[str, str],
+    system: System,
+    blocks: Path,
+    stops: Mapping[tuple[str, str], Stop],
+) -> BatchRecord:
+    """Run the blocks of a batch, each in its own folder below `blocks`.
+
+    Args:
+        images, expected, system, stops: as of `run_block`.
+
+    Raises:
+        UserError: as of `run_block`; what is measured by then is kept.
+    """
+    measured: list[str] = []
+    session: Session | None = None
+    for block in batch.blocks:
+        folder = blocks / block.name
+        if not folder.exists() and is_time_over(plan, blocks):
+            break
+        if not is_measured(plan, folder, images):
+            given = (plan, block.name, images, expected, system, folder)
+            session = run_block(*given, stops, checked=session)
+        measured.append(block.name)
+    late = tuple(block.name for block in batch.blocks if block.name not in measured)
+    return BatchRecord(measured=tuple(measured), out_of_time=late)
+
+
+def is_measured(plan: Plan, folder: Path, images: Mapping[str, ImageRecord]) -> bool:
+    """Whether a block is finished, with the images that are here now.
+
+    Args:
+        folder: of the block.
+        images: their records, by format.
+    """
+    if not BLOCK.is_in(folder):
+        return False
+    sessions = BLOCK.read_in(folder).sessions
+    now = {arm: images.get(every_arm()[arm].image_format or "") for arm in plan.arms}
+    # A block of which all was stopped has no session, and nothing that an image could change.
+    return not sessions or all(
+        sessions[-1].start.arms[arm].image_digest == (record.digest if record else "")
+        for arm, record in now.items()
+    )
+
+
+def is_time_over(plan: Plan, blocks: Path) -> bool:
+    """Whether one more block would end after the plan's time."""
+    if plan.minutes is None:
+        return False
+    begun, next_one = progress.lasted(plan, [blocks / block.name for block in plan.blocks])
+    return begun + next_one > 60 * plan.minutes

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Program
 from parity.measure.documents import Binary, Gate
 from parity.measure.inner_command import cpu_list, namespaces
-from parity.measure.orphans import Orphan
+from parity.measure.timed_process import Orphan
 from parity.runtimes.model import KERNEL, Arm
 
 Ranks = Mapping[int, Mapping[str, str]]

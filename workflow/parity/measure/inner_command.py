@@ -1,21 +1,63 @@
 """The inner command: the words that every arm runs alike, and what they tell of where they ran.
 
-Binding, environment and working directory are set by these words inside the arm, not
-by each runtime's own flags, so they are equal by construction.
+Binding, environment and folder are set by these words inside the arm. What differs between ranks
+is filled into them on the node, just before the runtime starts, so no runtime knows of it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import parity.measure
 from parity.benchmarks.model import Program
-from parity.measure.mpi_launcher import CPU, EVIDENCE, HOST, RANK, VARIABLES
-from parity.measure.tools import tool
-from parity.runtimes.model import MARKER, SCRATCH
+from parity.core.registry import extensions_with
+from parity.measure import places
+from parity.measure.places import tool
+from parity.plan.system import MpiLauncher
+from parity.runtimes.model import MARKER, SCRATCH, Arm, Launch
+
+RANK, HOST, CPU = "@rank@", "@host@", "@cpu@"
+# A word of its own, which becomes as many words `NAME=value` as there are variables.
+VARIABLES = "@variables@"
+
+# Words of the command come as arguments and are never read as part of the script; names of
+# variables come from the system's file, where only capitals, digits and _ are allowed.
+EVIDENCE = "parity-evidence "
+FILL_IN = (
+    Path(__file__)
+    .with_name("fill_in.sh")
+    .read_text(encoding="utf-8")
+    .replace("@evidence@", EVIDENCE.strip())
+)
+
+
+def launched(launcher: MpiLauncher, program: Program, command: Sequence[str]) -> list[str]:
+    """The command line that starts `command`, an arm's, once for each rank of `program`."""
+    counts = {
+        "nodes": program.nodes,
+        "ranks": program.ranks,
+        "ranks_per_node": program.ranks // program.nodes,
+    }
+    return [
+        *(word.format(**counts) for word in launcher.command),
+        *("/bin/sh", "-c", FILL_IN, "fill-in"),
+        # One list of CPUs for each rank, or one for all.
+        (" " if program.is_bound else ",").join(map(str, program.cpus)),
+        "|".join(map(re.escape, launcher.variables)),
+        launcher.rank,
+        *command,
+    ]
+
+
+def on_each_node(launcher: MpiLauncher, nodes: int, command: Sequence[str]) -> list[str]:
+    """The command line that runs `command` once on each node of the allocation."""
+    return [*(word.format(nodes=nodes) for word in launcher.each_node), *command]
+
 
 # Each user has a place of their own; it is the same on all nodes of an allocation.
 WORK = SCRATCH / f"{os.geteuid()}" / "work"
@@ -139,3 +181,22 @@ def namespaces(said: Mapping[str, str]) -> dict[str, str]:
     """The namespaces of an evidence by name."""
     prefix = "namespace."
     return {key.removeprefix(prefix): value for key, value in said.items() if prefix in key}
+
+
+def clean_up(arm: Arm, launch: Launch, ranks: int) -> None:
+    """Let the arm remove what it may have left: one container, or one for each rank."""
+    names = [launch.name.replace(RANK, str(rank)) for rank in range(max(1, ranks))]
+    arm.cleanup(*(replace(launch, name=name) for name in dict.fromkeys(names)))
+
+
+def sweep() -> None:
+    """End what runners that died left of their companions on this node."""
+    for end in extensions_with(parity.measure, "SWEEP"):
+        end()
+
+
+def clean_node(arm: Arm, launch: Launch, ranks: int) -> None:
+    """Clean up on a node that is measured: also processes and networks that are nobody's."""
+    clean_up(arm, launch, ranks)
+    places.end_processes_in(WORK)
+    sweep()

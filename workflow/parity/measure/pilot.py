@@ -26,13 +26,11 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Benchmark, Outputs
 from parity.core.errors import UserError
 from parity.core.files import as_text
-from parity.measure import storage
-from parity.measure.allocation import this_allocation
-from parity.measure.attempt import make_attempt
+from parity.measure import places
+from parity.measure.attempt import Order, make_attempt
 from parity.measure.documents import RunRecord
 from parity.measure.node import facts, node_name
-from parity.measure.record import Order
-from parity.measure.session import Session, begin_session
+from parity.measure.session import Session, begin_session, this_allocation
 from parity.plan.making import make_plan
 from parity.plan.plan import Case
 from parity.plan.study import Pilot, Study
@@ -93,7 +91,7 @@ class NativeRuns:
         state, arm = self.session.states[self.arm], every_arm()[self.arm]
         order = Order(f"{case.name}.{self.arm}", case, arm, state, program, self.session)
         for _ in range(self.attempts):
-            attempt = storage.new_attempt(self.folder)
+            attempt = places.new_attempt(self.folder)
             made = make_attempt(order, f"parity-pilot-{attempt.name}", attempt)
             if not made.reason:
                 return _outputs(attempt, made, self.session)
@@ -196,12 +194,12 @@ def _amounts(
     study: Study, cases: Sequence[Case], system: System
 ) -> tuple[dict[str, Amount], dict[str, str]]:
     """The amount of each benchmark, and why those that cannot run here have none."""
-    storage.make_places(SCRATCH)
+    places.make_places(SCRATCH)
     native = replace(make_plan(study), arms=(study.reference,), cases=tuple(cases))
     amounts, left_out = {}, {}
     with (
         TemporaryDirectory(prefix="parity-pilot-") as temporary,
-        storage.only_one(SCRATCH, "another measurement on this node"),
+        places.only_one(SCRATCH, "another measurement on this node"),
     ):
         folder = Path(temporary)
         session = begin_session(native, {}, {}, system, this_allocation(system, 1), folder)

@@ -1,12 +1,13 @@
-"""A session of the runner in a block: what it finds on the nodes before anything is timed."""
+"""A session of the runner in a block: its allocation, and what the nodes are before it."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import asdict, replace
@@ -17,24 +18,15 @@ from parity.core.code_identity import identity
 from parity.core.commands import output_of
 from parity.core.documents import as_document, write_document
 from parity.core.errors import UserError
-from parity.measure.all_nodes import (
-    arm_of_all,
-    idle_gate_of_all,
-    refuse_busy,
-    refuse_other_images,
-    refuse_other_processors,
-)
-from parity.measure.allocation import Allocation
-from parity.measure.block_folder import (
+from parity.measure import gates
+from parity.measure.documents import (
     ANSWER,
     NODE_ANSWER,
     QUESTION,
     SESSION_END,
     SESSION_START,
-    next_session,
-)
-from parity.measure.documents import (
     ArmState,
+    Binary,
     Gate,
     NodeAnswer,
     NodeState,
@@ -42,18 +34,139 @@ from parity.measure.documents import (
     Question,
     SessionEnd,
     SessionStart,
+    next_session,
 )
-from parity.measure.idle_cpu import busy_now
-from parity.measure.mpi_launcher import on_each_node
-from parity.measure.needs import binaries_of
-from parity.measure.node import facts
+from parity.measure.inner_command import on_each_node
+from parity.measure.node import busy_now, facts, node_name
 from parity.measure.node_check import check_node
-from parity.measure.storage import now
-from parity.measure.tools import tools_for
-from parity.plan.plan import Plan
-from parity.plan.system import System
+from parity.measure.places import binaries_of, now, tools_for
+from parity.plan.plan import Case, Plan
+from parity.plan.system import BATCH_SYSTEMS, BatchSystem, System
 from parity.runtimes import every_arm
+from parity.software.binaries import NOT_FOUND
 from parity.software.images import ImageRecord
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The nodes that a block has for itself.
+
+    Attributes:
+        hosts: their names, the one that the runner is on first.
+        job: the batch system's number of the job; empty without a batch system.
+        facts: what the batch system says of the job, for the records.
+    """
+
+    hosts: tuple[str, ...]
+    job: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def this_allocation(system: System, nodes: int) -> Allocation:
+    """The allocation we are in.
+
+    Raises:
+        UserError: the block needs other nodes than these, or there is no job around us.
+    """
+    around = BATCH_SYSTEMS.get(system.batch_system)
+    allocation = _job(around) if around else Allocation((node_name(),))
+    if system.launcher and len(allocation.hosts) != nodes:
+        raise UserError(
+            f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
+            where=f"job {allocation.job}" if allocation.job else node_name(),
+            action=around.advice if around else "name a batch system in the system's file",
+        )
+    return allocation
+
+
+def _job(around: BatchSystem) -> Allocation:
+    if not os.environ.get(around.job_variable):
+        raise UserError(
+            f"this is not a {around.title} job, and the system's file says that blocks are",
+            where=around.job_variable,
+            action=around.advice,
+        )
+    number, found, facts = around.job()
+    hosts = tuple(sorted(found, key=lambda host: host != node_name()))
+    facts = {**facts, "hosts": ",".join(hosts)}
+    return Allocation(hosts, number, {f"allocation.{key}": facts[key] for key in facts})
+
+
+def refuse_other_processors(nodes: Sequence[NodeState]) -> None:
+    """Measure nothing on processors that differ: ranks of one program would wait for the slower."""
+    models = {node.node_name: node.facts["cpu_model"] for node in nodes}
+    if len(set(models.values())) > 1:
+        raise UserError(
+            "the processors of this allocation differ",
+            where="; ".join(f"{name}: {model or 'not told'}" for name, model in models.items()),
+            action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
+        )
+
+
+def refuse_other_images(states: Mapping[str, ArmState]) -> None:
+    """Measure nothing of a block where an arm's image is another: its runs were lost for good."""
+    broken = {name: state.gate.detail for name, state in states.items() if not state.gate.passed}
+    if broken:
+        raise UserError(
+            f"the image of {', '.join(broken)} is not the one that was made",
+            where="; ".join(dict.fromkeys(broken.values())),
+            action="snakemake images --forcerun convert_image, and start Snakemake again: nothing"
+            " is lost, and it goes on with this block",
+        )
+
+
+def refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> None:
+    """Measure nothing beside other programs: no run would count, and the block were spent."""
+    if gate.passed:
+        return
+    busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
+    raise UserError(
+        f"the node is busy: {gate.detail}, after {system.settle_seconds:g} s of waiting",
+        where=f"{busiest.state.node_name}: {busiest.taken_by}",
+        action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on with"
+        " this block; quiet_node.settle_seconds of the system's file waits longer, and"
+        " quiet_node.max_busy_fraction allows more",
+    )
+
+
+def arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
+    """The state of an arm in the whole allocation: the first node's, if no node objects.
+
+    Ranks of one program must be the same program: an arm that resolves to other binaries
+    on one of the nodes cannot be used.
+    """
+    first = nodes[0].arms[name]
+    expected = _identities(nodes[0].binaries, name)
+    for node in nodes:
+        state, host = node.arms[name], node.node_name
+        if state.reason:
+            return replace(state, detail=_at(host, state.detail, nodes))
+        if not state.gate.passed:
+            gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
+            return replace(state, gate=gate)
+        if other := sorted(expected ^ _identities(node.binaries, name)):
+            paths = sorted({path for path, *_ in other})
+            return replace(
+                first,
+                reason="nodes-differ",
+                detail=f"other binaries or libraries on {host}: {', '.join(paths)}",
+            )
+    return first
+
+
+def _identities(binaries: Sequence[Binary], arm: str) -> set[tuple[str, str, str]]:
+    return {(each.path, each.sha256, each.closure_sha256) for each in binaries if each.arm == arm}
+
+
+def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
+    return f"{host}: {detail}" if len(nodes) > 1 else detail
+
+
+def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
+    """The gate of the busiest node."""
+    busiest = max(nodes, key=lambda node: node.busy_fraction)
+    gate = gates.idle_gate(busiest.busy_fraction, limit)
+    return gate if gate.passed else replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
 
 
 @dataclass(frozen=True)
@@ -259,3 +372,71 @@ def end_session(session: Session, folder: Path) -> None:
     """Write down the first node's state after the block."""
     end = SessionEnd(ended=now(), busy_fraction=busy_now(), facts=facts())
     write_document(folder / SESSION_END.format(session.number), end)
+
+
+# By it a program finds libraries that the audit, which runs without it, does not.
+_SEARCHED = "LD_LIBRARY_PATH"
+
+
+def lacking(session: Session, plan: Plan, case: Case, arm: str) -> str:
+    """What an arm lacks of a case's programs on any node, as a sentence; empty if nothing."""
+    audited = [
+        binary
+        for answer in session.answers
+        for binary in answer.state.binaries
+        if (binary.benchmark, binary.arm) == (case.benchmark, arm)
+    ]
+    for binary in audited:
+        if not binary.sha256:
+            return f"{binary.path} is not there"
+        absent = [each.library for each in binary.closure if each.sha256 == NOT_FOUND]
+        if absent and not _searches_elsewhere(session, plan, case):
+            return f"{binary.path} does not find {', '.join(absent)}"
+    return ""
+
+
+def tell_what_lacks(session: Session, plan: Plan) -> None:
+    """Say beside the progress what is not measured because something lacks, a line for each.
+
+    Raises:
+        UserError: nothing is left that the study compares with its reference.
+    """
+    found = {
+        (case.name, arm): lacking(session, plan, case, arm)
+        for case in plan.cases
+        if session.benchmarks[case.benchmark].available
+        for arm in plan.arms
+    }
+    titles = {case.name: plan.benchmark_titles[case.benchmark] for case in plan.cases}
+    lines = sorted(
+        {
+            f"{titles[case]}, {plan.arm_titles[arm]}: {why}"
+            for (case, arm), why in found.items()
+            if why
+        }
+    )
+    compared = [each for each in plan.comparisons if each.arm not in plan.aa_pair]
+    if lines and all(
+        found.get((each.case, each.arm)) or found.get((each.case, each.reference))
+        for each in compared
+    ):
+        raise UserError(
+            "\n".join(["nothing of this study could be compared", *lines]),
+            where=f"study {plan.study}",
+            action="put it where the program looks for it, in the image too; nothing was measured",
+        )
+    for line in lines:
+        print(f"not measured: {line}", flush=True)
+
+
+def _searches_elsewhere(session: Session, plan: Plan, case: Case) -> bool:
+    """Whether the program is told of folders with libraries of its own."""
+    try:
+        case = plan.case_in(case, plan.reference)
+        provided = case.definition.provided_by(plan.provider)
+        program = provided.program(case.parameters, session.node)
+        # What is run as it is given finds its libraries as whoever measures does.
+        return program.as_given or _SEARCHED in program.environment
+    except UserError:
+        # It is too large for this node, and not started anyway.
+        return True

@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import StrictUndefined, Template
 
 from parity.core.documents import canonical
-from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
+from parity.measure.documents import BLOCK, BLOCK_FOLDERS, LIVE
 from parity.plan.looks import batches_of, job_of
 from parity.plan.plan import Block, Case, Plan, cases_of
 from parity.plan.study import PILOT, Pilot, read_pilot

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from parity.core.settings import load_checked
-from parity.measure import block_progress
-from parity.measure.block_folder import BLOCK, BLOCK_FOLDERS, LIVE
+from parity.measure import progress
+from parity.measure.documents import BLOCK, BLOCK_FOLDERS, LIVE
 from parity.plan.looks import BESIDE_PROGRAMS_MINUTES
 from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, Block, Plan, read_plan
@@ -56,7 +56,7 @@ class BlockState:
 def state_of(block: Block, folder: Path) -> BlockState:
     """The state of a planned block, from its folder."""
     state = BlockState(block.name, block.nodes, len(block.runs))
-    kept = block_progress.read(block, folder)
+    kept = progress.read(block, folder)
     if kept is None:
         return state
     return replace(

@@ -24,7 +24,7 @@ from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.decision import FEWEST_FOR_EQUIVALENCE, decide
 from parity.core.errors import UserError
 from parity.core.wording import listed
-from parity.measure.block_folder import LIVE
+from parity.measure.documents import LIVE
 from parity.plan.plan import Plan, cases_of
 from parity.preview.simulated import Noise, Noises
 from parity.preview.terminal import aligned, duration, folded, percent

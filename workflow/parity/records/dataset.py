@@ -25,8 +25,7 @@ from parity.core.documents import (
 )
 from parity.core.errors import UserError, shown
 from parity.core.files import files_below
-from parity.measure.block_folder import BLOCK
-from parity.measure.documents import BlockRecord, ProgramIdentity
+from parity.measure.documents import BLOCK, BlockRecord, ProgramIdentity
 from parity.plan.plan import PLAN, read_plan
 from parity.records import parts, schema
 from parity.records.gather import gather_records

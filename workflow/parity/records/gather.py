@@ -10,9 +10,15 @@ from typing import Any
 from parity.core.documents import read_text
 from parity.core.errors import UserError
 from parity.core.files import as_text
-from parity.measure import block_progress
-from parity.measure.block_folder import BATCH, BLOCK, BLOCK_FOLDERS, RECORD, refuse_another_system
-from parity.measure.documents import BlockRecord
+from parity.measure import progress
+from parity.measure.documents import (
+    BATCH,
+    BLOCK,
+    BLOCK_FOLDERS,
+    RECORD,
+    BlockRecord,
+    refuse_another_system,
+)
 from parity.plan.plan import Plan
 from parity.records import parts, schema
 
@@ -47,7 +53,7 @@ def blocks_in_the_end(plan: Plan, folders: Sequence[Path], share: float = 1.0) -
     """
     if plan.minutes is None or not share:
         return plan.looks[-1]
-    spent, each = block_progress.lasted(plan, folders)
+    spent, each = progress.lasted(plan, folders)
     more = (60 * plan.minutes - spent) / (each * share)
     node_counts = len({block.nodes for block in plan.blocks})
     return min(plan.looks[-1], (len(folders) + max(0, int(more))) // node_counts)

@@ -19,9 +19,8 @@ import msgspec
 from parity.benchmarks.description import Metric
 from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import canonical
-from parity.measure.block_folder import BLOCK, RECORD
-from parity.measure.documents import BlockRecord, RunRecord
-from parity.measure.history import INTERRUPTED, good_record
+from parity.measure.documents import BLOCK, RECORD, BlockRecord, RunRecord
+from parity.measure.progress import INTERRUPTED, good_record
 from parity.plan.plan import Plan, Run
 from parity.records.surroundings import (
     all_binaries,

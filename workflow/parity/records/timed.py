@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from parity.measure.block_folder import BLOCK, RECORD
+from parity.measure.documents import BLOCK, RECORD
 from parity.plan.plan import PLAN, read_plan
 from parity.records.dataset import block_records
 from parity.records.parse import outputs_of

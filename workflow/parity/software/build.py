@@ -31,7 +31,7 @@ from parity.software.images import (
 )
 
 # Debian packages that building and unpacking take, beyond those of the runtimes, and the static
-# tools around programs in a foreign image (measure/tools.py).
+# tools around programs in a foreign image (measure/places.py).
 PACKAGES = ("buildah", "busybox-static", "mmdebstrap", "skopeo", "uidmap", "umoci")
 # No file of the base is newer than the day Debian 12 came out: the same packages give
 # the same bytes.

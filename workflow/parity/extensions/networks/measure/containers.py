@@ -20,11 +20,9 @@ from parity.benchmarks.model import Program
 from parity.benchmarks.openmpi import part_of
 from parity.extensions.networks.measure.network import NetworkState, Place, network
 from parity.measure import gates, inner_command
-from parity.measure.companions import Attempt
+from parity.measure.attempt import Attempt, Order
 from parity.measure.documents import Gate
-from parity.measure.inner_command import SHARED_MEMORY, WORK, program_environment
-from parity.measure.mpi_launcher import RANK, launched
-from parity.measure.record import Order
+from parity.measure.inner_command import RANK, SHARED_MEMORY, WORK, launched, program_environment
 from parity.plan.system import MpiLauncher
 from parity.runtimes.model import Arm, Launch
 

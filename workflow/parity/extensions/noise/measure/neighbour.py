@@ -21,9 +21,8 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
 from parity.measure import gates, inner_command
-from parity.measure.companions import Attempt, NotStarted
+from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
-from parity.measure.record import Order
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes.model import Arm, Launch
 

@@ -25,16 +25,20 @@ import psutil
 from parity.benchmarks.model import Program
 from parity.extensions.network_namespace import Namespace
 from parity.extensions.servers.benchmarks.service import FOLDER, Served, Service, server_cpus
-from parity.extensions.servers.measure.bridge import servers_bridge
-from parity.extensions.servers.measure.client_link import INTERFACE, ClientLink, client_link
-from parity.extensions.servers.measure.client_mount import client_mount, let_go
+from parity.extensions.servers.measure.client import (
+    INTERFACE,
+    ClientLink,
+    client_link,
+    client_mount,
+    let_go,
+    servers_bridge,
+)
 from parity.extensions.servers.measure.usage import usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure import gates, inner_command
-from parity.measure.companions import Attempt, NotStarted
+from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
-from parity.measure.record import Order
-from parity.measure.storage import end_processes_in
+from parity.measure.places import end_processes_in
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes.model import Arm, Launch
 

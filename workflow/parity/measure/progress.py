@@ -1,10 +1,10 @@
-"""How far a block is: one small file, renewed between two runs, for people who wait."""
+"""What runs have behind them: whether they are good, and how far their block is."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -12,11 +12,77 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from parity.core.errors import UserError
-from parity.measure import history, storage
-from parity.measure.block_folder import BLOCK, PROGRESS
-from parity.measure.documents import BlockProgress
+from parity.measure import places
+from parity.measure.documents import BLOCK, PROGRESS, RECORD, BlockProgress, RunRecord
 from parity.plan.looks import stage_of
 from parity.plan.plan import Block, Plan
+
+# Reasons of the block as a whole: trying the run once more at once would not mend them,
+# and they are not held against the run.
+OF_THE_BLOCK = ("gate-quiet", "gate-image")
+# The reason of an attempt that left no record.
+INTERRUPTED = "interrupted"
+# Of an arm whose CPU limit the kernel or the runtime does not take: it never will.
+LIMIT_REFUSED = "limit-refused"
+
+# The records of a run's attempts, first to last; None for an interrupted one.
+Attempts = Sequence[RunRecord | None]
+
+
+def attempts_of(run_folder: Path) -> list[RunRecord | None]:
+    """What became of a run's attempts; raises UserError."""
+    folders = places.attempts(run_folder)
+    return [RECORD.read_in(folder) if RECORD.is_in(folder) else None for folder in folders]
+
+
+def good_record(attempts: Attempts) -> RunRecord | None:
+    """The record by which a run is good: its last attempt's, if that ended well.
+
+    An interrupted last attempt makes a run not good, whatever was before it: it was begun
+    because the earlier ones did not count any more.
+    """
+    last = attempts[-1] if attempts else None
+    return last if last and not last.reason else None
+
+
+def last_reason(attempts: Attempts) -> str:
+    """Why a run that was started is not good; empty if it is."""
+    return attempts[-1].reason if attempts[-1] else INTERRUPTED
+
+
+def failures(attempts: Attempts) -> int:
+    """Attempts that are held against the run."""
+    reasons = [attempt.reason for attempt in attempts if attempt]
+    return sum(bool(reason) and reason not in OF_THE_BLOCK for reason in reasons)
+
+
+def is_refused(attempts: Attempts) -> bool:
+    """Whether the last attempt was refused, which is what trying it tells."""
+    return bool(attempts) and last_reason(attempts) == LIMIT_REFUSED
+
+
+def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
+    """Whether nothing of a case has to be made any more.
+
+    Arms are compared within a block, so all good runs of a case must come from one
+    session: the same boot, the same node, one after the other. A case that a killed
+    runner left half-made is therefore made anew as a whole; its earlier attempts stay.
+    A good run from another image than the one that is here now is made anew as well.
+
+    Args:
+        runs: the folder of each run that can be made now, with its image's digest.
+        most_failures: how many failed attempts a run may have in all.
+    """
+    sessions = set()
+    for folder, digest in runs.items():
+        attempts = attempts_of(folder)
+        good = good_record(attempts)
+        if good and good.image_digest == digest:
+            sessions.add(good.session)
+        elif failures(attempts) < most_failures and not is_refused(attempts):
+            return False
+    return len(sessions) <= 1
+
 
 _RENEWED = "\r\x1b[K"  # To the begin of a line, and away with it.
 
@@ -29,7 +95,7 @@ def begin(block: Block, folder: Path) -> None:
     earlier sessions took is carried over.
     """
     before = _kept(folder)
-    now, seconds = storage.now(), before.seconds if before else 0.0
+    now, seconds = places.now(), before.seconds if before else 0.0
     begun = BlockProgress(
         block=block.name,
         runs=len(block.runs),
@@ -46,7 +112,7 @@ def begin(block: Block, folder: Path) -> None:
 
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
-    before, now = PROGRESS.read_in(folder), storage.now()
+    before, now = PROGRESS.read_in(folder), places.now()
     ended = {name: why for name, why in before.runs_ended.items() if name != run}
     not_started = {name: why for name, why in before.runs_not_started.items() if name != run}
     (ended if was_started else not_started)[run] = reason
@@ -118,7 +184,7 @@ def lasted(plan: Plan, folders: Sequence[Path]) -> tuple[float, float]:
 def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
     finished = BLOCK.read_in(folder)
     not_started = {run: why.reason for run, why in finished.not_started.items()}
-    attempts = {run.name: history.attempts_of(folder / "runs" / run.name) for run in block.runs}
+    attempts = {run.name: attempts_of(folder / "runs" / run.name) for run in block.runs}
     spans = [(each.start.started, each.end.ended) for each in finished.sessions if each.end]
     if not spans:
         # All of it was stopped before it began.
@@ -133,7 +199,7 @@ def _of_finished(block: Block, folder: Path) -> BlockProgress | None:
         seconds=sum(each),
         seconds_before=sum(each[:-1]),
         runs_ended={
-            run: history.last_reason(made)
+            run: last_reason(made)
             for run, made in attempts.items()
             if made and run not in not_started
         },

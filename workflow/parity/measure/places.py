@@ -1,21 +1,32 @@
-"""Files of a block: written whole or not at all, and never written over."""
+"""The folders that a measurement works in on a node: whose they are, and what lies in them.
+
+What all arms are to see (the host's files that a program needs, static tools beside a foreign
+image) lies as a copy below the working folder, which is the same in all arms, native ones too.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
+from parity.benchmarks.model import Program
+from parity.core.digests import digest
 from parity.core.errors import UserError
 from parity.measure.node import node_name
+from parity.plan.plan import Plan
+from parity.runtimes.model import SCRATCH
+from parity.software.images import FOREIGN
 
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
@@ -207,3 +218,101 @@ def processes_in(folder: Path) -> Iterator[psutil.Process]:
 def now() -> str:
     """The time, UTC, ISO 8601, as every document has it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+PACKAGE = "busybox-static"
+BUSYBOX = Path("/bin/busybox")
+TOOLS = SCRATCH / f"{os.geteuid()}" / "busybox"
+# Where a program that is linked dynamically names its loader.
+_BEGINNING_BYTES = 4096
+
+
+def tools_for(formats: Container[str]) -> str:
+    """Path of the static tools for images of these formats; empty for the image's own programs."""
+    return str(TOOLS) if FOREIGN in formats else ""
+
+
+def lay_out(tools: str) -> None:
+    """Put the static tools, if any are asked for, where all arms of this node see them.
+
+    Raises:
+        UserError: they are not installed, or not static.
+    """
+    if not tools:
+        return
+    if not BUSYBOX.exists() or b"ld-linux" in BUSYBOX.read_bytes()[:_BEGINNING_BYTES]:
+        raise UserError(
+            f"{BUSYBOX} is no static program, and an image of your own may have no tools",
+            action=f"as root: apt-get install {PACKAGE}",
+        )
+    part = Path(f"{tools}.part")
+    shutil.copy(BUSYBOX, part)
+    part.rename(tools)
+
+
+def tool(tools: str, path: str) -> tuple[str, ...]:
+    """The words of a program that every Linux has, such as /bin/sh."""
+    return (tools, Path(path).name) if tools else (path,)
+
+
+NEEDS = SCRATCH / f"{os.geteuid()}" / "needs"
+
+
+def stage(needs: Mapping[str, str]) -> None:
+    """Copy files and folders to where all arms see them, unless they are there already.
+
+    Args:
+        needs: by absolute path, the digest of the content.
+
+    Raises:
+        UserError: one cannot be read, or is not what was planned with.
+    """
+    for path, expected in needs.items():
+        source, copy = Path(path), Path(staged(path, needs))
+        try:
+            if copy.exists() and digest(copy) == expected:
+                continue
+            _copy(source, copy)
+            found = digest(copy)
+        except (OSError, shutil.Error) as error:
+            raise UserError(f"it cannot be copied: {error}", where=path) from None
+        if found != expected:
+            raise UserError(
+                f"its content is not what was planned with: {found}, expected {expected}",
+                where=path,
+                action="start Snakemake again: with other content it is another case",
+            )
+
+
+def _copy(source: Path, copy: Path) -> None:
+    if copy.is_dir():
+        shutil.rmtree(copy)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, copy, symlinks=True)
+    else:
+        shutil.copy2(source, copy)
+
+
+def staged(word: str, needs: Mapping[str, str]) -> str:
+    """A word with the copy's path for each path of `needs` in it, and for those below one."""
+    for path in sorted(needs, key=len, reverse=True):
+        word = re.sub(rf"(?<![\w./-]){re.escape(path)}(?![\w.-])", f"{NEEDS}{path}", word)
+    return word
+
+
+def staged_program(program: Program, needs: Mapping[str, str]) -> Program:
+    """The program with the copies' paths in its words and variables."""
+    if not needs:
+        return program
+    variables = {name: staged(text, needs) for name, text in program.environment.items()}
+    argv = tuple(staged(word, needs) for word in program.argv)
+    return replace(program, argv=argv, environment=variables)
+
+
+def binaries_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """The programs of a plan's benchmarks as its provider installs them, where arms see them."""
+    return {
+        name: tuple(staged(path, each.needs) for path in each.provided_by(plan.provider).binaries)
+        for name, each in plan.definitions.items()
+    }

@@ -1,0 +1,351 @@
+"""The client of servers: its link to them, the bridge that they may be behind, and its mount.
+
+The client is in a network namespace of its own, by which all of this ends, however the runner
+ends. Whoever waits for a file system in user space whose servers are silent cannot be killed, so
+each question to the mount has a time limit: without its daemon all who wait get an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from parity.core.commands import answer_of, output_of
+from parity.core.errors import UserError
+from parity.extensions.network_namespace import (
+    Namespace,
+    ask_kernel,
+    batch,
+    end_left_networks,
+    held_namespace,
+    without_ipv6,
+)
+from parity.extensions.servers.benchmarks.service import (
+    CLIENT_ADDRESS,
+    HOST_ADDRESS,
+    MOST_SERVERS,
+    PREFIX_LENGTH,
+    Served,
+    Service,
+    server_address,
+)
+from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
+from parity.measure.attempt import Attempt, NotStarted, Order
+from parity.measure.documents import Gate
+from parity.measure.inner_command import WORK
+from parity.measure.timed_process import kill_group, launch_environment
+
+INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"
+_SUBNET = f"{CLIENT_ADDRESS.rpartition('.')[0]}.0/{PREFIX_LENGTH}"
+# Several of the largest segments that TCP leaves to an interface, which are sent whole; and what
+# may wait, a few milliseconds of the fastest link.
+_BURST_BYTES, _LIMIT_BYTES = 1 << 18, 1 << 22
+_BYTES_OF_MBIT = 125_000
+
+
+@dataclass
+class ClientLink:
+    """The link, and after the body whether it stayed as it was asked for."""
+
+    namespace: Namespace
+    gate: Gate | None = None
+
+
+@contextmanager
+def client_link(rate: int) -> Iterator[ClientLink]:
+    """The link of a program that has servers.
+
+    Args:
+        rate: in Mbit/s; 0 for no limit.
+
+    Raises:
+        NotStarted: the kernel does not give it, or its addresses are somebody's.
+    """
+    with ExitStack() as stack:
+        try:
+            # One that a killed runner left, whose namespace the kernel has not forgotten yet.
+            _delete()
+            _refuse_taken_addresses()
+            link = ClientLink(held_namespace(stack))
+            stack.callback(_delete)
+            batch(host_commands(link.namespace.path))
+            without_ipv6(INTERFACE)
+            link.namespace.inside(lambda: _set_client(rate))
+            _limit(INTERFACE, rate)
+        except (OSError, UserError) as error:
+            raise NotStarted(f"no link between servers and client: {error}") from error
+        yield link
+        link.gate = _gate(link.namespace, rate)
+
+
+def host_commands(namespace: str) -> list[str]:
+    """What `ip` does on the host: the pair, and the addresses of the host's end."""
+    servers = (f"{server_address(1 + number)}/32" for number in range(MOST_SERVERS))
+    return [
+        f"link add {INTERFACE} type veth peer name {CLIENT_INTERFACE} netns {namespace}",
+        *(
+            f"address add {address} dev {INTERFACE}"
+            for address in (f"{HOST_ADDRESS}/{PREFIX_LENGTH}", *servers)
+        ),
+        f"link set {INTERFACE} up",
+    ]
+
+
+def _set_client(rate: int) -> None:
+    """The client's end, from inside of its namespace."""
+    without_ipv6("all", "default")
+    at = f"dev {CLIENT_INTERFACE}"
+    batch([f"address add {CLIENT_ADDRESS}/{PREFIX_LENGTH} {at}", f"link set {CLIENT_INTERFACE} up"])
+    _limit(CLIENT_INTERFACE, rate)
+
+
+def _limit(interface: str, rate: int) -> None:
+    if rate:
+        bucket = ["tbf", "rate", f"{rate}mbit", "burst", f"{_BURST_BYTES}"]
+        output_of(
+            ["tc", "qdisc", "add", "dev", interface, "root", *bucket, "limit", f"{_LIMIT_BYTES}"]
+        )
+
+
+def _refuse_taken_addresses() -> None:
+    routes = json.loads(output_of(["ip", "-json", "route", "show", "exact", _SUBNET]))
+    if routes:
+        raise UserError(f"the host has a route of its own to {_SUBNET}, by {routes[0]['dev']}")
+
+
+def _delete() -> None:
+    answer_of(["ip", "link", "delete", INTERFACE])
+
+
+def _gate(namespace: Namespace, rate: int) -> Gate:
+    """Whether both ends are there and have their rate."""
+    problems, expected = [], rate * _BYTES_OF_MBIT
+    ends: dict[str, Callable[[], int]] = {
+        "servers": partial(_rate_of, INTERFACE),
+        "client": partial(namespace.inside, partial(_rate_of, CLIENT_INTERFACE)),
+    }
+    for name, ask in ends.items():
+        try:
+            seen = ask()
+        except (OSError, UserError) as error:
+            problems.append(f"the end of the {name} cannot be asked any more: {error}")
+            continue
+        if seen != expected:
+            problems.append(f"the rate of the {name} is {seen} bytes/s, not {expected}")
+    return Gate("network", not problems, "; ".join(problems))
+
+
+def _rate_of(interface: str) -> int:
+    """Bytes per second of an interface's token bucket; 0 without one."""
+    queues = json.loads(output_of(["tc", "-json", "qdisc", "show", "dev", interface]))
+    return sum(int(queue["options"]["rate"]) for queue in queues if queue["kind"] == "tbf")
+
+
+# It holds the servers' addresses and a gateway, and neither the client's nor the host's own.
+SUBNET = "10.213.1.8/29"
+
+
+@contextmanager
+def servers_bridge(
+    order: Order, services: Sequence[Service], client: Namespace, interface: str
+) -> Iterator[None]:
+    """Give the servers of an arm with a bridge their addresses in it; nothing for other arms.
+
+    Args:
+        services: those that will run in the arm.
+        client: where the client is.
+        interface: the host's end of the link to it.
+
+    Raises:
+        NotStarted: the runtime or the kernel refuses.
+    """
+    arm, image = order.arm, order.state.image
+    if not isinstance(arm, DockerBridge) or not services or image is None:
+        yield
+        return
+    ports: dict[str, list[int]] = {}
+    for each in services:
+        ports.setdefault(each.address, []).extend([each.port] if each.port else [])
+    at = {address: published_address(address) for address in ports} if arm.published else {}
+    try:
+        try:
+            output_of(["ip", "-batch", "-"], given="\n".join(bridge_commands(interface, at)))
+            arm.begin_servers(image, SUBNET, ports, at)
+            client.inside(lambda: _route_client(at))
+        except (OSError, UserError) as error:
+            raise NotStarted(f"no bridge for the servers: {error}") from error
+        yield
+    finally:
+        arm.end_servers()
+
+
+def published_address(address: str) -> str:
+    """The host's own address at which the ports of a server are published: ten further."""
+    network, _, last = address.rpartition(".")
+    return f"{network}.{int(last) + 10}"
+
+
+def bridge_commands(interface: str, at: Mapping[str, str]) -> list[str]:
+    """What `ip` does on the host: the servers' addresses go, those of published ports come."""
+    own = [server_address(1 + number) for number in range(MOST_SERVERS)]
+    return [
+        *(f"address delete {address}/32 dev {interface}" for address in own),
+        *(f"address add {address}/32 dev {interface}" for address in at.values()),
+    ]
+
+
+def client_commands(at: Mapping[str, str]) -> list[list[str]]:
+    """What makes the client find them."""
+    return [
+        ["ip", "route", "add", SUBNET, "via", HOST_ADDRESS],
+        *(
+            ["iptables", "-t", "nat", "-A", "OUTPUT", "-d", address, "-j", "DNAT",
+             "--to-destination", published]
+            for address, published in at.items()
+        ),
+    ]  # fmt: skip
+
+
+def _route_client(at: Mapping[str, str]) -> None:
+    for words in client_commands(at):
+        output_of(words)
+
+
+MOUNT_SECONDS = 30.0
+ANSWER_SECONDS = 10.0
+_PAUSE_SECONDS = 0.05
+# <sys/mount.h>
+_MNT_DETACH = 2
+TABLE = Path("/proc/self/mountinfo")
+
+
+@contextmanager
+def client_mount(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[list[Gate]]:
+    """Mount what the program works on; nothing for a program without a mount.
+
+    What the commands say goes to the attempt's `mount.log`.
+
+    Yields:
+        A list that holds the gate of the mount after the body: whether the program wrote to it.
+
+    Raises:
+        NotStarted: it cannot be mounted in time, or has no room.
+    """
+    found: list[Gate] = []
+    if not served.mount:
+        yield found
+        return
+    point, log = WORK / served.mount_point, attempt.folder / "mount.log"
+    point.mkdir(parents=True)
+    try:
+        _mount(served, link, log)
+        _wait_for_room(attempt.order.program.least_free_bytes, served.mount_point, link, log)
+        yield found
+        told = _answer(["ls", "-A", str(point)], link, log)
+        found.append(Gate("mount", bool(told), "" if told else "nothing was written to the mount"))
+    finally:
+        _unmount(point, link, log)
+        # Not empty where a container did not see the mount and wrote beside it.
+        shutil.rmtree(point, ignore_errors=True)
+
+
+def _mount(served: Served, link: ClientLink, log: Path) -> None:
+    deadline = time.monotonic() + MOUNT_SECONDS
+    for words in filter(None, (served.mount, served.mounted)):
+        while _answer([*link.namespace.words, *words], link, log, deadline) is None:
+            if time.monotonic() >= deadline:
+                said = log.read_text(errors="replace").strip()[-600:]
+                raise NotStarted(f"{words[0]} did not succeed in {MOUNT_SECONDS:.0f} s: {said}")
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _wait_for_room(least_free_bytes: int, point: str, link: ClientLink, log: Path) -> None:
+    """Wait until servers have told each other how much they have."""
+    deadline = time.monotonic() + MOUNT_SECONDS
+    words = ["stat", "--file-system", "--format=%a %S", point]
+    while True:
+        blocks, size = map(int, (_answer(words, link, log, deadline) or "0 0").split())
+        if blocks * size > least_free_bytes:
+            return
+        if time.monotonic() >= deadline:
+            raise NotStarted(
+                f"the mounted file system has {blocks * size} bytes free, and the program "
+                f"needs {least_free_bytes}"
+            )
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _answer(
+    words: Sequence[str], link: ClientLink, log: Path, deadline: float | None = None
+) -> str | None:
+    """What a command that touches the mount says; None if it fails, or has to be stopped."""
+    left = max(0.1, deadline - time.monotonic()) if deadline else ANSWER_SECONDS
+    answer = log.with_suffix(".answer")
+    with log.open("ab") as said, answer.open("wb") as out:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=said,
+            env=launch_environment(os.environ),
+            cwd=WORK,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(left)
+        except subprocess.TimeoutExpired:
+            said.write(f"stopped after {left:.1f} s: {' '.join(words)}\n".encode())
+            let_go(link)
+            kill_group(process.pid)
+            process.wait()
+            status = -1
+    text = answer.read_text(errors="replace")
+    answer.unlink()
+    return text if status == 0 else None
+
+
+def let_go(link: ClientLink) -> None:
+    """End the mount's daemon: whoever waits for the file system gets an error."""
+    link.namespace.empty(0)
+
+
+def _unmount(point: Path, link: ClientLink, log: Path) -> None:
+    if point in mounts_below(point):
+        _answer(["umount", str(point)], link, log)
+    # Its daemon has nothing left to do, and takes its time.
+    let_go(link)
+    unmount_below(point)
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount, lazily, all that is mounted at a folder or below; nothing there is touched.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    for point in mounts_below(folder):
+        ask_kernel("umount2", os.fsencode(point), _MNT_DETACH)
+
+
+def mounts_below(folder: Path) -> list[Path]:
+    """The mount points at or below a folder, the last mounted first."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    points = (Path(line.split()[4].encode().decode("unicode_escape")) for line in lines)
+    return [point for point in points if point.is_relative_to(folder)][::-1]
+
+
+def sweep() -> None:
+    """Let nobody wait for the mount of a dead runner, and end its daemon."""
+    unmount_below(WORK)
+    end_left_networks()
+
+
+SWEEP = sweep
