@@ -205,7 +205,7 @@ def test_quantiles_are_lengths_with_order_statistics_around_them() -> None:
         window(range(500), part, block=f"b{i}") for i, part in enumerate(lengths.reshape(10, -1))
     ]
     places = {each.key: place for place, each in enumerate(parted)}
-    found = quantiles.quantiles(parted, places, bootstrap.drawn(10))
+    found = quantiles.quantiles(parted, places, bootstrap.resampled(10))
     for row in found.rows:
         expected = stats.quantile_test(lengths / 1e9, p=row["share"]).confidence_interval(0.95)
         assert row["value"] == np.quantile(lengths, row["share"], method="inverted_cdf") / 1e9
@@ -226,7 +226,7 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
             for i, size in enumerate(sizes)
         ]
 
-    often, places = bootstrap.drawn(20), {(f"b{i}", 0): i for i in range(20)}
+    often, places = bootstrap.resampled(20), {(f"b{i}", 0): i for i in range(20)}
     reference, twice = (quantiles.quantiles(arm(factor), places, often) for factor in (1.0, 2.0))
     for row in twice.beside(reference, 20)[:4]:
         assert row["ratio"] == pytest.approx(2, rel=1e-3)

@@ -44,7 +44,7 @@ Load = Callable[[Path], Any]
 
 YAML_FILES: dict[str, Load] = {
     "config.yaml": lambda path: load_checked(path, "config"),
-    "exclusions.yaml": exclusions.load,
+    "exclusions.yaml": exclusions.load_exclusions,
     "claims.yaml": lambda path: load_register(path, CONFIG / "published/claims.csv"),
     **{
         f"studies/{name}.yaml": lambda path: load_study(path, "smoke")

@@ -226,7 +226,7 @@ def _collected(plan: Plan, blocks: Path, folder: Path):
 
 
 def _ledger(dataset):
-    left_out = exclusions.of_dataset([], dataset)
+    left_out = exclusions.excluded_runs([], dataset)
     numbers = pairing.numbers(pairing.counted_values(dataset.metrics, left_out))
     stages = run_stages(dataset, conclude(Engine(dataset, numbers))[1], left_out)
     return ledger(dataset, stages), losses(dataset, stages)

@@ -118,7 +118,7 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
     Args:
         excluded: runs to be left out (entries of config/exclusions.yaml).
     """
-    left_out = exclusions.of_dataset(excluded, dataset)
+    left_out = exclusions.excluded_runs(excluded, dataset)
     values = pairing.counted_values(dataset.metrics, left_out)
     by_case = pairing.numbers(values)
     concluded, pairs = conclusions.conclude(Engine(dataset, by_case))

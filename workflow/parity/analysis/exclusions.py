@@ -13,7 +13,7 @@ from parity.analysis.dataset import Dataset
 from parity.core.settings import load_checked
 
 
-def load(path: Path) -> list[dict[str, Any]]:
+def load_exclusions(path: Path) -> list[dict[str, Any]]:
     """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
 
     Raises:
@@ -23,7 +23,7 @@ def load(path: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def of_dataset(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
+def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
     """The exclusions of this dataset, each with whether the plan holds its run.
 
     Two machines that run the same study give their blocks the same ids, and one file

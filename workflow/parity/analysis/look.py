@@ -41,7 +41,7 @@ def look_at(
         UserError: the dataset cannot be read.
     """
     seen = load(folder, whole=False)
-    left_out = exclusions.of_dataset(excluded, seen)
+    left_out = exclusions.excluded_runs(excluded, seen)
     numbers = pairing.numbers(pairing.counted_values(seen.metrics, left_out))
     compared = [each for each, _ in conclusions.comparisons(Engine(seen, numbers))]
     seconds = seen.runs.groupby(["case", "arm"])["wall_seconds"].mean()

@@ -21,7 +21,6 @@ from parity.plan.plan import Plan
 
 TIME, TIMEOUTS = "time", "tcp_timeouts"
 RTO_MIN = "rto_min_ms"
-Numbers = NDArray[np.float64]
 
 
 class Line(NamedTuple):
@@ -40,7 +39,7 @@ class Line(NamedTuple):
     explained: float | None
 
 
-def line(timeouts: Numbers, seconds: Numbers) -> Line:
+def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
     """Least squares, with the percentile interval of a bootstrap of blocks.
 
     Runs of a block share its moment, and a case has one run of an arm in each, so blocks are drawn
@@ -55,15 +54,17 @@ def line(timeouts: Numbers, seconds: Numbers) -> Line:
     if np.isnan(slope):
         return Line(None, None, None, None, None)
     ends = bootstrap.NO_INTERVAL
-    if len(seconds) >= bootstrap.FEWEST:
-        drawn = bootstrap.drawn(len(seconds))
-        ends = bootstrap.interval(_slopes(timeouts, seconds, drawn), len(seconds))
+    if len(seconds) >= bootstrap.FEWEST_UNITS:
+        often = bootstrap.resampled(len(seconds))
+        ends = bootstrap.percentile_interval(_slopes(timeouts, seconds, often), len(seconds))
     total = float(np.var(seconds))
     explained = float(slope**2 * np.var(timeouts) / total) if total else None
     return Line(float(slope), *ends, float(seconds.mean() - slope * timeouts.mean()), explained)
 
 
-def _slopes(x: Numbers, y: Numbers, often: Numbers) -> Numbers:
+def _slopes(
+    x: NDArray[np.float64], y: NDArray[np.float64], often: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Slopes of samples with replacement; not a number where x does not vary in one.
 
     Args:
@@ -75,7 +76,9 @@ def _slopes(x: Numbers, y: Numbers, often: Numbers) -> Numbers:
     spread = often @ (x * x) - (often @ x) ** 2 / count
     shared = often @ (x * y) - (often @ x) * (often @ y) / count
     varies = spread > 1e-9 * (1 + often @ (x * x))
-    slopes: Numbers = np.divide(shared, spread, out=np.full(len(count), np.nan), where=varies)
+    slopes: NDArray[np.float64] = np.divide(
+        shared, spread, out=np.full(len(count), np.nan), where=varies
+    )
     return slopes
 
 
@@ -97,7 +100,7 @@ def timeouts(plan: Plan, by_case: ByCase) -> pd.DataFrame:
     return tables.frame(tables.TIMEOUTS, rows)
 
 
-def _both(counts: Mapping[str, float], times: Mapping[str, float]) -> Numbers:
+def _both(counts: Mapping[str, float], times: Mapping[str, float]) -> NDArray[np.float64]:
     """Timeouts and seconds of the blocks that hold both, shape (blocks, 2)."""
     shared = sorted(counts.keys() & times.keys())
     return np.array([(counts[block], times[block]) for block in shared], dtype=np.float64)

@@ -45,7 +45,9 @@ def chances(
 
     planned, site = read_plan(plan), load_system(system)
     here = cost.surroundings_of(planned, site, jobs, archive, images)
-    known, unread = proof.pilots(proof.datasets_beside(archive), excluding.load(exclusions))
+    known, unread = proof.pilots(
+        proof.datasets_beside(archive), excluding.load_exclusions(exclusions)
+    )
     simulator = Simulator(planned, known, kind_of([site.scale_label]))
     takes = partial(cost.time_for, planned, here)
     lines = proof.need_lines(proof.needs(planned, simulator.noises), takes)
@@ -65,7 +67,7 @@ def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: 
     from parity.preview.simulated import Noises
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
-    known, _ = proof.pilots(proof.datasets_beside(archive), excluding.load(exclusions))
+    known, _ = proof.pilots(proof.datasets_beside(archive), excluding.load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
     runs = Counter(run.case for run in planned.blocks[0].runs)
     is_known = runs.keys() <= before.keys()

@@ -65,7 +65,7 @@ def compare(
     from parity.report.figures import agreement
 
     refuse_missing(fresh)
-    excluded, register = excluding.load(exclusions), load_register(claims, published)
+    excluded, register = excluding.load_exclusions(exclusions), load_register(claims, published)
     both = [analysed(dataset, excluded) for dataset in (fresh, plan.parent)]
     found = agree(*both)
     verdicts = []

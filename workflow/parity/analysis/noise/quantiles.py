@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parity.analysis.noise.windows import Key, Window, joined
-from parity.analysis.statistics.bootstrap import NO_INTERVAL, interval
+from parity.analysis.statistics.bootstrap import NO_INTERVAL, percentile_interval
 from parity.analysis.statistics.quantiles import ranks_of_interval
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -39,7 +39,7 @@ class Quantiles:
             if reference and row["value"] and reference.rows[place]["value"]:
                 ratio = row["value"] / reference.rows[place]["value"]
                 both = self.replicates[:, place] / reference.replicates[:, place]
-                ends = interval(both, windows)
+                ends = percentile_interval(both, windows)
             made.append(row | {"ratio": ratio, "ratio_low": ends[0], "ratio_high": ends[1]})
         return made
 
@@ -54,7 +54,7 @@ def quantiles(
 
     Args:
         place_of: the column of `often` of each window of any arm, so that arms are drawn alike.
-        often: as of `bootstrap.drawn`.
+        often: as of `resampled`.
     """
     lengths = np.sort(joined(windows))
     rows = [_row(share, lengths, windows) for share in SHARES]

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parity.analysis.noise.windows import Window
-from parity.analysis.statistics.bootstrap import drawn, interval
+from parity.analysis.statistics.bootstrap import percentile_interval, resampled
 
 RANKS = tuple(2**power for power in range(21))
 STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -230,15 +230,15 @@ def replay(windows: Sequence[Window], found: Delays) -> Iterator[dict[str, Any]]
     """
     count = len(windows)
     looked, shortest = (each(w.duration for w in windows) for each in (sum, min))
-    once, often = np.ones((1, count)), drawn(count)[:_REPLICATES]
-    same, alike = together(found, once)[0], interval(together(found, often), count)
+    once, often = np.ones((1, count)), resampled(count)[:_REPLICATES]
+    same, alike = together(found, once)[0], percentile_interval(together(found, often), count)
     at_random, again = slowdowns(found, once)[0], slowdowns(found, often)
     for place, ranks in enumerate(RANKS):
         slowdown = float(at_random[place])
         is_long = found.step > shortest
         row = {"ranks": ranks, "step_seconds": found.step / 1e9}
         for phases, value, (low, high), beyond in (
-            (RANDOM, slowdown, interval(again[:, place], count),
+            (RANDOM, slowdown, percentile_interval(again[:, place], count),
              is_long or ranks * found.step * slowdown > looked),
             (TOGETHER, float(same), alike, is_long),
         ):  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from parity.analysis.noise.windows import Window, joined
-from parity.analysis.statistics.bootstrap import drawn, interval
+from parity.analysis.statistics.bootstrap import percentile_interval, resampled
 
 PERIOD_SECONDS = 900.0
 # The threshold is the 95th percentile, or higher where more than so many would lie above it:
@@ -109,10 +109,10 @@ def return_level(windows: Sequence[Window]) -> dict[str, Any]:
     found = peaks(windows)
     if found is None:
         return row
-    once, often = np.ones((1, len(windows))), drawn(len(windows))
+    once, often = np.ones((1, len(windows))), resampled(len(windows))
     tail, again = fitted(found.above, once), fitted(found.above, often)
-    low, high = interval(found.levels(again, often), len(windows))
-    shape_low, shape_high = interval(again.shape, len(windows))
+    low, high = percentile_interval(found.levels(again, often), len(windows))
+    shape_low, shape_high = percentile_interval(again.shape, len(windows))
     return row | {
         "exceedances": found.number,
         "threshold": found.threshold,

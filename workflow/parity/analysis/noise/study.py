@@ -15,7 +15,7 @@ from parity.analysis.noise import replay, return_levels
 from parity.analysis.noise.quantiles import Quantiles, quantiles
 from parity.analysis.noise.quota_law import quota_law
 from parity.analysis.noise.windows import Key, Window, parts_of, split
-from parity.analysis.statistics.bootstrap import drawn
+from parity.analysis.statistics.bootstrap import resampled
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
@@ -143,7 +143,7 @@ def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
 def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[Any]]) -> None:
     """Add the rows of a case; the events of one arm are in memory at a time."""
     keys = case.keys()
-    place_of, often = {key: place for place, key in enumerate(keys)}, drawn(len(keys))
+    place_of, often = {key: place for place, key in enumerate(keys)}, resampled(len(keys))
     found: dict[str, Quantiles] = {}
     for arm in (arm for arm in plan.arms if case.blocks(arm)):
         names = {"case": case.case, "arm": arm}

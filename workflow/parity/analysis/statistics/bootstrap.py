@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Of fewer units a bootstrap says too little of how much they differ.
-FEWEST = 6
+FEWEST_UNITS = 6
 REPLICATES = 500
-Interval = tuple[float | None, float | None]
-NO_INTERVAL: Interval = (None, None)
+PartialInterval = tuple[float | None, float | None]
+NO_INTERVAL: PartialInterval = (None, None)
 
 
-def drawn(units: int) -> NDArray[np.float64]:
+def resampled(units: int) -> NDArray[np.float64]:
     """How often each unit is in each sample, shape (replicates, units); always the same."""
     random = np.random.default_rng(units)
     often = random.multinomial(units, [1 / units] * units, size=REPLICATES)
     return often.astype(np.float64)
 
 
-def interval(replicates: NDArray[np.float64], units: int) -> Interval:
+def percentile_interval(replicates: NDArray[np.float64], units: int) -> PartialInterval:
     """The 95 % percentile interval of the bootstrap; none where units or numbers are too few."""
     found = replicates[~np.isnan(replicates)]
-    if units < FEWEST or len(found) < len(replicates) / 2:
+    if units < FEWEST_UNITS or len(found) < len(replicates) / 2:
         return NO_INTERVAL
     low, high = np.quantile(found, (0.025, 0.975))
     return float(low), float(high)
