@@ -31,11 +31,11 @@ from planted_truth.in_memory import Layout
 from planted_truth.looks import concluded
 
 from parity.analysis import analysis, conclusions, dataset
-from parity.analysis.look import stops_in_time
+from parity.analysis.evidence import numbers
+from parity.analysis.looks import stops_in_time
 from parity.analysis.noise import replay
-from parity.analysis.noise.windows import Window
+from parity.analysis.noise.durations import Window
 from parity.analysis.outcomes import EQUIVALENT
-from parity.analysis.pairing import numbers
 from parity.benchmarks import benchmarks
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from parity.analysis.noise import replay
-from parity.analysis.noise.windows import Window, split
+from parity.analysis.noise.durations import Window, split
 from parity.benchmarks import openmpi, programs
 from parity.benchmarks.traces import read_steps, read_trace
 from parity.core.errors import shown_to_the_user

@@ -17,11 +17,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import conclusions, pairing, tables
+from parity.analysis import conclusions, evidence, tables
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
+from parity.analysis.looks import stops
 from parity.analysis.outcomes import DIFFERENT, EQUIVALENT
-from parity.analysis.stopping import stops
 from parity.core.documents import Document
 from parity.plan.looks import HOPELESS, Stop
 from planted_truth import in_memory, promises
@@ -116,8 +116,8 @@ def walked(layout: Layout, values: np.ndarray) -> pd.DataFrame:
 def concluded(dataset: Dataset) -> pd.DataFrame:
     """`tables.CONCLUSIONS` of a dataset, as a look makes them."""
     excluded = tables.frame(tables.TABLES["exclusions"], [])
-    counted = pairing.counted_values(dataset.metrics, excluded)
-    concluded = conclusions.conclude(Engine(dataset, pairing.numbers(counted)))[0]
+    counted = evidence.counted_values(dataset.metrics, excluded)
+    concluded = conclusions.conclude(Engine(dataset, evidence.numbers(counted)))[0]
     return concluded[concluded["form"] == conclusions.ARM].reset_index(drop=True)
 
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import conclusions, pairing, tables
+from parity.analysis import conclusions, evidence, tables
 from parity.analysis.analysis import Analysis
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
@@ -210,8 +210,8 @@ def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
     """The dataset, and as much of its analysis as verdicts rest on."""
     dataset = in_memory.dataset(layout, values)
     nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
-    counted = pairing.counted_values(dataset.metrics, nothing["exclusions"])
-    concluded, pairs = conclusions.conclude(Engine(dataset, pairing.numbers(counted)))
+    counted = evidence.counted_values(dataset.metrics, nothing["exclusions"])
+    concluded, pairs = conclusions.conclude(Engine(dataset, evidence.numbers(counted)))
     known = nothing | {"values": counted, "conclusions": concluded, "pairs": pairs}
     return dataset, Analysis(**known)
 

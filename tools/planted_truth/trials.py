@@ -20,7 +20,7 @@ import pandas as pd
 
 from parity.analysis import dataset
 from parity.analysis.analysis import analyse
-from parity.analysis.ledger import run_stages
+from parity.analysis.descriptive import run_stages
 from parity.claims.cells import JudgingData
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan

@@ -11,13 +11,13 @@ import synthetic
 from matplotlib import pyplot
 from scipy import stats
 
-from parity.analysis import agreement, prediction
+from parity.analysis import agreement
 from parity.analysis.agreement import ABSOLUTE
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.dataset import Place
 from parity.analysis.decision import ASSAY
-from parity.analysis.ledger import LOSSES
-from parity.analysis.statistics.kappa import kappa_of
+from parity.analysis.evidence import LOSSES
+from parity.analysis.kappa import kappa_of
 from parity.core.errors import UserError
 from parity.plan.plan import PositiveControl
 from parity.records import schema
@@ -38,21 +38,21 @@ def test_the_difference_is_welch_s() -> None:
     random = np.random.default_rng(2)
     fresh, archived = random.normal(0.1, 0.05, 7), random.normal(0, 0.01, 30)
     expected = stats.ttest_ind(fresh, archived, equal_var=False).confidence_interval(0.95)
-    assert prediction.difference_interval(fresh, archived) == pytest.approx(tuple(expected))
-    assert prediction.difference_interval([0.1, 0.1], [0.0, 0.0]) == pytest.approx((0.1, 0.1))
+    assert agreement.difference_interval(fresh, archived) == pytest.approx(tuple(expected))
+    assert agreement.difference_interval([0.1, 0.1], [0.0, 0.0]) == pytest.approx((0.1, 0.1))
 
 
 @pytest.mark.parametrize("effects", [[0.1], [0.1, math.nan]])
 def test_nonsense_is_refused(effects: list[float]) -> None:
     with pytest.raises(ValueError):
-        prediction.difference_interval(effects, [0.0, 0.1])
+        agreement.difference_interval(effects, [0.0, 0.1])
 
 
 def test_the_expected_count_is_binomial_and_wider_where_arms_share_a_reference() -> None:
     binomial = tuple(int(stats.binom.ppf(tail, 40, 0.95)) for tail in (0.025, 0.975))
-    assert prediction.count_range([8] * 5) == binomial
-    assert prediction.count_range([]) == (0, 0)
-    low, high = prediction.count_range([8] * 5, correlation=0.5)
+    assert agreement.count_range([8] * 5) == binomial
+    assert agreement.count_range([]) == (0, 0)
+    low, high = agreement.count_range([8] * 5, correlation=0.5)
     random, repetitions = np.random.default_rng(3), 20_000
     shared = random.normal(size=(repetitions, 5, 1))
     errors = (shared + random.normal(size=(repetitions, 5, 8))) / math.sqrt(2)
@@ -145,7 +145,7 @@ def test_of_whole_datasets_of_the_same_truth_95_in_100_ratios_are_inside(tmp_pat
         for number in range(1, 13)
     ]
     inside, compared = (sum(getattr(c, name) for c in found) for name in ("inside", "compared"))
-    low, high = prediction.count_range([compared // 60] * 60, correlation=0.5)
+    low, high = agreement.count_range([compared // 60] * 60, correlation=0.5)
     assert compared == 12 * 15 and low <= inside <= high
 
 
@@ -310,7 +310,7 @@ def test_a_noisier_machine_of_the_same_truth_agrees_in_95_of_100() -> None:
         fresh, archived = random.normal(0, 0.03, 10), random.normal(0, 0.01, 30)
         low, high = _by_the_archive_alone(archived, len(fresh))
         by_archive += low <= fresh.mean() <= high
-        low, high = prediction.difference_interval(fresh, archived)
+        low, high = agreement.difference_interval(fresh, archived)
         by_both += low <= 0 <= high
     # Four standard errors of a share of 2000. By the archive alone half of them disagreed.
     allowed = 4 * math.sqrt(0.95 * 0.05 / repetitions)

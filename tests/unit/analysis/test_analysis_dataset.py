@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from parity.analysis import analysis, dataset, decision, exclusions, outcomes, tables
+from parity.analysis import analysis, dataset, decision, outcomes, tables
 from parity.claims import verdicts as claims
 from parity.core.errors import UserError
 
@@ -277,8 +277,8 @@ def test_a_bad_exclusion_is_refused_with_its_file(tmp_path: Path, entry: str) ->
     path = tmp_path / "exclusions.yaml"
     path.write_text(f"exclusions: {entry}\n")
     with pytest.raises(UserError, match=r"exclusions\.yaml"):
-        exclusions.load_exclusions(path)
+        dataset.load_exclusions(path)
 
 
 def test_the_shipped_exclusions_are_valid() -> None:
-    assert exclusions.load_exclusions(Path(__file__).parents[3] / "config/exclusions.yaml") == []
+    assert dataset.load_exclusions(Path(__file__).parents[3] / "config/exclusions.yaml") == []

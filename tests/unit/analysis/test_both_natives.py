@@ -14,7 +14,7 @@ from parity.analysis import analysis, dataset
 from parity.analysis.contrast import references, weighted_sum
 from parity.analysis.decision import decide
 from parity.analysis.estimate import rank_interval
-from parity.analysis.pairing import Numbers
+from parity.analysis.evidence import Numbers
 from parity.claims.cells import JudgingData
 
 BOTH = "native-a+native-b"

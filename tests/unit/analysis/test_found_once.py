@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from parity.analysis import conclusions, contrast, decision, estimate, pairing
+from parity.analysis import conclusions, contrast, decision, estimate, evidence
 from parity.analysis import dataset as datasets
 from parity.analysis.analysis import analyse, write
 from parity.analysis.dataset import Dataset
@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[Any]]:
 
 
 def test_numbers_are_sorted_by_case_and_metric_once(dataset, asked) -> None:
-    made = asked(pairing, "Numbers")
+    made = asked(evidence, "Numbers")
     done = analyse(dataset)
     assert len(made) >= len(done.values.groupby(["case", "metric"])) > 0
     # One row of values asks for one, whether it is the first of its case and metric or not.

@@ -19,10 +19,10 @@ from planted_truth.study import (
 )
 from planted_truth.trials import collect
 
-from parity.analysis import conclusions, pairing
+from parity.analysis import conclusions, evidence
 from parity.analysis.contrast import Engine
 from parity.analysis.dataset import load
-from parity.analysis.look import look_at, share_left, stops_in_time
+from parity.analysis.looks import look_at, share_left, stops_in_time
 from parity.core.errors import UserError
 from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
 
@@ -103,7 +103,7 @@ def test_of_what_has_no_chance_the_longest_case_leaves_its_time_first(tmp_path: 
     """All cases are alike and open; there is time for many blocks of two of them."""
     planted = _planted(tmp_path, noise=0.02)
     seen = load(_collected(tmp_path, planted))
-    engine = Engine(seen, pairing.numbers(seen.metrics))
+    engine = Engine(seen, evidence.numbers(seen.metrics))
     compared = [each for each, _ in conclusions.comparisons(engine)]
     cases = [case.name for case in planted.plan.cases]
     seconds = pd.Series(

@@ -12,12 +12,9 @@ from benchmark_help import defaults
 from scipy import stats
 from traces import trace
 
-from parity.analysis import tables
-from parity.analysis.noise import quantiles, replay, return_levels, study, windows
-from parity.analysis.noise.quota_law import quota_law
-from parity.analysis.noise.windows import Window
-from parity.analysis.statistics import bootstrap
-from parity.analysis.statistics.quantiles import ranks_of_interval
+from parity.analysis import methods, tables
+from parity.analysis.noise import durations, replay, study
+from parity.analysis.noise.durations import Window, quota_law, ranks_of_interval
 from parity.benchmarks.model import Outputs
 from parity.benchmarks.selfish import BENCHMARK, TRACE
 from parity.core.files import as_text
@@ -192,11 +189,11 @@ def test_a_window_without_any_work_is_refused() -> None:
 
 def test_long_runs_are_parted_and_lose_no_event() -> None:
     starts = np.arange(0, 95 * SECOND, SECOND // 3)
-    parted = windows.split("b", 95.0, starts, np.full(len(starts), 5))
+    parted = durations.split("b", 95.0, starts, np.full(len(starts), 5))
     assert [each.key for each in parted] == [("b", 0), ("b", 1), ("b", 2)]
     assert sum(len(each.starts) for each in parted) == len(starts)
     assert all((each.starts >= 0).all() and each.starts[0] < SECOND for each in parted)
-    assert len(windows.split("b", 29.99, starts[:50], starts[:50])) == 1
+    assert len(durations.split("b", 29.99, starts[:50], starts[:50])) == 1
 
 
 def test_quantiles_are_lengths_with_order_statistics_around_them() -> None:
@@ -205,7 +202,7 @@ def test_quantiles_are_lengths_with_order_statistics_around_them() -> None:
         window(range(500), part, block=f"b{i}") for i, part in enumerate(lengths.reshape(10, -1))
     ]
     places = {each.key: place for place, each in enumerate(parted)}
-    found = quantiles.quantiles(parted, places, bootstrap.resampled(10))
+    found = durations.quantiles(parted, places, methods.resampled(10))
     for row in found.rows:
         expected = stats.quantile_test(lengths / 1e9, p=row["share"]).confidence_interval(0.95)
         assert row["value"] == np.quantile(lengths, row["share"], method="inverted_cdf") / 1e9
@@ -226,15 +223,15 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
             for i, size in enumerate(sizes)
         ]
 
-    often, places = bootstrap.resampled(20), {(f"b{i}", 0): i for i in range(20)}
-    reference, twice = (quantiles.quantiles(arm(factor), places, often) for factor in (1.0, 2.0))
+    often, places = methods.resampled(20), {(f"b{i}", 0): i for i in range(20)}
+    reference, twice = (durations.quantiles(arm(factor), places, often) for factor in (1.0, 2.0))
     for row in twice.beside(reference, 20)[:4]:
         assert row["ratio"] == pytest.approx(2, rel=1e-3)
         assert 1.9 < row["ratio_low"] <= 2.001 and 1.999 <= row["ratio_high"] < 2.1
     assert all(row["ratio"] is None for row in reference.beside(None, 20))
     few = twice.beside(reference, 5)
     assert few[0]["ratio"] and few[0]["ratio_low"] is None
-    nothing = quantiles.quantiles([window([], [])], places, often)
+    nothing = durations.quantiles([window([], [])], places, often)
     (first, *_) = nothing.beside(reference, 20)
     assert (first["events"], first["value"], first["ratio"], first["ratio_low"]) == (
         0,
@@ -246,25 +243,25 @@ def test_ratios_of_quantiles_are_drawn_with_their_windows() -> None:
 
 def test_a_law_of_any_weight_fits_its_own_sample_and_not_two_groups_of_lengths() -> None:
     """As a quota makes them: few of 0.1 ms, and many of 50 ms."""
-    own = [return_levels.return_level(_pareto(2.5, seed, seconds=4)) for seed in range(6)]
+    own = [durations.return_level(_pareto(2.5, seed, seconds=4)) for seed in range(6)]
     assert 0.05 < np.median([row["fit"] for row in own]) < 0.95
     assert np.median([row["shape"] for row in own]) == pytest.approx(2.5, rel=0.2)
     random = np.random.default_rng(1)
     both = np.concatenate([random.exponential(1e5, 12_000), random.normal(5e7, 1e5, 250)])
-    row = return_levels.return_level([window(range(len(both)), np.abs(both) + 1, 12 * SECOND)])
+    row = durations.return_level([window(range(len(both)), np.abs(both) + 1, 12 * SECOND)])
     assert row["fit"] <= 0.02
 
 
 @pytest.mark.parametrize("shape", [-0.25, -0.001, 0.3, 0.9])
 def test_a_tail_is_fitted_as_scipy_fits_it(shape: float) -> None:
     sample = stats.genpareto(shape, scale=2e-5).rvs(1000, random_state=1)
-    tail = return_levels.fitted([sample[:300], sample[300:]], np.ones((1, 2)))
+    tail = durations.fitted([sample[:300], sample[300:]], np.ones((1, 2)))
     expected, _, scale = stats.genpareto.fit(sample / 2e-5, floc=0)
     assert tail.shape[0] == pytest.approx(expected, abs=0.005)
     assert tail.scale[0] == pytest.approx(scale * 2e-5, rel=0.005)
     # A group that is drawn twice is as one that is there twice.
-    doubled = return_levels.fitted([sample[:300], sample[300:]], np.array([[2.0, 1.0]]))
-    again = return_levels.fitted([np.concatenate([sample[:300], sample])], ONCE)
+    doubled = durations.fitted([sample[:300], sample[300:]], np.array([[2.0, 1.0]]))
+    again = durations.fitted([np.concatenate([sample[:300], sample])], ONCE)
     assert doubled.shape[0] == pytest.approx(again.shape[0], abs=1e-3)
 
 
@@ -277,9 +274,9 @@ def _pareto(shape: float, seed: int, seconds: int = 30, rate: int = 1000) -> lis
 
 @pytest.mark.parametrize("shape", [-0.1, 0.2, 0.4])
 def test_the_level_of_a_planted_tail_is_within_its_interval(shape: float) -> None:
-    events_in_period = 1000 * return_levels.PERIOD_SECONDS
+    events_in_period = 1000 * durations.PERIOD_SECONDS
     true = 1e-5 + 1e-5 * math.expm1(shape * math.log(events_in_period)) / shape
-    rows = [return_levels.return_level(_pareto(shape, seed)) for seed in range(8)]
+    rows = [durations.return_level(_pareto(shape, seed)) for seed in range(8)]
     assert sum(row["low"] < true < row["high"] for row in rows) >= 6
     assert sum(row["shape_low"] < shape < row["shape_high"] for row in rows) >= 6
     assert np.median([row["level"] for row in rows]) == pytest.approx(true, rel=0.35)
@@ -287,27 +284,25 @@ def test_the_level_of_a_planted_tail_is_within_its_interval(shape: float) -> Non
     assert sum(row["fit"] > 0.1 for row in rows) >= 5
     # Whole nanoseconds may be alike at the threshold.
     assert {row["exceedances"] for row in rows} <= {999, 1000}
-    alone = return_levels.level_of(_pareto(shape, 0))
+    alone = durations.level_of(_pareto(shape, 0))
     assert alone == pytest.approx(rows[0]["level"])
 
 
 def test_a_tail_of_two_lengths_is_no_pareto_tail() -> None:
     lengths = [1_000] * 900 + list(range(50_000, 50_100, 2)) + list(range(9 * MS, 9 * MS + 50))
-    row = return_levels.return_level(
-        [window(range(1000), lengths, block=f"b{i}") for i in range(30)]
-    )
+    row = durations.return_level([window(range(1000), lengths, block=f"b{i}") for i in range(30)])
     assert row["fit"] == 0.01
 
 
 def test_what_is_too_little_for_a_tail_has_none() -> None:
-    few = return_levels.return_level([window(range(599), range(1, 600), 30 * SECOND)])
+    few = durations.return_level([window(range(599), range(1, 600), 30 * SECOND)])
     assert few["exceedances"] == 0 and few["level"] is None and few["longest"] == 599e-9
-    one_length = return_levels.return_level([window(range(5000), [7] * 5000, 30 * SECOND)])
+    one_length = durations.return_level([window(range(5000), [7] * 5000, 30 * SECOND)])
     assert one_length["exceedances"] == 0 and one_length["threshold"] is None
     # Half a second says nothing of a quarter of an hour.
-    assert return_levels.level_of(_pareto(0.2, 1, seconds=8)) is None
-    assert return_levels.level_of(_pareto(0.2, 1, seconds=9)) is not None
-    assert return_levels.return_level([window([], [])])["longest"] is None
+    assert durations.level_of(_pareto(0.2, 1, seconds=8)) is None
+    assert durations.level_of(_pareto(0.2, 1, seconds=9)) is not None
+    assert durations.return_level([window([], [])])["longest"] is None
 
 
 def test_detours_of_a_limit_are_told_apart_and_are_what_is_left_of_the_period() -> None:
@@ -434,5 +429,5 @@ def test_an_arm_whose_runs_had_several_limits_follows_no_law() -> None:
 def test_the_distance_of_a_fit_is_kolmogorovs_as_scipy_has_it(shape: float) -> None:
     law = stats.genpareto(shape, scale=2.0)
     above = law.rvs(500, random_state=np.random.default_rng(1))
-    found = return_levels._distance(above, return_levels.Tail(np.array([shape]), np.array([2.0])))
+    found = durations._distance(above, durations.Tail(np.array([shape]), np.array([2.0])))
     assert found == pytest.approx(stats.ks_1samp(above, law.cdf).statistic)

@@ -10,14 +10,7 @@ from scipy import stats
 
 from parity.analysis.decision import decide
 from parity.analysis.estimate import ALPHA
-from parity.analysis.statistics.sequential import (
-    ONE_LOOK,
-    Levels,
-    levels_at,
-    nominal_level,
-    spent,
-    strictest,
-)
+from parity.analysis.sequential import ONE_LOOK, Levels, levels_at, nominal_level, spent, strictest
 
 # Those of a study of 36 blocks: each half as far again as the one before it.
 LOOKS = (6, 9, 13, 18, 25, 36)

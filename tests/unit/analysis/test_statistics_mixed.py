@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from parity.analysis.statistics import mixed
+from parity.analysis import sensitivity
 
 
 def _runs(
@@ -47,7 +47,7 @@ def test_balanced_positions_give_the_analysis_of_variance() -> None:
     at = runs.pivot(index="block", columns="arm", values="position") - 2
     slope = (centred * at).to_numpy().sum() / (at**2).to_numpy().sum()
     residual = ((centred - slope * at) ** 2).to_numpy().sum() / 9  # (3 - 1) (6 - 1) - 1
-    found = mixed.contrasts(runs, ["native"])["docker"]
+    found = sensitivity.contrasts(runs, ["native"])["docker"]
     assert found.freedom == 9
     assert found.estimate == pytest.approx((table["docker"] - table["native"]).mean(), rel=1e-4)
     assert found.error == pytest.approx(math.sqrt(2 * residual / 6), rel=1e-3)
@@ -65,7 +65,7 @@ def test_two_arms_give_the_paired_interval_but_for_the_position() -> None:
     logs = table["podman"] - table["native"]
     halves = [logs[[f"b{n}" for n in range(k, k + 4)]] for k in (0, 4)]
     residual = sum(((half - half.mean()) ** 2).sum() for half in halves) / 6
-    found = mixed.contrasts(runs, ["native"])["podman"]
+    found = sensitivity.contrasts(runs, ["native"])["podman"]
     assert found.estimate == pytest.approx(logs.mean(), rel=1e-4)
     assert found.error == pytest.approx(math.sqrt(residual / 8), rel=1e-3)
     assert found.freedom == 6
@@ -74,7 +74,7 @@ def test_two_arms_give_the_paired_interval_but_for_the_position() -> None:
 @pytest.mark.parametrize("nodes", [1, 4, 40])
 def test_planted_effects_are_found_in_spite_of_drift_and_nodes(nodes: int) -> None:
     runs = _runs(40, {"native": 0, "docker": 0.0, "podman": 0.05}, nodes=nodes, drift=0.02)
-    found = mixed.contrasts(runs, ["native"])
+    found = sensitivity.contrasts(runs, ["native"])
     assert found["podman"].estimate == pytest.approx(0.05, abs=0.004)
     low, high = found["docker"].interval(0.95)
     assert low < 0 < high and high - low < 0.006
@@ -94,13 +94,13 @@ def test_blocks_that_have_nothing_in_common_leave_least_squares(seed: int) -> No
     ).astype(float)
     solution, (squares,), *_ = np.linalg.lstsq(fixed, runs["log"], rcond=None)
     error = math.sqrt(squares / 26 * np.linalg.inv(fixed.T @ fixed)[1, 1])
-    found = mixed.contrasts(runs, ["native"])["docker"]
+    found = sensitivity.contrasts(runs, ["native"])["docker"]
     assert (found.estimate, found.error) == pytest.approx((solution[1], error), rel=1e-3)
 
 
 def test_blocks_that_lack_an_arm_count() -> None:
     runs = _runs(20, {"native": 0, "podman": 0.05, "docker": 0})
-    found = mixed.contrasts(runs.drop(index=[1, 4, 7]), ["native"])
+    found = sensitivity.contrasts(runs.drop(index=[1, 4, 7]), ["native"])
     assert sorted(found) == ["docker", "podman"]
     assert found["podman"].estimate == pytest.approx(0.05, abs=0.006)
     assert found["podman"].freedom == 57 - 20 - 2 - 1
@@ -108,8 +108,8 @@ def test_blocks_that_lack_an_arm_count() -> None:
 
 def test_two_natives_as_the_reference_narrow_the_interval() -> None:
     runs = _runs(30, {"native-a": 0, "native-b": 0, "podman": 0.03})
-    one = mixed.contrasts(runs[runs["arm"] != "native-b"], ["native-a"])["podman"]
-    both = mixed.contrasts(runs, ["native-a", "native-b"])
+    one = sensitivity.contrasts(runs[runs["arm"] != "native-b"], ["native-a"])["podman"]
+    both = sensitivity.contrasts(runs, ["native-a", "native-b"])
     assert list(both) == ["podman"]
     # The variance of a difference to a mean of two is three quarters of that to one.
     assert both["podman"].error / one.error == pytest.approx(math.sqrt(0.75), rel=0.15)
@@ -119,7 +119,7 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     # 300 studies of six blocks: 95 % is missed 15 times, sd 3.8.
     missed = 0
     for seed in range(300):
-        found = mixed.contrasts(_runs(6, {"a": 0, "b": 0.01, "c": 0}, seed=seed), ["a"])["b"]
+        found = sensitivity.contrasts(_runs(6, {"a": 0, "b": 0.01, "c": 0}, seed=seed), ["a"])["b"]
         low, high = found.interval(0.95)
         missed += not low < 0.01 < high
     assert abs(missed - 15) < 4 * 3.8
@@ -135,23 +135,23 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     ],
 )
 def test_what_no_model_fits_says_why(runs: pd.DataFrame, message: str) -> None:
-    with pytest.raises(mixed.NotFittedError, match=message):
-        mixed.contrasts(runs, ["native"])
+    with pytest.raises(sensitivity.NotFittedError, match=message):
+        sensitivity.contrasts(runs, ["native"])
 
 
 def test_a_fit_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    fit_of = mixed.MixedLM.fit
+    fit_of = sensitivity.MixedLM.fit
 
     def unconverged(self, **options):
         result = fit_of(self, **options)
         result.converged = False
         return result
 
-    monkeypatch.setattr(mixed.MixedLM, "fit", unconverged)
-    with pytest.raises(mixed.NotFittedError, match="did not converge"):
-        mixed.contrasts(_runs(8, {"native": 0, "podman": 0.01}), ["native"])
+    monkeypatch.setattr(sensitivity.MixedLM, "fit", unconverged)
+    with pytest.raises(sensitivity.NotFittedError, match="did not converge"):
+        sensitivity.contrasts(_runs(8, {"native": 0, "podman": 0.01}), ["native"])
 
 
 def test_numbers_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
-        mixed.contrasts(_runs(4, {"native": 0, "podman": 0}).assign(log=math.nan), ["native"])
+        sensitivity.contrasts(_runs(4, {"native": 0, "podman": 0}).assign(log=math.nan), ["native"])

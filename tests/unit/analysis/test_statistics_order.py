@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from parity.analysis import methods
 from parity.analysis.conclusions import ARM_OVERALL, CROSSED, INTERACTION, LEVEL_OVERALL
 from parity.analysis.contrast import weighted_sum
-from parity.analysis.statistics import multiplicity, trend
 
 
 def _blocks(rows: list[list[float]]) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def test_critical_values_of_page(blocks: int, critical: int) -> None:
         swapped = 14 * blocks - statistic
         return _blocks([[1, 3, 2]] * swapped + [[1, 2, 3]] * (blocks - swapped))
 
-    assert trend.page_trend(table(critical)) <= 0.05 < trend.page_trend(table(critical - 1))
+    assert methods.page_trend(table(critical)) <= 0.05 < methods.page_trend(table(critical - 1))
 
 
 def test_page_by_enumeration() -> None:
@@ -35,25 +35,25 @@ def test_page_by_enumeration() -> None:
         for a in itertools.permutations((1, 2, 3))
         for b in itertools.permutations((1, 2, 3))
     ]
-    found = trend.page_trend(_blocks(rows))
+    found = methods.page_trend(_blocks(rows))
     assert found == pytest.approx(np.mean([total >= 27 for total in every]))
-    falling = trend.page_trend(_blocks([row[::-1] for row in rows]), trend.FALLING)
+    falling = methods.page_trend(_blocks([row[::-1] for row in rows]), methods.FALLING)
     assert falling == pytest.approx(found)
 
 
 def test_page_counts_whole_blocks_only() -> None:
     table = _blocks([[math.nan, 2, 3], *[[1, 2, 3]] * 3])
-    assert trend.page_trend(table) == trend.page_trend(_blocks([[1, 2, 3]] * 3))
+    assert methods.page_trend(table) == methods.page_trend(_blocks([[1, 2, 3]] * 3))
 
 
 def test_slopes_per_doubling_of_each_block() -> None:
     table = _blocks([[0.0, 0.1, 0.2], [1.0, 1.0, 1.0]])
-    assert list(trend.slopes_per_doubling(table)) == pytest.approx([0.1, 0.0])
+    assert list(methods.slopes_per_doubling(table)) == pytest.approx([0.1, 0.0])
 
 
 def test_holm_of_a_worked_example() -> None:
-    assert multiplicity.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
-    assert multiplicity.holm([]) == () and multiplicity.holm([0.04]) == (0.04,)
+    assert methods.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert methods.holm([]) == () and methods.holm([0.04]) == (0.04,)
 
 
 def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
@@ -62,19 +62,19 @@ def test_holm_is_that_of_statsmodels_to_the_last_digit() -> None:
         values = random.random(count) ** 3
         # Ties as well.
         values[0] = values[-1]
-        assert multiplicity.holm(values) == tuple(multipletests(values, method="holm")[1])
+        assert methods.holm(values) == tuple(multipletests(values, method="holm")[1])
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: trend.page_trend(_blocks([[1, 2, 3]])),
-        lambda: trend.page_trend(_blocks([[1, 2], [1, 2]])),
-        lambda: trend.page_trend(_blocks([[1, 2, math.nan]] * 3)),
-        lambda: trend.page_trend(_blocks([[1, 2, 3]] * 3), "up"),
-        lambda: trend.slopes_per_doubling(_blocks([[0.0]])),
-        lambda: multiplicity.holm([0.5, 1.5]),
-        lambda: multiplicity.holm([math.nan]),
+        lambda: methods.page_trend(_blocks([[1, 2, 3]])),
+        lambda: methods.page_trend(_blocks([[1, 2], [1, 2]])),
+        lambda: methods.page_trend(_blocks([[1, 2, math.nan]] * 3)),
+        lambda: methods.page_trend(_blocks([[1, 2, 3]] * 3), "up"),
+        lambda: methods.slopes_per_doubling(_blocks([[0.0]])),
+        lambda: methods.holm([0.5, 1.5]),
+        lambda: methods.holm([math.nan]),
     ],
 )
 def test_nonsense_is_refused(wrong) -> None:

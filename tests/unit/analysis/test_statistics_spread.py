@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from parity.analysis.statistics import spread
+from parity.analysis import methods
 
 LAWS = {
     "normal": lambda random, size: random.normal(size=size),
@@ -40,8 +40,8 @@ def test_arms_that_scatter_alike_are_rarely_told_apart(law: str, blocks: int) ->
     pairs = LAWS[law](random, (STUDIES, 2, blocks))
     less, more, apart, before = 0, 0, 0, 0
     for a, b in pairs:
-        p = spread.p_scatters_less(spread.deviations_of(a, b))
-        found = spread.scatter_ratio(spread.deviations_of(a, b))
+        p = methods.p_scatters_less(methods.deviations_of(a, b))
+        found = methods.scatter_ratio(methods.deviations_of(a, b))
         less, more = less + (p < 0.05), more + (p > 0.95)
         apart += not found.low < 1 < found.high
         before += by_pitman_and_morgan(a, b) < 0.05
@@ -58,8 +58,8 @@ def test_a_shared_block_effect_changes_nothing_about_that(law: str) -> None:
     wrong = 0
     for _ in range(STUDIES):
         logs = LAWS[law](random, (5, 10)) + 2 * LAWS[law](random, 10)
-        a, b = spread.without_block(logs[:2], np.median(logs[2:], axis=0))
-        found = spread.scatter_ratio(spread.deviations_of(a, b))
+        a, b = methods.without_block(logs[:2], np.median(logs[2:], axis=0))
+        found = methods.scatter_ratio(methods.deviations_of(a, b))
         wrong += not found.low < 1 < found.high
     assert wrong / STUDIES < most_wrong(0.05)
 
@@ -72,23 +72,23 @@ def test_blocks_that_scatter_do_not_hide_a_ratio(law: str) -> None:
     for _ in range(STUDIES):
         logs = LAWS[law](random, (8, 30)) * np.array([[2.2], *[[1.0]] * 7])
         logs += 2 * random.normal(size=30)
-        a, b = spread.without_block(logs[:2], np.median(logs[2:], axis=0))
-        passed += spread.p_scatters_less(spread.deviations_of(a, b), 2) < 0.05
-        before += spread.p_scatters_less(spread.deviations_of(logs[0], logs[1]), 2) < 0.05
+        a, b = methods.without_block(logs[:2], np.median(logs[2:], axis=0))
+        passed += methods.p_scatters_less(methods.deviations_of(a, b), 2) < 0.05
+        before += methods.p_scatters_less(methods.deviations_of(logs[0], logs[1]), 2) < 0.05
     assert passed / STUDIES < most_wrong(0.05)
     assert before / STUDIES > 0.25
 
 
 def test_without_other_arms_nothing_is_taken_out() -> None:
     logs = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 3.0]])
-    assert (spread.without_block(logs, np.zeros(3)) == logs).all()
+    assert (methods.without_block(logs, np.zeros(3)) == logs).all()
 
 
 @each_law
 def test_the_interval_covers_a_planted_ratio(law: str) -> None:
     random = np.random.default_rng(14)
     wide = [
-        spread.scatter_ratio(spread.deviations_of(2 * a, b))
+        methods.scatter_ratio(methods.deviations_of(2 * a, b))
         for a, b in LAWS[law](random, (STUDIES, 2, 12))
     ]
     missed = np.mean([not found.low <= 2 <= found.high for found in wide])
@@ -99,18 +99,18 @@ def test_the_interval_covers_a_planted_ratio(law: str) -> None:
 
 def test_the_interval_ends_where_the_test_does() -> None:
     a, b = np.random.default_rng(15).normal(size=(2, 20)) * [[1.5], [1.0]]
-    found = spread.scatter_ratio(spread.deviations_of(a, b))
-    assert spread.p_scatters_less(spread.deviations_of(a, b), found.high) == pytest.approx(0.025)
-    assert spread.p_scatters_less(spread.deviations_of(a, b), found.low) == pytest.approx(0.975)
-    turned = spread.scatter_ratio(spread.deviations_of(b, a))
+    found = methods.scatter_ratio(methods.deviations_of(a, b))
+    assert methods.p_scatters_less(methods.deviations_of(a, b), found.high) == pytest.approx(0.025)
+    assert methods.p_scatters_less(methods.deviations_of(a, b), found.low) == pytest.approx(0.975)
+    turned = methods.scatter_ratio(methods.deviations_of(b, a))
     assert (turned.low, turned.high) == pytest.approx((1 / found.high, 1 / found.low))
 
 
 def test_an_arm_whose_scatter_is_hardly_shown_has_no_upper_end() -> None:
-    found = spread.scatter_ratio(spread.deviations_of([1.0, 2.0, 4.0, 3.0], [0.0, 0.0, 0.0, 1.0]))
+    found = methods.scatter_ratio(methods.deviations_of([1.0, 2.0, 4.0, 3.0], [0.0, 0.0, 0.0, 1.0]))
     assert (found.low, found.high) == (0.0, math.inf)
-    third = spread.deviations_of([0.0, 1.0, 2.0], [0.0, 3.0, 6.0])
-    assert spread.p_scatters_less(third, 1 / 3) == 1.0
+    third = methods.deviations_of([0.0, 1.0, 2.0], [0.0, 3.0, 6.0])
+    assert methods.p_scatters_less(third, 1 / 3) == 1.0
 
 
 @each_size
@@ -125,26 +125,26 @@ def test_cv_bounds_hold(law: str, upper: float, lower: float, blocks: int) -> No
     deviation = 0.05 * {"normal": 1, "t5": math.sqrt(5 / 3), "t3": math.sqrt(3)}[law]
     truth = math.sqrt(math.expm1(deviation**2))
     rows = np.exp(0.05 * LAWS[law](random, (STUDIES, blocks)))
-    above = np.mean([spread.cv_bound(row, 0.95) < truth for row in rows])
-    below = np.mean([spread.cv_bound(row, 0.05) > truth for row in rows])
+    above = np.mean([methods.cv_bound(row, 0.95) < truth for row in rows])
+    below = np.mean([methods.cv_bound(row, 0.05) > truth for row in rows])
     assert above < most_wrong(upper) and below < most_wrong(lower)
 
 
 def test_the_p_of_a_coefficient_belongs_to_its_bounds() -> None:
     values = np.exp(np.random.default_rng(17).normal(0, 0.05, 12))
-    assert spread.p_cv_below(values, spread.cv_bound(values, 0.95)) == pytest.approx(0.05)
-    assert spread.p_cv_below(values, spread.cv_bound(values, 0.05)) == pytest.approx(0.95)
-    assert spread.p_cv_below(values, 1e-9) == pytest.approx(1.0)
-    assert spread.cv_bound([3.0] * 6, 0.95) == 0 and spread.p_cv_below([3.0] * 6, 0.05) == 0
+    assert methods.p_cv_below(values, methods.cv_bound(values, 0.95)) == pytest.approx(0.05)
+    assert methods.p_cv_below(values, methods.cv_bound(values, 0.05)) == pytest.approx(0.95)
+    assert methods.p_cv_below(values, 1e-9) == pytest.approx(1.0)
+    assert methods.cv_bound([3.0] * 6, 0.95) == 0 and methods.p_cv_below([3.0] * 6, 0.05) == 0
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: spread.scatter_ratio(spread.deviations_of([1, 2], [1, 2])),
-        lambda: spread.scatter_ratio(spread.deviations_of([1, 2, 3], [1, 1, 1])),
-        lambda: spread.cv_bound([1.0, 2.0, 3.0, 4.0, 0.0], 0.95),
-        lambda: spread.cv_bound([1.0, 2.0, 3.0, 4.0], 0.95),
+        lambda: methods.scatter_ratio(methods.deviations_of([1, 2], [1, 2])),
+        lambda: methods.scatter_ratio(methods.deviations_of([1, 2, 3], [1, 1, 1])),
+        lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0, 0.0], 0.95),
+        lambda: methods.cv_bound([1.0, 2.0, 3.0, 4.0], 0.95),
     ],
 )
 def test_nonsense_is_refused(wrong) -> None:

@@ -12,8 +12,8 @@ from scipy import stats
 
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.decision import Decision, decide, outcome_of
-from parity.analysis.statistics.sequential import levels_at
-from parity.analysis.stopping import HIDDEN, LEAST_CHANCE, chance_of, stops
+from parity.analysis.looks import HIDDEN, LEAST_CHANCE, chance_of, stops
+from parity.analysis.sequential import levels_at
 from parity.plan.looks import DECIDED, HOPELESS, REPORTED, Stop
 from parity.plan.plan import Plan
 

@@ -8,8 +8,8 @@ import pytest
 from plans import plan_of
 
 from parity.analysis import tables
-from parity.analysis.pairing import Numbers
-from parity.analysis.timeouts import TIME, TIMEOUTS, line, timeouts
+from parity.analysis.descriptive import TIME, TIMEOUTS, line, timeouts
+from parity.analysis.evidence import Numbers
 
 COUNTS = np.array([0, 3, 8, 12, 20, 31, 40, 5, 17, 26], float)
 

@@ -17,10 +17,8 @@ from parity.analysis import decision, outcomes
 from parity.analysis.contrast import Evidence
 from parity.analysis.dataset import Place
 from parity.analysis.estimate import mean_of, student
-from parity.analysis.ledger import LOSSES, objection_to_losses
-from parity.analysis.pairing import Numbers
-from parity.analysis.sample import CLUSTERS, sample
-from parity.analysis.statistics.sequential import ONE_LOOK
+from parity.analysis.evidence import CLUSTERS, LOSSES, Numbers, objection_to_losses, sample
+from parity.analysis.sequential import ONE_LOOK
 
 REPEATED = 400
 BLOCKS = 30

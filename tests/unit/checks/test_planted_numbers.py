@@ -11,7 +11,7 @@ from planted_truth.sketches import judging
 from planted_truth.study import DOUBLE, PLUS, REFERENCE
 from scipy import stats
 
-from parity.analysis.pairing import numbers
+from parity.analysis.evidence import numbers
 from parity.claims.cells import JudgingData
 from parity.records import schema
 

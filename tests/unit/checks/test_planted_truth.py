@@ -26,7 +26,7 @@ from planted_truth.study import PRINTERS, Misfortune, claims_of
 from parity.analysis import contrast, decision, estimate, outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
-from parity.analysis.statistics.sequential import ONE_LOOK
+from parity.analysis.sequential import ONE_LOOK
 from parity.benchmarks import sysbench
 from parity.claims import finding, judging
 from parity.claims.rules import along, exists, rules

@@ -6,7 +6,7 @@ import pytest
 
 from parity.analysis import outcomes
 from parity.analysis.decision import ASSAY, CONTROL_DIFFERS, Decision, decide
-from parity.analysis.ledger import LOSSES
+from parity.analysis.evidence import LOSSES
 from parity.claims.cells import JudgingData
 
 PLUS = "native-plus"

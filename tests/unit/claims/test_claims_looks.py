@@ -11,7 +11,7 @@ from scipy import stats
 from parity.analysis.decision import ASSAY, decide
 from parity.analysis.estimate import mean_of
 from parity.analysis.outcomes import DIFFERENT
-from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at, strictest
+from parity.analysis.sequential import ONE_LOOK, Levels, levels_at, strictest
 from parity.claims.cells import AT_ONE_LOOK, CellLevels, JudgingData
 from parity.claims.finding import Finding
 from parity.claims.judging import Verdict

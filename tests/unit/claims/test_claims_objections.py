@@ -12,8 +12,7 @@ from msgspec import structs
 
 from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Place
-from parity.analysis.ledger import LOSSES
-from parity.analysis.sample import CLUSTERS
+from parity.analysis.evidence import CLUSTERS, LOSSES
 
 SAME = data.test_of("equivalence", margin_percent=2)
 MORE = data.test_of("direction", expect="costs-more", smallest_effect_percent=1)

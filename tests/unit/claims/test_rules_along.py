@@ -12,11 +12,10 @@ from claims_data import judged, levels
 from scipy import stats
 
 from parity.analysis.contrast import Engine
-from parity.analysis.dataset import Place
-from parity.analysis.identity import SAME
-from parity.analysis.pairing import Numbers
-from parity.analysis.statistics.sequential import ONE_LOOK
-from parity.analysis.statistics.trend import RISING, page_trend
+from parity.analysis.dataset import SAME, Place
+from parity.analysis.evidence import Numbers
+from parity.analysis.methods import RISING, page_trend
+from parity.analysis.sequential import ONE_LOOK
 from parity.claims.cells import Cell, Series
 from parity.claims.rules import along as trend_rule
 from parity.claims.rules.along import p_other_order, tau

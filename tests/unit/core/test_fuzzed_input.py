@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 
-from parity.analysis import exclusions
+from parity.analysis.dataset import load_exclusions
 from parity.claims import published, registration, verdicts
 from parity.claims.register import load_register
 from parity.core.errors import UserError
@@ -44,7 +44,7 @@ Load = Callable[[Path], Any]
 
 YAML_FILES: dict[str, Load] = {
     "config.yaml": lambda path: load_checked(path, "config"),
-    "exclusions.yaml": exclusions.load_exclusions,
+    "exclusions.yaml": load_exclusions,
     "claims.yaml": lambda path: load_register(path, CONFIG / "published/claims.csv"),
     **{
         f"studies/{name}.yaml": lambda path: load_study(path, "smoke")

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from plans import block_record_of
 from trials import ANYWHERE, PAIR, case_of, trial
 
-from parity.analysis import exclusions, pairing
+from parity.analysis import evidence
 from parity.analysis.conclusions import conclude
 from parity.analysis.contrast import Engine
-from parity.analysis.dataset import load
-from parity.analysis.ledger import ledger, losses, run_stages
+from parity.analysis.dataset import excluded_runs, load
+from parity.analysis.descriptive import ledger, losses, run_stages
 from parity.core.documents import write_document
 from parity.core.errors import UserError
 from parity.measure import block, progress
@@ -226,8 +226,8 @@ def _collected(plan: Plan, blocks: Path, folder: Path):
 
 
 def _ledger(dataset):
-    left_out = exclusions.excluded_runs([], dataset)
-    numbers = pairing.numbers(pairing.counted_values(dataset.metrics, left_out))
+    left_out = excluded_runs([], dataset)
+    numbers = evidence.numbers(evidence.counted_values(dataset.metrics, left_out))
     stages = run_stages(dataset, conclude(Engine(dataset, numbers))[1], left_out)
     return ledger(dataset, stages), losses(dataset, stages)
 

@@ -11,7 +11,7 @@ import pytest
 import synthetic
 
 from parity.analysis.analysis import analysed
-from parity.analysis.pairing import Numbers
+from parity.analysis.evidence import Numbers
 from parity.claims import terms
 from parity.claims.judging import judged
 from parity.plan.making import make_plan

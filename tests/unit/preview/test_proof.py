@@ -10,8 +10,8 @@ import synthetic
 
 from parity.analysis.analysis import analysed
 from parity.analysis.decision import decide
+from parity.analysis.evidence import Numbers
 from parity.analysis.outcomes import EQUIVALENT
-from parity.analysis.pairing import Numbers
 from parity.plan.system import kind_of
 from parity.preview import proof
 from parity.preview.simulated import Noise, Noises, noise_of

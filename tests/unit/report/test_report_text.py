@@ -16,7 +16,7 @@ import synthetic
 from matplotlib.text import Text
 from msgspec.structs import replace
 
-from parity.analysis.ledger import STAGES
+from parity.analysis.descriptive import STAGES
 from parity.core import wording
 from parity.core.errors import UserError
 from parity.records import dataset

@@ -109,7 +109,7 @@ def test_an_installation_holds_the_whole_package_and_works_without_snakemake(
     }
     program = (
         "import sys; sys.modules['snakemake'] = None\n"
-        "import parity.analysis.statistics, parity.claims.verdicts, parity.core.settings\n"
+        "import parity.analysis.methods, parity.claims.verdicts, parity.core.settings\n"
         "import parity.report.dashboard.page\n"
         "assert parity.__file__.startswith(sys.argv[1]); parity.core.settings.schema('study')"
     )

@@ -1,25 +1,25 @@
-"""Whether a fresh dataset agrees with an archived one, effect by effect.
+"""What one set of blocks lets one expect of another: differences, and how many of them.
 
-Seconds of two machines are never compared, only cost ratios, which have no unit: what a
-runtime costs relative to the native run beside it. The ratio of the two ratios is judged as
-every other: the same within the margin, different, or neither, if the controls of both allow it.
+All functions take the effects of one comparison, one number per block; for a ratio the
+effect is a logarithm.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from parity.analysis import outcomes, prediction, tables
+from parity.analysis import methods, outcomes, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.conclusions import Conclusion
-from parity.analysis.dataset import Dataset
+from parity.analysis.dataset import Dataset, worst
 from parity.analysis.decision import (
     FEW,
     FEWEST_FOR_A_DIFFERENCE,
@@ -30,15 +30,63 @@ from parity.analysis.decision import (
     decide,
     outcome_of,
 )
-from parity.analysis.identity import worst
-from parity.analysis.ledger import LOSSES
-from parity.analysis.pairing import DIFFERENCE
-from parity.analysis.sample import CLUSTERS
-from parity.analysis.statistics.kappa import Kappa, kappa_of
+from parity.analysis.estimate import Effects, Interval
+from parity.analysis.evidence import CLUSTERS, DIFFERENCE, LOSSES
+from parity.analysis.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
 from parity.records.sizes import choosing_size
+
+CONFIDENCE = 0.95
+# Arms of a case are held against the same runs of the reference. With equal variances
+# any two of such differences are correlated by one half.
+SHARED_REFERENCE = 0.5
+
+
+def difference_interval(
+    fresh: Effects, archived: Effects, confidence: float = CONFIDENCE
+) -> Interval:
+    """Welch's t interval of the mean of `fresh` minus the mean of `archived`.
+
+    It takes the variance of either side from its own effects: those of two machines differ
+    (Welch, Biometrika 34, 1947; degrees of freedom after Satterthwaite). Without any
+    variance it has no width.
+
+    Raises:
+        ValueError: one side has fewer than two effects.
+    """
+    one, other = methods.finite(fresh, 2, "effects"), methods.finite(archived, 2, "effects")
+    if np.ptp(one) == np.ptp(other) == 0:
+        return float(one[0] - other[0]), float(one[0] - other[0])
+    low, high = stats.ttest_ind(one, other, equal_var=False).confidence_interval(confidence)
+    return float(low), float(high)
+
+
+def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
+    """How many 95 % intervals hold the truth in 95 of 100 repetitions.
+
+    Without correlation this is the binomial distribution's central range. With it, the
+    errors of a group follow one common normal factor; given that factor they are
+    independent, and their number is a mixture of binomial ones.
+
+    Args:
+        groups: how many intervals each group holds.
+        correlation: of any two errors of a group.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(101)
+    weights = weights / weights.sum()
+    bound, own = stats.norm.ppf((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
+    common = math.sqrt(correlation) * nodes
+    inside = stats.norm.cdf((bound - common) / own) - stats.norm.cdf((-bound - common) / own)
+    counts = np.ones(1)
+    for size in groups:
+        of_group = weights @ stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
+        counts = np.convolve(counts, of_group)
+    summed = np.cumsum(counts) / counts.sum()
+    tail = (1 - CONFIDENCE) / 2
+    return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
+
 
 NOT_COMPARED = "not-compared"
 ABSOLUTE = "an absolute difference, which is not compared between machines"
@@ -200,7 +248,7 @@ def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> 
     equivalence at 5 % (Schuirmann 1987) for two samples (Dannenberg, Dette & Munk, Biometrika
     81, 1994). In fewer than FEWEST_FOR_A_DIFFERENCE blocks of either, nothing differs.
     """
-    inner, outer = (prediction.difference_interval(fresh, archive, share) for share in (0.9, 0.95))
+    inner, outer = (difference_interval(fresh, archive, share) for share in (0.9, 0.95))
     bound, fewest = math.log1p(margin), min(len(fresh), len(archive))
     outcome = outcome_of(inner, outer, (-bound, bound))
     few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
@@ -258,7 +306,7 @@ def _objected(analysed: Analysed, key: Key) -> str:
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     """The ratios of both, and where the fresh one is expected if nothing has changed."""
     here, there = decide(fresh, None), decide(archive, None)
-    low, high = prediction.difference_interval(fresh, archive)
+    low, high = difference_interval(fresh, archive)
     spread, half = float(archive.std(ddof=1)), (high - low) / 2
     return {
         "fresh_ratio": here.estimate,
@@ -302,9 +350,9 @@ def _count(table: pd.DataFrame) -> Count:
     return Count(
         inside=int(counted["inside"].sum()),
         compared=len(counted),
-        expected=prediction.CONFIDENCE * len(counted),
-        independent=prediction.count_range(groups),
-        sharing=prediction.count_range(groups, correlation=prediction.SHARED_REFERENCE),
+        expected=CONFIDENCE * len(counted),
+        independent=count_range(groups),
+        sharing=count_range(groups, correlation=SHARED_REFERENCE),
     )
 
 

@@ -11,19 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parity.analysis import (
-    conclusions,
-    exclusions,
-    ledger,
-    pairing,
-    tables,
-    timeouts,
-)
+from parity.analysis import conclusions, descriptive, evidence, tables
 from parity.analysis.conclusions import Conclusion
 from parity.analysis.contrast import Engine
-from parity.analysis.dataset import Dataset, load
-from parity.analysis.dispersion import dispersion
-from parity.analysis.sample import sample
+from parity.analysis.dataset import Dataset, excluded_runs, load
+from parity.analysis.evidence import sample
 from parity.records import schema
 
 SENSITIVITY_FILE = "sensitivity.parquet"
@@ -90,7 +82,7 @@ class Analysed:
     @cached_property
     def engine(self) -> Engine:
         """What concludes further contrasts of its numbers."""
-        return Engine(self.dataset, pairing.numbers(self.analysis.values))
+        return Engine(self.dataset, evidence.numbers(self.analysis.values))
 
     @cached_property
     def natives(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -118,19 +110,19 @@ def analyse(dataset: Dataset, excluded: Sequence[dict[str, Any]] = ()) -> Analys
     Args:
         excluded: runs to be left out (entries of config/exclusions.yaml).
     """
-    left_out = exclusions.excluded_runs(excluded, dataset)
-    values = pairing.counted_values(dataset.metrics, left_out)
-    by_case = pairing.numbers(values)
+    left_out = excluded_runs(excluded, dataset)
+    values = evidence.counted_values(dataset.metrics, left_out)
+    by_case = evidence.numbers(values)
     concluded, pairs = conclusions.conclude(Engine(dataset, by_case))
-    stages = ledger.run_stages(dataset, pairs, left_out)
+    stages = descriptive.run_stages(dataset, pairs, left_out)
     return Analysis(
         values=values,
         pairs=pairs,
         conclusions=concluded,
-        timeouts=timeouts.timeouts(dataset.plan, by_case),
-        dispersion=dispersion(values),
-        ledger=ledger.ledger(dataset, stages),
-        losses=ledger.losses(dataset, stages),
+        timeouts=descriptive.timeouts(dataset.plan, by_case),
+        dispersion=descriptive.dispersion(values),
+        ledger=descriptive.ledger(dataset, stages),
+        losses=descriptive.losses(dataset, stages),
         exclusions=left_out,
     )
 

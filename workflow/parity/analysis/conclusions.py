@@ -47,7 +47,7 @@ class Conclusion:
         factor, low, high: of a crossing; else empty.
         references: the arms whose mean is compared with, joined by "+"; the reference is first.
         planned_blocks: blocks in which the plan holds all runs.
-        identity: a word of `parity.analysis.identity`; empty for a level, which differs by design.
+        identity: a word of `parity.analysis.dataset`; empty for a level, which differs by design.
         control: whether this is the A/A pair.
         planned: whether the study compares by it.
     """

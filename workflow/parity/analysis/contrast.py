@@ -7,9 +7,9 @@ all of them are concluded in this order, here and nowhere else:
 1. references: both natives stand for the reference, -1/2 each, if the A/A pair is one thing
    measured twice (`Engine.natives`);
 2. pairs: one effect of each block that holds every cell (`weighted_sum`);
-3. losses: what the runs that do not count have against it (`ledger.objection_to_losses`);
-4. units: blocks, or the nodes or sessions that share something (`sample`);
-5. levels: those of the last look at these blocks (`statistics.sequential`);
+3. losses: what the runs that do not count have against it (`evidence.objection_to_losses`);
+4. units: blocks, or the nodes or sessions that share something (`evidence.sample`);
+5. levels: those of the last look at these blocks (`sequential`);
 6. decide: by Student's t and by ranks, against the region (`decision.decide`);
 7. A/A pair: the same contrast of the double gates it (`decision.objection_of`);
 8. assay: the positive control has to show a difference before "the same" is said.
@@ -25,10 +25,16 @@ from typing import NamedTuple, TypeVar
 from parity.analysis import outcomes
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
-from parity.analysis.ledger import objection_to_losses
-from parity.analysis.pairing import DIFFERENCE, RATIO, ByCase, Numbers
-from parity.analysis.sample import Sample, sample
-from parity.analysis.statistics.sequential import Levels, strictest
+from parity.analysis.evidence import (
+    DIFFERENCE,
+    RATIO,
+    ByCase,
+    Numbers,
+    Sample,
+    objection_to_losses,
+    sample,
+)
+from parity.analysis.sequential import Levels, strictest
 from parity.plan.plan import Plan
 
 NEEDS_TWO = "needs two blocks"

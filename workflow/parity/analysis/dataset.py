@@ -1,27 +1,60 @@
-"""One dataset: a campaign's plan and records as data frames, checked against each other."""
+"""Whether the two sides of a comparison ran the same binary with the same libraries."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from parity.analysis import tables
-from parity.analysis.identity import identity
 from parity.analysis.outcomes import NOT_TESTED
-from parity.analysis.statistics.sequential import ONE_LOOK, Levels, levels_at
+from parity.analysis.sequential import ONE_LOOK, Levels, levels_at
 from parity.core.errors import UserError
+from parity.core.settings import load_checked
 from parity.plan.looks import is_stopped
 from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
 from parity.records.sizes import recorded_sizes
+
+SAME = "same"
+BINARY_DIFFERS = "binary differs"
+LIBRARIES_DIFFER = "libraries differ"
+NOT_RECORDED = "not recorded"
+CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
+
+# SHA-256 of the binary and of its libraries; empty text where a run does not say it.
+Digests = tuple[str, str]
+
+
+def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
+    """The worst that any block of a comparison says about its two binaries.
+
+    Environments differ more easily than runtimes do, and an apparently unrelated
+    library can shift a timing (Mytkowicz et al., ASPLOS 2009); so one differing
+    block marks the whole comparison as confounded.
+
+    Args:
+        both: the digests of the two sides, block by block.
+    """
+    for part, finding in enumerate(CONFOUNDED):
+        if any(arm[part] and base[part] and arm[part] != base[part] for arm, base in both):
+            return finding
+    known = both and all(all(arm) and all(base) for arm, base in both)
+    return SAME if known else NOT_RECORDED
+
+
+def worst(findings: Iterable[str]) -> str:
+    """The worst of several such words; at least one is given."""
+    there = set(findings)
+    return next(word for word in (*CONFOUNDED, NOT_RECORDED, SAME) if word in there)
+
 
 ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
 # A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
@@ -288,3 +321,30 @@ def _refuse_unplanned(dataset: Dataset, folder: Path) -> None:
             where=str(folder),
             action="records and plan.json must come from the same campaign",
         )
+
+
+def load_exclusions(path: Path) -> list[dict[str, Any]]:
+    """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
+
+    Raises:
+        UserError: the file is missing, is no YAML, or has an unknown or missing key.
+    """
+    entries: list[dict[str, Any]] = load_checked(path, "exclusions")["exclusions"]
+    return entries
+
+
+def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.DataFrame:
+    """The exclusions of this dataset, each with whether the plan holds its run.
+
+    Two machines that run the same study give their blocks the same ids, and one file
+    holds the exclusions of all datasets; so it is the dataset that an entry must name.
+    An entry about a run that the plan does not know is kept and shown as not applied.
+    """
+    planned = set(dataset.planned[["block", "run"]].itertuples(index=False, name=None))
+    rows = [
+        {key: entry[key] for key in ("block", "run", "reason", "who", "date")}
+        | {"applied": (entry["block"], entry["run"]) in planned}
+        for entry in exclusions
+        if entry["dataset"] == dataset.name
+    ]
+    return tables.frame(tables.EXCLUSIONS, rows)

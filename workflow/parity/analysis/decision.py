@@ -21,7 +21,7 @@ import numpy as np
 
 from parity.analysis import estimate, outcomes
 from parity.analysis.estimate import Effects, Interval
-from parity.analysis.statistics.sequential import ONE_LOOK, Levels
+from parity.analysis.sequential import ONE_LOOK, Levels
 
 CONTROL_FAILED = "A/A pair not equivalent"
 CONTROL_DIFFERS = "A/A pair differs"

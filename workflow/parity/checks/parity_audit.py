@@ -15,7 +15,7 @@ from textwrap import shorten
 import pandas as pd
 from jinja2 import StrictUndefined, Template
 
-from parity.analysis.identity import (
+from parity.analysis.dataset import (
     BINARY_DIFFERS,
     CONFOUNDED,
     LIBRARIES_DIFFER,

@@ -14,11 +14,10 @@ import pandas as pd
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.contrast import Contrast, Engine, Evidence, over
+from parity.analysis.dataset import worst
 from parity.analysis.decision import NONE, assay_of
-from parity.analysis.identity import worst
-from parity.analysis.pairing import Numbers
-from parity.analysis.sample import half_width, sample
-from parity.analysis.statistics.sequential import ONE_LOOK, Levels, strictest
+from parity.analysis.evidence import Numbers, half_width, sample
+from parity.analysis.sequential import ONE_LOOK, Levels, strictest
 from parity.claims.published import Published
 from parity.core.wording import listed
 from parity.plan.plan import Case, Plan
@@ -50,7 +49,7 @@ class Cell:
         engine: what concludes contrasts of its dataset.
         parameters: those of the case, factor levels included.
         number_of: number of each block.
-        identity: whether both ran the same binary, a name from `parity.analysis.identity`.
+        identity: whether both ran the same binary, a name from `parity.analysis.dataset`.
         shortage: the commonest reason why a run does not count; empty if all do.
         natives: the arms whose mean a ratio to the reference is to, as the analysis compares;
             empty for the reference alone.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from parity.analysis import outcomes
+from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED
 from parity.analysis.decision import (
     CONTROL_DIFFERS,
     CONTROL_FAILED,
@@ -19,8 +20,7 @@ from parity.analysis.decision import (
     Decision,
     objection_of,
 )
-from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
-from parity.analysis.sample import CLUSTERS
+from parity.analysis.evidence import CLUSTERS
 from parity.claims import terms
 from parity.claims.cells import JOINED, Absent, Cell, Series
 from parity.core import wording

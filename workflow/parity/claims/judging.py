@@ -13,7 +13,7 @@ import numpy as np
 
 from parity.analysis.decision import CONTROL_DIFFERS
 from parity.analysis.estimate import ALPHA
-from parity.analysis.statistics.multiplicity import holm
+from parity.analysis.methods import holm
 from parity.claims import terms
 from parity.claims.cells import (
     CASE_IS_THERE,

@@ -15,7 +15,7 @@ from parity.analysis import outcomes, tables
 from parity.analysis.dataset import Dataset, refuse_broken
 from parity.analysis.decision import NONE
 from parity.analysis.estimate import ALPHA
-from parity.analysis.statistics.multiplicity import holm
+from parity.analysis.methods import holm
 from parity.claims import judging, registration, terms
 from parity.claims.cells import JudgingData
 from parity.claims.finding import AGAINST, PASSED, Finding

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from parity.analysis import analysis, dataset, tables
-from parity.analysis import exclusions as excluding
-from parity.analysis.look import look_at
+from parity.analysis.dataset import load_exclusions
+from parity.analysis.looks import look_at
 from parity.analysis.noise import study
 from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
@@ -36,7 +36,7 @@ def look(
             # Named as the whole dataset will be, because exclusions name it.
             so_far = Path(temporary) / "live" / planned.campaign
             collect(plan, folders, images, system, so_far)
-            excluded = excluding.load_exclusions(exclusions)
+            excluded = load_exclusions(exclusions)
             most = partial(blocks_in_the_end, planned, folders)
             found = look_at(so_far, number, last.stops if last else [], excluded, most)
         print("\n".join(folded(found.said(planned), "")))
@@ -46,9 +46,7 @@ def look(
 def analyse(plan: Path, exclusions: Path, events: Path) -> None:
     """Conclude from a dataset's records, and write its events down."""
     folder = plan.parent
-    analysed = analysis.analyse(
-        dataset.load(folder, whole=False), excluding.load_exclusions(exclusions)
-    )
+    analysed = analysis.analyse(dataset.load(folder, whole=False), load_exclusions(exclusions))
     analysis.write(analysed, folder / "analysis")
     write_events(folder / "records", events)
     values = study.event_values(folder, events)

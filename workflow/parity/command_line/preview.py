@@ -35,7 +35,7 @@ def chances(
     chances: Path,
 ) -> None:
     """Draw and judge a plan by the scatter of earlier data: what it can prove, and how likely."""
-    from parity.analysis import exclusions as excluding
+    from parity.analysis.dataset import load_exclusions
     from parity.claims.register import load_register, load_users_claims
     from parity.plan.system import kind_of
     from parity.preview import chances as drawn
@@ -45,9 +45,7 @@ def chances(
 
     planned, site = read_plan(plan), load_system(system)
     here = cost.surroundings_of(planned, site, jobs, archive, images)
-    known, unread = proof.pilots(
-        proof.datasets_beside(archive), excluding.load_exclusions(exclusions)
-    )
+    known, unread = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
     simulator = Simulator(planned, known, kind_of([site.scale_label]))
     takes = partial(cost.time_for, planned, here)
     lines = proof.need_lines(proof.needs(planned, simulator.noises), takes)
@@ -60,14 +58,14 @@ def chances(
 
 def promise(plan: Path, exclusions: Path, system: Path, archive: Path, promise: Path) -> None:
     """Print what the time that is given can prove, before anything is measured."""
-    from parity.analysis import exclusions as excluding
+    from parity.analysis.dataset import load_exclusions
     from parity.plan.system import kind_of
     from parity.preview import cost, proof
     from parity.preview.proof import promise_lines
     from parity.preview.simulated import Noises
 
     planned, kind = read_plan(plan), kind_of([load_system(system).scale_label])
-    known, _ = proof.pilots(proof.datasets_beside(archive), excluding.load_exclusions(exclusions))
+    known, _ = proof.pilots(proof.datasets_beside(archive), load_exclusions(exclusions))
     before = cost.known_before(planned, archive)
     runs = Counter(run.case for run in planned.blocks[0].runs)
     is_known = runs.keys() <= before.keys()

@@ -51,10 +51,10 @@ def compare(
     claims: Path, published: Path, plan: Path, fresh: Path, exclusions: Path, folder: Path
 ) -> None:
     """Hold what was measured here against the archive, effect by effect and word by word."""
-    from parity.analysis import exclusions as excluding
     from parity.analysis.agreement import agree, refuse_missing
     from parity.analysis.analysis import analysed
-    from parity.analysis.statistics.kappa import kappa_of
+    from parity.analysis.dataset import load_exclusions
+    from parity.analysis.kappa import kappa_of
     from parity.claims.cells import JudgingData
     from parity.claims.judging import judged
     from parity.claims.register import load_register
@@ -65,7 +65,7 @@ def compare(
     from parity.report.figures import agreement
 
     refuse_missing(fresh)
-    excluded, register = excluding.load_exclusions(exclusions), load_register(claims, published)
+    excluded, register = load_exclusions(exclusions), load_register(claims, published)
     both = [analysed(dataset, excluded) for dataset in (fresh, plan.parent)]
     found = agree(*both)
     verdicts = []

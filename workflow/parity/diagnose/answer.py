@@ -15,7 +15,7 @@ from parity.analysis import outcomes, tables
 from parity.analysis.analysis import analyse
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import Decision
-from parity.analysis.statistics.multiplicity import holm
+from parity.analysis.methods import holm
 from parity.diagnose.steps import CONTAINER, Ladder
 from parity.diagnose.study import NATIVE, PROGRAM, last_words, never_well, without_starts
 

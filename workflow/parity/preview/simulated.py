@@ -27,8 +27,8 @@ from parity.analysis.analysis import Analysed, Analysis
 from parity.analysis.contrast import Engine, references, weighted_sum
 from parity.analysis.dataset import Dataset
 from parity.analysis.decision import UNDECIDED, Decision, decide
+from parity.analysis.evidence import Numbers, numbers
 from parity.analysis.outcomes import DIFFERENT
-from parity.analysis.pairing import Numbers, numbers
 from parity.claims.cells import Cell, JudgingData
 from parity.core.documents import canonical, digest_of_json
 from parity.plan.plan import Case, Plan, cases_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from parity.analysis import outcomes
-from parity.analysis.identity import CONFOUNDED, NOT_RECORDED
+from parity.analysis.dataset import CONFOUNDED, NOT_RECORDED
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import Quantity
 from parity.core import wording
@@ -23,7 +23,7 @@ class DecidedRow(Protocol):
 
     Attributes:
         kind: ratio or difference; only of a difference `case` and `unit` are asked.
-        identity: a word of `parity.analysis.identity`.
+        identity: a word of `parity.analysis.dataset`.
     """
 
     case: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from parity.analysis.statistics.spread import cv_bound
+from parity.analysis.methods import cv_bound
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import Bars, FigureSpec
 from parity.claims.published import FIGURES

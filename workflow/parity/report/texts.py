@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from parity.analysis import outcomes
+from parity.analysis.looks import LEAST_CHANCE
 from parity.analysis.sensitivity import METHODS, NO_ESTIMATE, PAIRED
-from parity.analysis.stopping import LEAST_CHANCE
 from parity.core import wording
 from parity.core.wording import listed
 from parity.plan.system import kind_of

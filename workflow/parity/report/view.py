@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from parity.analysis import analysis, dataset, ledger, outcomes
+from parity.analysis import analysis, dataset, descriptive, outcomes
 from parity.analysis.analysis import Analysed
 from parity.benchmarks import benchmarks
 from parity.benchmarks.description import FigureSpec, Form
@@ -26,7 +26,7 @@ from parity.report.origin import Origin
 from parity.report.series import Series, series
 from parity.runtimes import every_arm
 
-STAGES = (*ledger.STAGES, "attempts")  # columns of the ledger that are counts
+STAGES = (*descriptive.STAGES, "attempts")  # columns of the ledger that are counts
 EVENTS, OF_EVENTS = "events", ("quantiles", "return_levels", "quota_law", "replay")
 ALONE = ""
 
@@ -269,7 +269,7 @@ class View(Analysed):
         reason = str(losses.sort_values("runs", ascending=False, kind="stable")["reason"].iloc[0])
         if reason.startswith(outcomes.NOT_TESTED):
             return reason.replace(outcomes.NOT_TESTED, "not tested", 1)
-        if reason == ledger.NO_PAIR:
+        if reason == descriptive.NO_PAIR:
             return "in no block with the reference"
         return f"no valid run: {reason}"
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parity.analysis.noise.windows import Window
-from parity.analysis.statistics.bootstrap import percentile_interval, resampled
+from parity.analysis.methods import percentile_interval, resampled
+from parity.analysis.noise.durations import Window
 
 RANKS = tuple(2**power for power in range(21))
 STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

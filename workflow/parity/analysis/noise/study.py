@@ -11,11 +11,17 @@ import numpy as np
 import pandas as pd
 
 from parity.analysis import tables
-from parity.analysis.noise import replay, return_levels
-from parity.analysis.noise.quantiles import Quantiles, quantiles
-from parity.analysis.noise.quota_law import quota_law
-from parity.analysis.noise.windows import Key, Window, parts_of, split
-from parity.analysis.statistics.bootstrap import resampled
+from parity.analysis.methods import resampled
+from parity.analysis.noise import durations, replay
+from parity.analysis.noise.durations import (
+    Key,
+    Quantiles,
+    Window,
+    parts_of,
+    quantiles,
+    quota_law,
+    split,
+)
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
@@ -134,7 +140,7 @@ def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
     for arm in (arm for arm in arms if case.blocks(arm)):
         of_runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
         for block, run in of_runs.items():
-            if (level := return_levels.level_of(run)) is not None:
+            if (level := durations.level_of(run)) is not None:
                 yield case.value(case.case, arm, block, RETURN_LEVEL, level)
         for step in replay.STEPS:
             yield from _replayed_runs(case, arm, of_runs, step)
@@ -149,7 +155,7 @@ def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[
         names = {"case": case.case, "arm": arm}
         windows = [window for block in case.blocks(arm) for window in case.windows(arm, block)]
         found[arm] = quantiles(windows, place_of, often)
-        made["return_levels"].append(names | return_levels.return_level(windows))
+        made["return_levels"].append(names | durations.return_level(windows))
         if limit := _limit(case, arm):
             made["quota_law"].append(names | quota_law(windows, *limit, hz))
         for step in replay.STEPS:

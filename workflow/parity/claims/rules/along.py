@@ -16,8 +16,8 @@ from parity.analysis.decision import (
     decide,
 )
 from parity.analysis.estimate import ALPHA, mean_of
+from parity.analysis.methods import FALLING, RISING, page_trend
 from parity.analysis.outcomes import DIFFERENT, INCONCLUSIVE
-from parity.analysis.statistics.trend import FALLING, RISING, page_trend
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope, Series, alike
 from parity.claims.finding import Finding, about, too_few, untested

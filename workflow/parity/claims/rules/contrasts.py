@@ -23,7 +23,7 @@ from parity.analysis.estimate import (
     rank_estimate,
     rank_interval,
 )
-from parity.analysis.statistics.sequential import Levels
+from parity.analysis.sequential import Levels
 from parity.claims import terms
 from parity.claims.cells import Scope
 from parity.claims.finding import Finding

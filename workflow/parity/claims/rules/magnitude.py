@@ -7,7 +7,7 @@ from statistics import median
 
 from parity.analysis.decision import Decision
 from parity.analysis.estimate import Effects, mean_of
-from parity.analysis.pairing import RATIO
+from parity.analysis.evidence import RATIO
 from parity.claims import terms
 from parity.claims.cells import Scope
 from parity.claims.finding import Finding, about, untested

@@ -17,7 +17,7 @@ import pandas as pd
 
 from parity.analysis.contrast import weighted_sum
 from parity.analysis.decision import WITHOUT_CONTROL, Decision, decide
-from parity.analysis.statistics.trend import slopes_per_doubling
+from parity.analysis.methods import slopes_per_doubling
 from parity.claims.cells import (
     AT_ONE_LOOK,
     PER_NODE,

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from parity.analysis import outcomes
+from parity.analysis import methods, outcomes
 from parity.analysis.decision import (
     FEWEST_FOR_A_DIFFERENCE,
     WITHOUT_CONTROL,
@@ -17,8 +17,7 @@ from parity.analysis.decision import (
     outcome_of,
 )
 from parity.analysis.estimate import ALPHA, Interval
-from parity.analysis.sample import units
-from parity.analysis.statistics import spread
+from parity.analysis.evidence import units
 from parity.claims import terms
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, about, too_few
@@ -44,7 +43,7 @@ def _coefficient(cell: Cell, options: Options, scope: Scope) -> Finding:
         return too_few(
             cell, cell.blocks, reason=values, against="", unit=PERCENT_UNIT, objection=""
         )
-    decision, below = _bounds(values, bound), spread.p_cv_below(values, bound / 100)
+    decision, below = _bounds(values, bound), methods.p_cv_below(values, bound / 100)
     reference = _values(cell, cell.pair[0])
     control = WITHOUT_CONTROL if isinstance(reference, str) else _bounds(reference, bound)
     lower, upper = decision.interval90
@@ -85,7 +84,7 @@ def _bounds(values: Sequence[float], bound: float) -> Decision:
     """The coefficient with its bounds, in %, and whether it lies below or above the bound."""
     logs = np.log(np.array(values))
     low95, low90, high90, high95 = (
-        100 * spread.cv_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
+        100 * methods.cv_bound(values, share) for share in (0.025, 0.05, 0.95, 0.975)
     )
     return Decision(
         blocks=len(values),
@@ -113,7 +112,7 @@ def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
         return "one side does not vary at all, so there is no ratio of scatter"
     others = table.drop(columns=[arm, against])
     shared = (others - others.median()).median(axis=1).fillna(0.0)
-    deviations = spread.deviations_of(*spread.without_block(logs, shared.to_numpy()))
+    deviations = methods.deviations_of(*methods.without_block(logs, shared.to_numpy()))
     of_block = dict(zip(table.index, deviations.T, strict=True))
     differences = {block: float(ours - theirs) for block, (ours, theirs) in of_block.items()}
     independent, objection = units(differences, cell.engine.dataset.places)
@@ -123,7 +122,7 @@ def _deviations(cell: Cell, arm: str, against: str) -> np.ndarray | str:
 
 def _ratio(deviations: np.ndarray, within: Interval, margin: float | None = None) -> Decision:
     """Ratio of two arms' scatter, and whether its 95 % interval lies within these ends."""
-    wide, narrow = (spread.scatter_ratio(deviations, share) for share in (0.95, 0.90))
+    wide, narrow = (methods.scatter_ratio(deviations, share) for share in (0.95, 0.90))
     interval95 = (wide.low, wide.high)
     return Decision(
         blocks=deviations.shape[1],
@@ -165,8 +164,8 @@ def _no_more(cell: Cell, options: Options, scope: Scope) -> Finding:
         replace(decision, smallest_margin=high),
         control=control,
         unit=UNIT,
-        p_value=spread.p_scatters_less(deviations, factor),
-        p_against=min(1.0, 2 * spread.p_scatters_less(deviations[::-1], 1 / factor)),
+        p_value=methods.p_scatters_less(deviations, factor),
+        p_against=min(1.0, 2 * methods.p_scatters_less(deviations[::-1], 1 / factor)),
         strain=high / factor,
     )
     reason = f"ratio of deviations: {stands(low, high, factor)}"
@@ -181,7 +180,7 @@ def _less(cell: Cell, options: Options, scope: Scope) -> Finding:
     deviations = _deviations(cell, cell.arm, cell.against)
     if isinstance(deviations, str):
         return too_few(cell, cell.blocks, reason=deviations, unit=UNIT, objection="")
-    p, against = map(spread.p_scatters_less, (deviations, deviations[::-1]))
+    p, against = map(methods.p_scatters_less, (deviations, deviations[::-1]))
     decision, control = _ratio(deviations, SAME), _of_pair(cell, SAME)
     finding = about(
         cell, decision, control=control, unit=UNIT, p_value=p, p_against=against, strain=p / ALPHA

@@ -13,7 +13,7 @@ import pandas as pd
 from parity.analysis import outcomes
 from parity.analysis.analysis import Analysis
 from parity.analysis.dataset import Dataset
-from parity.analysis.ledger import NOT_RUN
+from parity.analysis.descriptive import NOT_RUN
 from parity.claims.terms import NOT_TESTED
 from parity.claims.verdicts import Judgement
 from parity.core import wording

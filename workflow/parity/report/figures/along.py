@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parity.analysis.timeouts import TIME, TIMEOUTS
+from parity.analysis.descriptive import TIME, TIMEOUTS
 from parity.benchmarks.description import FigureSpec, Quantity
 from parity.core import wording
 from parity.core.wording import counted, span

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parity.analysis import ledger
+from parity.analysis import descriptive
 from parity.benchmarks.description import FigureSpec, Form
 from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
@@ -74,7 +74,7 @@ def of_ledger(view: View) -> Figure:
     """A bar of runs for each stage, and the reasons for which runs ended there."""
     lost, rows = lost_after(view.analysis.losses), []
     small: list[int] = []
-    for stage in ledger.STAGES:
+    for stage in descriptive.STAGES:
         count = int(view.analysis.ledger[stage].sum())
         rows.append((stage, count, str(count)))
         small += range(len(rows), len(rows) + len(lost.get(stage, ())))

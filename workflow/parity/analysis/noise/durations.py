@@ -1,23 +1,163 @@
-"""How long the event is that comes once in a given time, by a fitted tail.
+"""How long recorded events last: windows of runs, quantiles, return levels, and a CPU limit's law.
 
-The longest of all that were seen grows with the time that one looked, and is one number. What
-is longer than a high threshold has a generalised Pareto law (Pickands, Ann. Stat. 1975); its
-level for a time of one's choice is a quantity of the arm (Coles, An Introduction to Statistical
-Modeling of Extreme Values, 2001, ch. 4).
+Events come in bursts, so one after the other they are not independent. Runs, or their parts of
+half a minute, are drawn anew instead (`methods.resampled`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from parity.analysis.noise.windows import Window, joined
-from parity.analysis.statistics.bootstrap import percentile_interval, resampled
+from parity.analysis import methods
+from parity.analysis.methods import NO_INTERVAL, percentile_interval, resampled
+
+SECONDS = 30
+# Whose events they are: block and number within its run.
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of a run.
+
+    Attributes:
+        duration: how long it is, ns.
+        starts, lengths: of the events that began in it, in order of time, ns since its begin.
+    """
+
+    key: Key
+    duration: int
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def split(
+    block: str, seconds: float, starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> list[Window]:
+    """A run in windows of about half a minute; a shorter run is one."""
+    parts = parts_of(seconds)
+    size = round(1e9 * seconds) // parts
+    ends = np.searchsorted(starts, size * np.arange(parts + 1))
+    ends[0], ends[-1] = 0, len(starts)
+    return [
+        Window((block, part), size, starts[first:last] - size * part, lengths[first:last])
+        for part, (first, last) in enumerate(pairwise(ends))
+    ]
+
+
+def parts_of(seconds: float) -> int:
+    """How many windows a run of so many seconds has."""
+    return max(1, int(seconds // SECONDS))
+
+
+def joined(windows: Sequence[Window]) -> NDArray[np.int64]:
+    """The lengths of all events, ns."""
+    return np.concatenate([np.empty(0, np.int64), *(window.lengths for window in windows)])
+
+
+def ranks_of_interval(
+    count: int, quantile: float, confidence: float = 0.95
+) -> tuple[int | None, int | None]:
+    """The order statistics, as ranks from 1, that leave at most half the error on each side.
+
+    The number of values below the quantile is binomial whatever their distribution
+    (Thompson 1936; Conover, Practical Nonparametric Statistics, 1999, sec. 3.2). Exact for
+    independent values of a continuous distribution, conservative with ties.
+
+    Returns:
+        None where the values are too few for a bound.
+    """
+    methods.share(quantile=quantile, confidence=confidence)
+    error = (1 - confidence) / 2
+    low = int(stats.binom.ppf(error, count, quantile))
+    high = int(stats.binom.ppf(1 - error, count, quantile)) + 1
+    return low if low > 0 else None, high if high <= count else None
+
+
+SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
+# Lengths are told apart as well as 4000 ranks that lie the closer the longer they are.
+_GROUPS = 4000
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The quantiles of an arm.
+
+    Attributes:
+        rows: what does not depend on another arm, by column; lengths in seconds.
+        replicates: of the lengths in ns, shape (replicates, shares).
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    replicates: NDArray[np.float64]
+
+    def beside(self, reference: Quantiles | None, windows: int) -> list[dict[str, Any]]:
+        """The rows with their ratios to the same quantiles of a reference; None is itself."""
+        made = []
+        for place, row in enumerate(self.rows):
+            ratio, ends = None, NO_INTERVAL
+            if reference and row["value"] and reference.rows[place]["value"]:
+                ratio = row["value"] / reference.rows[place]["value"]
+                both = self.replicates[:, place] / reference.replicates[:, place]
+                ends = percentile_interval(both, windows)
+            made.append(row | {"ratio": ratio, "ratio_low": ends[0], "ratio_high": ends[1]})
+        return made
+
+
+def quantiles(
+    windows: Sequence[Window], place_of: Mapping[Key, int], often: NDArray[np.float64]
+) -> Quantiles:
+    """The quantiles of an arm: each a length that there was.
+
+    Their intervals are order statistics, exact for independent lengths; the ratios are not
+    taken from them, but from windows that are drawn anew.
+
+    Args:
+        place_of: the column of `often` of each window of any arm, so that arms are drawn alike.
+        often: as of `resampled`.
+    """
+    lengths = np.sort(joined(windows))
+    rows = [_row(share, lengths, windows) for share in SHARES]
+    if not len(lengths):
+        return Quantiles(tuple(rows), np.full((len(often), len(SHARES)), math.nan))
+    from_top = np.unique(np.geomspace(1, len(lengths), _GROUPS).astype(np.int64))
+    edges = np.unique(lengths[-from_top])
+    counts = np.zeros((often.shape[1], len(edges)))
+    for window in windows:
+        groups = np.searchsorted(edges, window.lengths)
+        counts[place_of[window.key]] += np.bincount(groups, minlength=len(edges))
+    below = np.cumsum(often @ counts, axis=1)
+    # Rounding must not make a share of all of them one more than it is.
+    wanted = np.outer(below[:, -1], SHARES) - 1e-6
+    places = np.stack([(below < each[:, None]).sum(axis=1) for each in wanted.T], axis=1)
+    found = edges[np.minimum(places, len(edges) - 1)].astype(np.float64)
+    found[below[:, -1] == 0] = math.nan
+    return Quantiles(tuple(rows), found)
+
+
+def _row(share: float, lengths: NDArray[np.int64], windows: Sequence[Window]) -> dict[str, Any]:
+    """A quantile of sorted lengths with its interval; null where there are too few."""
+    number = len(lengths)
+    low, high = ranks_of_interval(number, share) if number else (None, None)
+    at = math.ceil(share * number - 1e-6) if number else None
+    return {
+        "share": share,
+        "events": number,
+        "seconds": sum(window.duration for window in windows) / 1e9,
+        **{
+            name: None if rank is None else float(lengths[rank - 1]) / 1e9
+            for name, rank in (("value", at), ("low", low), ("high", high))
+        },
+    }
+
 
 PERIOD_SECONDS = 900.0
 # The threshold is the 95th percentile, or higher where more than so many would lie above it:
@@ -192,3 +332,38 @@ def _distance(above: NDArray[np.float64], tail: Tail) -> float:
         below = -np.expm1(-np.log1p(np.maximum(shape * scaled, -1 + 1e-15)) / shape)
     places = np.arange(count + 1) / count
     return float(max((places[1:] - below).max(), (below - places[:-1]).max()))
+
+
+# What is longer than this part of the predicted length is due to the limit. A tenth of a second
+# and more of waiting stands out from all else; with limits of a millisecond it is a convention.
+DUE = 0.5
+
+
+def quota_law(
+    windows: Sequence[Window], quota_us: int, period_us: int, hz: float | None
+) -> dict[str, Any]:
+    """A row of the table of that name, without case and arm.
+
+    Args:
+        hz: ticks of the kernel in a second; None where the node does not tell.
+    """
+    lengths = np.sort(joined(windows)) / 1e9
+    predicted = (period_us - quota_us) / 1e6
+    due = lengths[lengths > DUE * predicted]
+    looked, lost = sum(window.duration for window in windows) / 1e9, float(lengths.sum())
+    low, high = ranks_of_interval(len(due), 0.5) if len(due) else (None, None)
+    observed = float(np.median(due)) if len(due) else None
+    return {
+        "quota_us": quota_us,
+        "period_us": period_us,
+        "predicted": predicted,
+        "observed": observed,
+        "low": None if low is None else float(due[low - 1]),
+        "high": None if high is None else float(due[high - 1]),
+        "residual": None if observed is None else observed - predicted,
+        "tick": None if hz is None else 1 / hz,
+        "events": len(due),
+        "share": len(due) / len(lengths) if len(lengths) else None,
+        "per_second": len(lengths) / looked,
+        "per_cpu_second": len(lengths) / (looked - lost),
+    }
