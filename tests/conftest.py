@@ -27,8 +27,7 @@ from xdist.scheduler import LoadScopeScheduling
 from parity.benchmarks import benchmarks
 from parity.plan.system import load_system
 from parity.runtimes import arms
-from parity.software.images import IMAGES, ImageRecord, read_images
-from parity.software.needed_image import needed_image
+from parity.software.images import IMAGES, ImageRecord, needed_image, read_images
 
 ROOT = Path(__file__).parents[1]
 

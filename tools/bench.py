@@ -47,9 +47,9 @@ from parity.plan.plan import PLAN, Case, Plan, read_plan, write_plan
 from parity.plan.study import Study, load_study
 from parity.plan.system import System
 from parity.preview.simulated import noise_of
-from parity.records import events, parts, schema
+from parity.records import events, schema
 from parity.records.dataset import parse_dataset
-from parity.records.parsing import left_by_blocks
+from parity.records.parse import left_by_blocks
 from parity.runtimes import arms
 from parity.software.images import IMAGES
 
@@ -238,8 +238,8 @@ def multiply(times: int, folder: Path) -> int:
             yield key | {"record": json.dumps(json.loads(entry["record"]) | new)}
 
     raw = (row | key for key, (_, rows) in zip(keys, sources, strict=True) for row in rows)
-    parts.write(schema.BLOCKS, blocks(), records / "blocks.parquet")
-    parts.write(schema.RAW, raw, records / "raw.parquet")
+    schema.write_rows(schema.BLOCKS, blocks(), records / "blocks.parquet")
+    schema.write_rows(schema.RAW, raw, records / "raw.parquet")
     return sum(len(block.runs) for block in plan.blocks)
 
 

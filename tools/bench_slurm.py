@@ -30,9 +30,8 @@ from parity.plan.making import make_plan
 from parity.plan.study import load_study
 from parity.plan.system import load_system
 from parity.runtimes import every_arm
-from parity.software.images import IMAGES, read_images, write_images
-from parity.software.needed_image import ROOT as IMAGE_ROOT
-from parity.software.needed_image import needed_image
+from parity.software.images import IMAGES, needed_image, read_images, write_images
+from parity.software.images import ROOT as IMAGE_ROOT
 
 ROOT = Path(__file__).parents[1]
 STUDY = "config/studies/bench.yaml"

@@ -41,8 +41,7 @@ from parity.records.noise_audit import (
     TimeRatio,
 )
 from parity.runtimes import arms, every_arm
-from parity.software.images import IMAGES, write_images
-from parity.software.needed_image import ROOT, needed_image
+from parity.software.images import IMAGES, ROOT, needed_image, write_images
 
 # A pair takes about ten seconds; a job that waits for a node to become quiet takes longer.
 MINUTES_BESIDE, MINUTES_PER_PAIR = 15, 1

@@ -30,7 +30,7 @@ from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises, positive, search_text
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 
 TIME = Quantity("time", "wall-clock time", "s", "lower", "external")
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from parity.core.settings import load_yaml
-from parity.software.lock import write_origin
+from parity.software.spack import write_origin
 from parity.software.toolchain import Toolchain, choose_toolchain
 
 ROOT = Path(__file__).parents[2]

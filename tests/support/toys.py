@@ -44,7 +44,7 @@ from parity.benchmarks.programs import installed
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import never_raises, positive, search_text
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 
 TIME = Quantity("time", "copying time", "s", "lower", shown="ms", factor=1e3)
 RATE = Quantity("rate", "copying rate", "GB/s", "higher")

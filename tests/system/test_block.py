@@ -29,7 +29,7 @@ from parity.measure.node_check import arm_state, make_ready
 from parity.measure.places import make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.system import System, load_system
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
 from parity.runtimes.model import KERNEL, SCRATCH

@@ -33,7 +33,7 @@ from parity.measure.block import run_block
 from parity.measure.inner_command import WORK
 from parity.measure.places import only_one
 from parity.plan.plan import Plan, write_plan
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
 from parity.runtimes.model import SCRATCH

@@ -13,7 +13,7 @@ from trials import ANYWHERE, case_of, trial
 
 from parity.extensions.servers.benchmarks import local_files
 from parity.measure.block import run_block
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
 from parity.software.images import ImageRecord

@@ -26,7 +26,7 @@ from parity.extensions.networks.measure.network import SYSCTLS, network
 from parity.extensions.networks.runtimes.networked import Networked
 from parity.measure.attempt import NotStarted
 from parity.measure.block import run_block
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import every_arm
 

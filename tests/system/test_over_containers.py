@@ -19,7 +19,7 @@ from parity.measure.block import run_block
 from parity.measure.inner_command import SHARED_MEMORY, WORK
 from parity.measure.places import processes_in
 from parity.plan.plan import write_plan
-from parity.records.gather import gather_blocks, gather_raw
+from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import every_arm
 from parity.software.images import write_images

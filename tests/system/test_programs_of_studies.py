@@ -20,7 +20,7 @@ import pytest
 import yaml
 from clones import borrow_images, never_wait_for_quiet
 
-from parity.core.digests import digest
+from parity.core.files import digest
 from parity.measure.places import NEEDS
 from parity.plan.plan import read_plan
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from parity.core.digests import digest
+from parity.core.files import digest
 from parity.plan.plan import read_plan
 from parity.records.dataset import broken_files, differing_tables
 

@@ -10,8 +10,7 @@ from parity.benchmarks import benchmarks
 from parity.core.documents import write_document
 from parity.plan.study import load_study
 from parity.runtimes import every_arm
-from parity.software.images import ImageRecord, write_images
-from parity.software.needed_image import needed_image
+from parity.software.images import ImageRecord, needed_image, write_images
 
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 LOCK = ("spack.yaml", "spack.lock", "lock.json")

@@ -24,8 +24,7 @@ from parity.analysis.descriptive import run_stages
 from parity.claims.cells import JudgingData
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan
-from parity.records.dataset import parse_dataset
-from parity.records.gather import gather_records
+from parity.records.dataset import gather_records, parse_dataset
 from parity.software.images import IMAGES, without_location, write_images
 from planted_truth.logs import Planted, image_records, plant
 from planted_truth.promises import Measure, Observed, Trials

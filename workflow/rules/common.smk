@@ -12,7 +12,7 @@ from parity.software.toolchain import LOCKED, check_prefix, choose_toolchain
 from parity.core.spack_paths import DISTRIBUTION
 from parity.core.errors import refuse_unknown
 from parity.core.settings import check, schema
-from parity.core.code_identity import PACKAGE, code_of
+from parity.core.package import PACKAGE, code_of
 from parity.plan.study import load_study
 from parity.plan.system import load_system, refuse_without_batch_system
 

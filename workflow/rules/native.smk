@@ -10,7 +10,7 @@ from glob import glob
 from hashlib import sha256
 
 from parity.core.files import files_below
-from parity.software.environment import builds_of_study
+from parity.software.toolchain import builds_of_study
 from parity.software.spack import expected_release
 from parity.software.toolchain import LOCKED, composed_manifest, packages_now
 

@@ -6,7 +6,7 @@ from parity.benchmarks import programs
 from parity.runtimes import arms, every_arm
 from parity.software.debian_packages import installed_versions
 from parity.software.images import FOREIGN
-from parity.software.needed_image import ROOT, maker_of, needed_image
+from parity.software.images import ROOT, maker_of, needed_image
 
 NEEDED = needed_image(
     SYSTEM.base_image,

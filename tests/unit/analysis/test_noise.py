@@ -19,7 +19,7 @@ from parity.benchmarks.model import Outputs
 from parity.benchmarks.selfish import BENCHMARK, TRACE
 from parity.core.files import as_text
 from parity.plan.plan import write_plan
-from parity.records import events, parts, schema
+from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
 
 MS = 1_000_000
@@ -356,7 +356,7 @@ def dataset(folder: Path, blocks: int = 7, seconds: float = 10.0) -> Path:
     for name in ("records", "analysis"):
         (folder / name).mkdir(parents=True)
     write_plan(folder / "plan.json", made.plan)
-    parts.write(schema.RAW, raw, folder / "records/raw.parquet")
+    schema.write_rows(schema.RAW, raw, folder / "records/raw.parquet")
     tables.write(
         schema.RUNS,
         made.runs.assign(parameters=json.dumps(parameters)),

@@ -12,8 +12,8 @@ import pytest
 from parity.command_line import main as command_line
 from parity.command_line import software
 from parity.command_line.main import COMMANDS, MODULES, main
-from parity.core.code_identity import PACKAGE
 from parity.core.errors import REFUSED
+from parity.core.package import PACKAGE
 
 RULES = "".join(
     path.read_text()

@@ -12,7 +12,7 @@ import yaml
 from parity.command_line import measure
 from parity.command_line.main import main
 from parity.command_line.measure import chosen_arms, write_folder
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.errors import REFUSED, UserError
 from parity.core.settings import check, schema
 from parity.runtimes import arms

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.command_line.own_study import OwnProgram, own_program, study_of
+from parity.command_line.measure import OwnProgram, own_program, study_of
 from parity.core.errors import UserError
 from parity.core.settings import schema
 

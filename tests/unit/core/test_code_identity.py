@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity.command_line.main import MODULES
-from parity.core.code_identity import LAYERS, PACKAGE, code_of
+from parity.core.package import LAYERS, PACKAGE, code_of
 
 FILES = {
     "core/files.py": "",

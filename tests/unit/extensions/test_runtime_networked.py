@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.extensions.networks.runtimes import networked
 from parity.extensions.networks.runtimes.networked import Network, Networked
 from parity.runtimes import arms, every_arm

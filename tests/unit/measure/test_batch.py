@@ -25,7 +25,7 @@ from parity.measure.block import is_measured, is_time_over, run_batch
 from parity.measure.documents import BATCH, BLOCK, PROGRESS, ArmState, BatchRecord, Gate
 from parity.plan.looks import DECIDED, HOPELESS, Stop, batches_of
 from parity.plan.plan import Plan, write_plan
-from parity.records import gather
+from parity.records import dataset
 from parity.records.dataset import collect
 from parity.runtimes.model import Image
 from parity.software.images import ImageRecord, write_images
@@ -185,17 +185,17 @@ def test_a_batch_s_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gather, "BLOCK_FOLDERS", tmp_path)
+    monkeypatch.setattr(dataset, "BLOCK_FOLDERS", tmp_path)
     for name in ("here", "begun"):
         (tmp_path / name).mkdir()
     (tmp_path / "here" / BLOCK.file).touch()
     path = tmp_path / "batch.json"
     write_document(path, BatchRecord(measured=("here",), out_of_time=("gone",)))
-    assert gather.measured_blocks([path]) == [tmp_path / "here"]
+    assert dataset.measured_blocks([path]) == [tmp_path / "here"]
     for lost in ("gone", "begun"):
         write_document(path, BatchRecord(measured=("here", lost), out_of_time=()))
         with pytest.raises(UserError) as refused:
-            gather.measured_blocks([path])
+            dataset.measured_blocks([path])
         assert refused.value.what == f"block {lost} was measured, and is not there any more"
         assert refused.value.where == str(path)
         assert "delete this file" in refused.value.action
@@ -204,11 +204,11 @@ def test_a_block_that_is_gone_is_refused_with_the_batch_s_file(
 def test_how_many_blocks_there_can_be_follows_from_time_and_those_so_far(tmp_path: Path) -> None:
     folders = [_begun(_plan(), tmp_path, number, 60.0) for number in range(3)]
     ends = {
-        minutes: gather.blocks_in_the_end(_plan(minutes), folders)
+        minutes: dataset.blocks_in_the_end(_plan(minutes), folders)
         for minutes in (None, 1, 3, 4.9, 5, 100)
     }
     assert ends == {None: 6, 1: 3, 3: 3, 4.9: 4, 5: 5, 100: 6}
-    shares = [gather.blocks_in_the_end(_plan(4), folders, share) for share in (1.0, 0.5, 0.0)]
+    shares = [dataset.blocks_in_the_end(_plan(4), folders, share) for share in (1.0, 0.5, 0.0)]
     assert shares == [4, 5, 6]
 
 

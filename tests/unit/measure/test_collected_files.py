@@ -3,7 +3,7 @@
 import pytest
 
 from parity.benchmarks.reading import Refused, collected
-from parity.records.surroundings import node_sizes
+from parity.records.parse import node_sizes
 
 
 def test_a_file_is_found_by_its_pattern():

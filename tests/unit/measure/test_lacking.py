@@ -6,7 +6,7 @@ import pytest
 from plans import plan_of
 
 from parity.benchmarks.model import NodeFacts
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.errors import UserError
 from parity.measure.documents import Binary
 from parity.measure.session import lacking, tell_what_lacks

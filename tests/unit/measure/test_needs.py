@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from parity.benchmarks.model import Program
-from parity.core.digests import digest
 from parity.core.errors import UserError
+from parity.core.files import digest
 from parity.measure import places
 
 

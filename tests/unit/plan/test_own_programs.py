@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from parity.benchmarks.model import NodeFacts
-from parity.core.digests import digest
 from parity.core.errors import UserError
+from parity.core.files import digest
 from parity.plan.making import make_plan
 from parity.plan.plan import read_plan, write_plan
 from parity.plan.study import Study, load_study

@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 from parity.benchmarks import benchmarks
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.documents import canonical
 from parity.core.files import write_json
 from parity.plan.making import make_plan
@@ -30,7 +30,7 @@ from parity.preview.cost import (
 )
 from parity.preview.terminal import duration
 from parity.software.images import ImageRecord
-from parity.software.probe import Probe, probe_lines, probes
+from parity.software.install import Probe, probe_lines, probes
 
 ROOT = Path(__file__).parents[3]
 SNAPSHOT = Path(__file__).with_name("plan_lines.txt")

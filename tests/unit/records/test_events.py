@@ -17,7 +17,7 @@ from traces import trace
 from parity.benchmarks.selfish import BENCHMARK, TRACE
 from parity.benchmarks.traces import ENTRY
 from parity.core.files import as_text
-from parity.records import events, parts, schema
+from parity.records import events, schema
 
 PARAMETERS = json.dumps(defaults(BENCHMARK, mode="detours", seconds=1.0))
 PLAIN = {"record": "{}", "stdout": b"", "stderr": b"", "samples": ""}
@@ -35,7 +35,7 @@ def records(folder: Path, runs: list[dict]) -> Path:
         stage = {"stage": run.get("stage", "valid"), "final": True, "parameters": PARAMETERS}
         parsed.append(key | said | stage | {"arm": run["arm"]})
     folder.mkdir()
-    parts.write(schema.RAW, raw, folder / "raw.parquet")
+    schema.write_rows(schema.RAW, raw, folder / "raw.parquet")
     pq.write_table(pa.Table.from_pylist(parsed), folder / "runs.parquet")
     return folder
 
@@ -118,8 +118,8 @@ def test_runs_of_the_most_entries_are_written_within_half_a_gigabyte(tmp_path: P
         tmp_path / "records", [run("native-a", block, *[]) for block in ("b1", "b2", "b3")]
     )
     left = json.dumps({TRACE: as_text(trace(entries))})
-    rows = [row | {"files": left} for row in parts.read(schema.RAW, found / "raw.parquet")]
-    parts.write(schema.RAW, rows, found / "raw.parquet")
+    rows = [row | {"files": left} for row in schema.read_rows(schema.RAW, found / "raw.parquet")]
+    schema.write_rows(schema.RAW, rows, found / "raw.parquet")
     words = [sys.executable, "-c", _LARGEST, found, tmp_path / "events"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     number, megabytes = done.stdout.split()

@@ -10,8 +10,7 @@ from parity.core.errors import UserError
 from parity.measure.documents import Binary
 from parity.plan.plan import Plan
 from parity.records import schema
-from parity.records.parse import parse_block
-from parity.records.surroundings import measured_binary
+from parity.records.parse import measured_binary, parse_block
 
 GOLDEN = Path(__file__).parents[2] / "golden/sysbench/real.txt"
 PARAMETERS = {"prime": 10000, "events": 2800, "threads": 1}

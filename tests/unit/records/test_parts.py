@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN, read_plan
-from parity.records import parsing, parts, schema
+from parity.records import parse, schema
 from parity.records.dataset import parse_dataset
 from parity.records.parse import OF_BLOCKS
 
@@ -31,17 +31,17 @@ def test_few_rows_are_written_as_in_one_piece(names: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         one, other = Path(folder, "one"), Path(folder, "other")
         schema.write(schema.BLOCKS, _rows(names), one)
-        parts.write(schema.BLOCKS, _rows(names), other)
+        schema.write_rows(schema.BLOCKS, _rows(names), other)
         assert filecmp.cmp(one, other, shallow=False)
-        assert list(parts.read(schema.BLOCKS, other)) == _rows(names)
+        assert list(schema.read_rows(schema.BLOCKS, other)) == _rows(names)
 
 
 def test_many_rows_make_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MOST_ROWS", 10)
+    monkeypatch.setattr(schema, "MOST_ROWS", 10)
     path = tmp_path / "blocks.parquet"
-    parts.write(schema.BLOCKS, iter(_rows(list(range(35)))), path)
+    schema.write_rows(schema.BLOCKS, iter(_rows(list(range(35)))), path)
     assert pq.ParquetFile(path).num_row_groups == 4
-    assert list(parts.read(schema.BLOCKS, path)) == _rows(list(range(35)))
+    assert list(schema.read_rows(schema.BLOCKS, path)) == _rows(list(range(35)))
     assert schema.read(schema.BLOCKS, path).to_pylist() == _rows(list(range(35)))
 
 
@@ -49,9 +49,9 @@ def test_columns_of_more_than_two_gibibytes_are_gathered(tmp_path: Path) -> None
     """Arrow's columns of text end there: 160 runs of 8,192 ranks each were beyond it."""
     path, said = tmp_path / "blocks.parquet", "x" * 13_500_000
     rows = (row | {"record": said} for row in _rows(list(range(160))))
-    parts.write(schema.BLOCKS, rows, path)
+    schema.write_rows(schema.BLOCKS, rows, path)
     assert pq.read_metadata(path).num_rows == 160
-    assert all(row["record"] == said for row in parts.read(schema.BLOCKS, path))
+    assert all(row["record"] == said for row in schema.read_rows(schema.BLOCKS, path))
 
 
 def test_a_file_that_failed_half_way_is_no_table(tmp_path: Path) -> None:
@@ -60,23 +60,23 @@ def test_a_file_that_failed_half_way_is_no_table(tmp_path: Path) -> None:
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        parts.write(schema.BLOCKS, broken(), tmp_path / "blocks.parquet")
-    assert not list(parts.read(schema.BLOCKS, tmp_path / "blocks.parquet"))
+        schema.write_rows(schema.BLOCKS, broken(), tmp_path / "blocks.parquet")
+    assert not list(schema.read_rows(schema.BLOCKS, tmp_path / "blocks.parquet"))
 
 
 def test_a_file_of_another_table_is_refused(tmp_path: Path) -> None:
-    parts.write(schema.BLOCKS, [], tmp_path / "blocks.parquet")
+    schema.write_rows(schema.BLOCKS, [], tmp_path / "blocks.parquet")
     with pytest.raises(ValueError, match="columns of table raw"):
-        list(parts.read(schema.RAW, tmp_path / "blocks.parquet"))
+        list(schema.read_rows(schema.RAW, tmp_path / "blocks.parquet"))
 
 
 def test_attempts_go_to_their_blocks_and_blocks_without_any_have_none(tmp_path: Path) -> None:
     more = {"run": "r", "attempt": 1, "record": "", "stdout": b"", "stderr": b""}
     more |= {"files": "{}", "samples": ""}
     raw = [row | more for row in _rows([0, 2, 2, 3, 5])]
-    parts.write(schema.RAW, raw, tmp_path / "raw.parquet")
-    parts.write(schema.BLOCKS, _rows([1, 2, 3, 4]), tmp_path / "blocks.parquet")
-    found = list(parsing.left_by_blocks(tmp_path))
+    schema.write_rows(schema.RAW, raw, tmp_path / "raw.parquet")
+    schema.write_rows(schema.BLOCKS, _rows([1, 2, 3, 4]), tmp_path / "blocks.parquet")
+    found = list(parse.left_by_blocks(tmp_path))
     assert [(entry["block"], len(made)) for entry, made in found] == [
         ("0000001", 0),
         ("0000002", 2),
@@ -88,7 +88,7 @@ def test_attempts_go_to_their_blocks_and_blocks_without_any_have_none(tmp_path: 
 def test_several_processes_write_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "WORTH_PROCESSES", 1)
+    monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
     parse_dataset(ARCHIVE, tmp_path)
     for name in (*OF_BLOCKS, "images"):
         file = f"{name}.parquet"
@@ -98,12 +98,12 @@ def test_several_processes_write_the_same_bytes(
 def test_a_broken_record_in_a_process_of_its_own_is_one_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "WORTH_PROCESSES", 1)
-    raw = list(parts.read(schema.RAW, ARCHIVE / "records/raw.parquet"))
+    monkeypatch.setattr(parse, "WORTH_PROCESSES", 1)
+    raw = list(schema.read_rows(schema.RAW, ARCHIVE / "records/raw.parquet"))
     raw[0]["record"] = json.dumps({"version": 99})
-    parts.write(schema.RAW, raw, tmp_path / "raw.parquet")
-    blocks = parts.read(schema.BLOCKS, ARCHIVE / "records/blocks.parquet")
-    parts.write(schema.BLOCKS, blocks, tmp_path / "blocks.parquet")
+    schema.write_rows(schema.RAW, raw, tmp_path / "raw.parquet")
+    blocks = schema.read_rows(schema.BLOCKS, ARCHIVE / "records/blocks.parquet")
+    schema.write_rows(schema.BLOCKS, blocks, tmp_path / "blocks.parquet")
     with pytest.raises(UserError) as refused:
-        list(parsing.parsed_blocks(read_plan(ARCHIVE / PLAN), tmp_path))
+        list(parse.parsed_blocks(read_plan(ARCHIVE / PLAN), tmp_path))
     assert f"{raw[0]['block']}, {raw[0]['run']}, attempt 1" in refused.value.where

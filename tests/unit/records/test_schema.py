@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from parity.core.code_identity import PACKAGE
+from parity.core.package import PACKAGE
 from parity.core.settings import load_yaml
 from parity.records import schema
 

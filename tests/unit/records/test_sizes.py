@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from parity.records.sizes import recorded_sizes
+from parity.records.timed import recorded_sizes
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from parity.benchmarks import benchmarks
-from parity.core.code_identity import LAYERS, PACKAGE
+from parity.core.package import LAYERS, PACKAGE
 from parity.runtimes import arms
 
 ROOT = PACKAGE.parents[1]

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from parity import runtimes
-from parity.core.availability import Availability
-from parity.core.registry import modules_with
+from parity.core.commands import Availability
+from parity.core.package import modules_with
 from parity.runtimes import apptainer, arms, engines, ladder, lxc, oci, qemu
 from parity.runtimes.model import SCRATCH, Image, Launch
 from parity.runtimes.namespaces import ENTER

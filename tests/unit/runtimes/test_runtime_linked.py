@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.runtimes import arms, derived, every_arm
 from parity.runtimes.model import HOST_MPI, LINK_SETS, OWN, SCRATCH, SHARED, Image, Launch
 

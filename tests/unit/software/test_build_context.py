@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from toolchains import site_toolchain
 
-from parity.core import digests
+from parity.core import files
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
-from parity.software.build import BUILDERS, build_command, in_store
-from parity.software.build_context import (
+from parity.software.build import (
+    BUILDERS,
     Context,
+    build_command,
     compiled_context,
+    in_store,
     recipe_of,
     spack_context,
     system_context,
@@ -205,7 +207,7 @@ def test_the_context_holds_all_that_is_copied(made: Context) -> None:
     assert "toolchain/recipes/packages/netpipe/package.py" in names
     assert os.access(made.folder / "spack/bin/spack", os.X_OK)
     # The image's own lock is the very file that the label has the digest of.
-    assert digests.digest(made.folder / "toolchain/spack.lock") == made.arguments["LOCK"]
+    assert files.digest(made.folder / "toolchain/spack.lock") == made.arguments["LOCK"]
     assert (made.folder / "sources/a-1.tar.gz").is_symlink()
     assert (made.folder / "sources/a-1.tar.gz").read_bytes() == b"source"
 

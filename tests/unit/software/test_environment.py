@@ -9,15 +9,16 @@ from parity.benchmarks import benchmarks
 from parity.core.documents import as_document
 from parity.core.errors import UserError
 from parity.core.settings import load_yaml
-from parity.software.environment import (
+from parity.software.spack import check_only_grown
+from parity.software.toolchain import (
+    Toolchain,
     ToolchainEntry,
     builds_of_study,
     compilers_of,
     compose,
+    composed_manifest,
     read_builds,
 )
-from parity.software.lock import check_only_grown
-from parity.software.toolchain import Toolchain, composed_manifest
 
 OLD, NEW = (0, 23), (1, 0)
 ENTRY = as_document(ENTRIES["debian12"], ToolchainEntry, "machine.yaml")

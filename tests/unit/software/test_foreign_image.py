@@ -15,7 +15,7 @@ from parity.core.errors import UserError
 from parity.runtimes import every_arm
 from parity.software import foreign_image
 from parity.software.foreign_image import find_foreign, foreign_files, take_foreign
-from parity.software.needed_image import needed_image
+from parity.software.images import needed_image
 
 DIGEST = f"sha256:{'1a' * 32}"
 

@@ -9,14 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from parity.command_line.main import main
-from parity.core import digests
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, output_of
+from parity.core import files
+from parity.core.commands import Availability, answer_of, output_of
 from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
 from parity.records.schema import IMAGES
 from parity.software import build, debian_packages, install
-from parity.software.build_context import Context, recipe_of
+from parity.software.build import Context, recipe_of
 from parity.software.images import (
     ImageRecord,
     config_digest,
@@ -42,14 +41,14 @@ def tree(tmp_path):
 def test_file_digest_is_its_sha256(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"abc")
-    assert digests.digest(file) == f"sha256:{hashlib.sha256(b'abc').hexdigest()}"
+    assert files.digest(file) == f"sha256:{hashlib.sha256(b'abc').hexdigest()}"
 
 
 def test_tree_digest_does_not_depend_on_place_or_time(tree, tmp_path):
-    before = digests.digest(tree)
+    before = files.digest(tree)
     os.utime(tree / "bin/program", (1, 1))
     moved = tree.rename(tmp_path / "elsewhere")
-    assert digests.digest(moved) == before
+    assert files.digest(moved) == before
 
 
 @pytest.mark.parametrize(
@@ -67,25 +66,25 @@ def test_tree_digest_does_not_depend_on_place_or_time(tree, tmp_path):
     ids=["byte", "mode", "folder-mode", "gone", "renamed", "new", "link", "link-to-file"],
 )
 def test_tree_digest_sees_every_change(tree, change):
-    before = digests.digest(tree)
+    before = files.digest(tree)
     change(tree)
-    assert digests.digest(tree) != before
+    assert files.digest(tree) != before
 
 
 def test_a_link_out_of_the_tree_is_not_followed(tree, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (tree / "out").symlink_to(outside)
-    before = digests.digest(tree)
+    before = files.digest(tree)
     (outside / "file").touch()
-    assert digests.digest(tree) == before
+    assert files.digest(tree) == before
 
 
 def test_size_counts_a_linked_file_once(tree):
     (tree / "bin/program").write_bytes(b"x" * 100_000)
-    once = digests.size_on_disk(tree)
+    once = files.size_on_disk(tree)
     (tree / "bin/again").hardlink_to(tree / "bin/program")
-    assert digests.size_on_disk(tree) == once >= 100_000
+    assert files.size_on_disk(tree) == once >= 100_000
 
 
 def test_a_base_by_digest_is_taken():
@@ -179,7 +178,7 @@ def arm(convert=None, reason="", digest=None, image_format="squashfs"):
         converter=("echo", "tool 1"),
         probe=lambda: Availability(not reason, reason=reason),
         convert=convert or write,
-        digest=digest or (lambda location: digests.digest(Path(location))),
+        digest=digest or (lambda location: files.digest(Path(location))),
         size=lambda location: 5,
     )
 
@@ -201,7 +200,7 @@ def test_a_format_is_published_whole(tmp_path, oci):
     final.write_text("an older one")
     record = build.make_format(arm(), oci, ImageRecord("directory"), final)
     assert final.read_text() == "image"
-    assert record.digest == digests.digest(final)
+    assert record.digest == files.digest(final)
     assert (record.parent, record.parent_digest, record.recipe) == ("oci", oci.digest, "r")
     assert not list(tmp_path.glob(".*"))
 
@@ -364,7 +363,7 @@ def test_a_tree_is_read_in_the_order_of_sorted_paths(tmp_path):
     for name in ("a/b", "a-b", "a.b", "a/b.c/d", "A", "ä/x"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).is_dir() or (tmp_path / name).touch()
-    lines = list(digests._manifest_lines(tmp_path))
+    lines = list(files._manifest_lines(tmp_path))
     expected = sorted(tmp_path.rglob("*"))
     names = [line.split(b"\0")[0].decode() for line in lines]
     assert names == [".", *(str(path.relative_to(tmp_path)) for path in expected)]

@@ -5,7 +5,7 @@ import pytest
 from parity.benchmarks import benchmarks
 from parity.runtimes import arms, every_arm
 from parity.software import install
-from parity.software.needed_image import NeededImage, maker_of, needed_image
+from parity.software.images import NeededImage, maker_of, needed_image
 
 
 def needs(names: str, *chosen: str, base: str = "bootstrap") -> NeededImage:

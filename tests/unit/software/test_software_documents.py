@@ -8,12 +8,7 @@ import pytest
 
 from parity.core.documents import read_document, write_document
 from parity.core.errors import UserError
-from parity.software.images import (
-    ImageRecord,
-    read_images,
-    without_location,
-    write_images,
-)
+from parity.software.images import ImageRecord, read_images, without_location, write_images
 from parity.software.native import read_native
 
 ARCHIVE = Path(__file__).parents[3] / "results/archive"

@@ -10,16 +10,23 @@ from toolchains import composed_toolchain, site_toolchain
 from parity.core.errors import UserError
 from parity.core.files import read_json
 from parity.core.settings import load_yaml, schema
-from parity.software.environment import compilers_of, read_builds
-from parity.software.lock import check_lock, packages_of, specs_of
-from parity.software.spack import SpackSite, find_spack, spack_site
+from parity.software.spack import (
+    SpackSite,
+    check_lock,
+    find_spack,
+    packages_of,
+    spack_site,
+    specs_of,
+)
 from parity.software.toolchain import (
     Toolchain,
     check_compilers,
     check_prefix,
     choose_toolchain,
+    compilers_of,
     installed_packages,
     packages_now,
+    read_builds,
 )
 
 ROOT = Path(__file__).parents[3]

@@ -36,7 +36,7 @@ from parity.analysis.kappa import Kappa, kappa_of
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
-from parity.records.sizes import choosing_size
+from parity.records.timed import choosing_size
 
 CONFIDENCE = 0.95
 # Arms of a case are held against the same runs of the reference. With equal variances

@@ -21,7 +21,7 @@ from parity.plan.plan import PLAN, Plan, plan_digest, read_plan
 from parity.plan.system import SystemKind, kind_of
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, block_records, broken_files
-from parity.records.sizes import recorded_sizes
+from parity.records.timed import recorded_sizes
 
 SAME = "same"
 BINARY_DIFFERS = "binary differs"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from parity.records import parts, schema
+from parity.records import schema
 
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
@@ -99,8 +99,8 @@ def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
     names = [column.name for column in table.columns]
     if wrong := sorted(set(names).symmetric_difference(data.columns)):
         raise ValueError(f"table {table.name}: unknown or missing columns: {wrong}")
-    with parts.Writer(table, path) as file:
-        for start in range(0, len(data), parts.MOST_ROWS):
-            some = data[names].iloc[start : start + parts.MOST_ROWS]
+    with schema.Writer(table, path) as file:
+        for start in range(0, len(data), schema.MOST_ROWS):
+            some = data[names].iloc[start : start + schema.MOST_ROWS]
             made = pa.Table.from_pandas(some, schema=table.arrow, preserve_index=False)
             file.add(made.replace_schema_metadata(table.arrow.metadata))

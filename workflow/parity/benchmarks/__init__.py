@@ -9,7 +9,7 @@ from typing import Any
 
 from parity.benchmarks.model import Benchmark
 from parity.benchmarks.own_program import COMMAND, own_program
-from parity.core.registry import modules_with
+from parity.core.package import modules_with
 
 
 @cache

@@ -16,7 +16,7 @@ from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.programs import installed
 from parity.benchmarks.reading import Refused, never_raises, positive, require_equal
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 
 SOURCE = "imports.sh"
 PYTHON = "/usr/bin/python3"

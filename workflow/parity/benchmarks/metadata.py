@@ -18,7 +18,7 @@ from parity.benchmarks.reading import (
     require_equal,
     search_text,
 )
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 
 SOURCE = "metadata.c"
 # In the order of its phases.

@@ -12,8 +12,8 @@ import parity.benchmarks
 from parity.benchmarks import programs
 from parity.benchmarks.description import FigureSpec, Metric, Quantity
 from parity.benchmarks.programs import installed
-from parity.core.availability import Availability
-from parity.core.registry import extensions_with
+from parity.core.commands import Availability
+from parity.core.package import extensions_with
 from parity.core.spack_paths import TOOLCHAIN
 
 

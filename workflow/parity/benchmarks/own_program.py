@@ -23,7 +23,7 @@ from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Progr
 from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, never_raises, positive, with_a_point
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.documents import Document, canonical
 from parity.core.errors import UserError
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import Availability, answer_of, is_installed
 from parity.core.spack_paths import PREFIX, TOOLCHAIN, toolchain_of, view_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from parity.benchmarks import programs
 from parity.benchmarks.description import CPU_PERIOD, CPU_QUOTA, LOOKED, Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.files import as_bytes
 
 SOURCE = "selfish.c"

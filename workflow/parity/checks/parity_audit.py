@@ -24,7 +24,7 @@ from parity.analysis.dataset import (
     identity,
 )
 from parity.checks.side import Programs, Side
-from parity.core import code_identity
+from parity.core import package
 from parity.core.documents import Document, write_document
 from parity.core.errors import UserError
 from parity.core.spack_paths import PREFIX
@@ -277,7 +277,7 @@ def audit_of(
         asked=datetime.now(UTC).isoformat(timespec="seconds"),
         node_name=platform.node(),
         node=node.facts(),
-        program=code_identity.identity(),
+        program=package.identity(),
         sides=tuple(sides),
         likenesses=tuple(likenesses(sides, plan.reference, programs)),
         interface=tuple(differences(sides, plan.reference)),

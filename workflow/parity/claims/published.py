@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
+from parity.core.files import finite, read_rows, row_of
 
 COLUMNS = (
     "claim", "study", "benchmark", "runtime", "nodes", "metric", "value", "unit", "place",

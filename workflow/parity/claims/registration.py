@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parity.claims.register import Register
-from parity.core.csv_files import moment, read_rows, row_of
 from parity.core.errors import UserError
+from parity.core.files import moment, read_rows, row_of
 from parity.plan.plan import Plan, plan_digest, read_plan
 
 BEFORE, AFTER, AMENDED = "before-data", "after-data", "amended"

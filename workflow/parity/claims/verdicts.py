@@ -23,9 +23,9 @@ from parity.claims.judging import Verdict, judged
 from parity.claims.register import Claim, Register
 from parity.claims.registration import Registration
 from parity.claims.rules import rules
-from parity.core.code_identity import code_of
-from parity.core.csv_files import read_rows
 from parity.core.errors import UserError
+from parity.core.files import read_rows
+from parity.core.package import code_of
 from parity.core.wording import counted, number
 from parity.records import schema
 

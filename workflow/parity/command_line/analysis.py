@@ -15,9 +15,8 @@ from parity.analysis.noise import study
 from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
 from parity.preview.terminal import folded
-from parity.records.dataset import collect
+from parity.records.dataset import blocks_in_the_end, collect, measured_blocks
 from parity.records.events import write_events
-from parity.records.gather import blocks_in_the_end, measured_blocks
 
 
 def look(

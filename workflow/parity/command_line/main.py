@@ -15,7 +15,7 @@ from parity.core.errors import REFUSED, shown_to_the_user
 
 # The commands of each module here; only that of the command that is called is imported. What rules
 # call lies in the module of the highest package that it uses, from which the digest of its code
-# follows (`core.code_identity`).
+# follows (`core.package`).
 COMMANDS = {
     "measure": ("measure",),
     "diagnose": ("diagnose",),

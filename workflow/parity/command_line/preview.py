@@ -13,7 +13,7 @@ from parity.plan.system import load_system
 def plan(plan: Path, chances: Path, system: Path, archive: Path, images: Path, jobs: int) -> None:
     """Print what would be run, what it costs, what it can prove, and what cannot be tested."""
     from parity.preview import cost
-    from parity.software.probe import probe_lines
+    from parity.software.install import probe_lines
 
     planned = read_plan(plan)
     here = cost.surroundings_of(planned, load_system(system), jobs, archive, images)

@@ -10,8 +10,8 @@ from parity.plan.looks import batches_of
 from parity.plan.plan import read_plan
 from parity.records import dataset
 from parity.records.crate import write_crate
+from parity.records.dataset import gather_records, measured_blocks
 from parity.records.events import write_noise_traces
-from parity.records.gather import gather_records, measured_blocks
 from parity.software.images import read_images, without_location, write_images
 
 

@@ -26,7 +26,7 @@ def install(
 
 def probe() -> None:
     """Print which runtimes and benchmarks are here, and what to do about those that are not."""
-    from parity.software.probe import probe_lines
+    from parity.software.install import probe_lines
 
     print("\n".join(probe_lines()))
 
@@ -67,25 +67,24 @@ def build_image(
     folder: str | None,
 ) -> None:
     """Build the image with every benchmark that is installed or compiled natively."""
-    from parity.software import build_context
-    from parity.software.build import build_image as build
+    from parity.software import build
     from parity.software.spack import chosen_spack
 
     containers = containers.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         if sources:
             toolchain, spack = chosen_spack(site, jobs, log)
-            context = build_context.spack_context(
+            context = build.spack_context(
                 containers, packages, toolchain, spack, sources, Path(temporary)
             )
         elif compiled:
-            context = build_context.compiled_context(
+            context = build.compiled_context(
                 containers, packages, compiled, compiler, Path(temporary)
             )
         else:
-            context = build_context.system_context(containers, packages)
+            context = build.system_context(containers, packages)
         parent = read_document(base, ImageRecord)
-        make = partial(build, parent, context, place_of(record, folder, "oci"), log)
+        make = partial(build.build_image, parent, context, place_of(record, folder, "oci"), log)
         empty = ImageRecord("oci", parent="base", parent_digest=parent.digest)
         write_document(record, made_or_reason(make, empty, log))
 
@@ -105,7 +104,7 @@ def convert_image(
 ) -> None:
     """Convert the image into the format of one runtime."""
     from parity.software.build import make_format
-    from parity.software.needed_image import maker_of
+    from parity.software.images import maker_of
 
     arm, place = maker_of(format), place_of(record, folder, f"image.{format}")
     # Nothing is at this place for a format that is not made from it.
@@ -119,7 +118,7 @@ def convert_image(
 def images(formats: list[Path], images: Path, table: Path) -> None:
     """Gather the records of all formats, and print the digest chain."""
     from parity.records import schema
-    from parity.records.surroundings import image_rows
+    from parity.records.parse import image_rows
 
     made = [read_document(path, ImageRecord) for path in formats]
     print("\n".join(map(records.line_of, made)))
@@ -140,10 +139,8 @@ def lock(site: Mapping[str, Any], manifest: str, jobs: int, log: Path) -> None:
 
 def image_sources(site: Mapping[str, Any], jobs: int, sources: Path, log: Path) -> None:
     """Check the toolchain, and gather the sources that its image is built from."""
-    from parity.software.environment import compilers_of
-    from parity.software.lock import check_lock
-    from parity.software.spack import chosen_spack, gather_sources
-    from parity.software.toolchain import check_compilers, installed_packages
+    from parity.software.spack import check_lock, chosen_spack, gather_sources
+    from parity.software.toolchain import check_compilers, compilers_of, installed_packages
 
     toolchain, spack = chosen_spack(site, jobs, log)
     check_lock(toolchain)

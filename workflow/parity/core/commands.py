@@ -1,4 +1,4 @@
-"""Runs the programs that we depend on, and shows what they said when they fail."""
+"""Whether something can be used on this machine, and if not, why not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,42 @@ import os
 import shutil
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from parity.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Availability:
+    """The answer of a probe.
+
+    Attributes:
+        available: whether a run can be made with it here and now.
+        version: what it says of itself, empty when it is absent.
+        reason: why it is not available, for the ledger; empty when it is.
+        remedy: what the user can do about it, such as a package to install.
+    """
+
+    available: bool
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+
+
+DEVICE = Path("/dev/fuse")
+
+
+def no_fuse(device: Path = DEVICE) -> Availability | None:
+    """Why a user cannot mount a file system in user space here; None if it can."""
+    if os.access(device, os.R_OK | os.W_OK):
+        return None
+    if not device.exists():
+        return Availability(False, reason=f"no {device}", remedy="as root: modprobe fuse")
+    return Availability(
+        False, reason=f"no access to {device}", remedy=f"as root: chmod 0666 {device}"
+    )
+
 
 _LINES_SHOWN = 20
 

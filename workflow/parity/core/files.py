@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import base64
+import csv
 import errno
+import hashlib
+import io
 import json
+import math
 import os
+import re
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from parity.core.errors import UserError
+from parity.core.errors import CONTROL, UserError, shown
 
 # The largest file that people write here, the register of claims, has 75 kB.
 LARGEST_INPUT = 1 << 18
@@ -99,3 +107,144 @@ def read_json(path: Path) -> dict[str, Any]:
 def files_below(folder: Path) -> list[Path]:
     """All files of a folder, sorted; what Python leaves beside its sources does not count."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+_PIECE_BYTES = 1 << 20
+
+
+def digest(path: Path) -> str:
+    """`sha256:…` of a file's bytes or of a directory's manifest.
+
+    The manifest has one line per entry, sorted by path: path, type, permission bits,
+    size, and the content's hash or the link's target. Owner and times are left out:
+    they differ between a root's and a user's copy of the same image.
+
+    Raises:
+        OSError: something cannot be read.
+    """
+    if not path.is_dir():
+        return f"sha256:{_file_hash(path)}"
+    manifest = hashlib.sha256()
+    for line in _manifest_lines(path):
+        manifest.update(line)
+    return f"sha256:{manifest.hexdigest()}"
+
+
+def size_on_disk(path: Path) -> int:
+    """Bytes that a file or a directory takes on disk; a file with many links counts once."""
+    below = [] if path.is_symlink() else path.rglob("*")
+    states = [entry.lstat() for entry in (path, *below)]
+    return sum({state.st_ino: state.st_blocks * 512 for state in states}.values())
+
+
+def _manifest_lines(root: Path) -> Iterator[bytes]:
+    """One line for each entry of a tree; a folder's own line stands before those in it.
+
+    Paths are texts here: an image has ten thousand entries, and each node checks all of
+    them before each block.
+    """
+    waiting = [(".", str(root))]
+    while waiting:
+        name, path = waiting.pop()
+        status = os.lstat(path)
+        kind, mode = stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode)
+        size, content = 0, ""
+        if stat.S_ISREG(kind):
+            size, content = status.st_size, _file_hash(Path(path))
+        elif stat.S_ISLNK(kind):
+            # A link has no permissions of its own.
+            mode, content = 0, str(Path(path).readlink())
+        elif stat.S_ISDIR(kind):
+            above = "" if name == "." else f"{name}/"
+            below = sorted((entry.name for entry in os.scandir(path)), reverse=True)
+            waiting += [(f"{above}{child}", f"{path}/{child}") for child in below]
+        fields = (name, f"{kind:o}", f"{mode:o}", str(size), content)
+        # NUL cannot be part of a name or of a link's target, so no two trees share a manifest.
+        yield "\0".join(fields).encode(errors="surrogateescape") + b"\0\n"
+
+
+def _file_hash(path: Path) -> str:
+    state = hashlib.sha256()
+    # Most files of an image are smaller than one piece.
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(_PIECE_BYTES):
+            state.update(piece)
+    return state.hexdigest()
+
+
+# As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+
+
+def read_rows(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), most: int = LARGEST_INPUT
+) -> list[dict[str, str]]:
+    """The rows of a CSV file as text by column.
+
+    Args:
+        optional: columns that it may have, too; with any, all may come in any order.
+        most: how many bytes the file may have.
+
+    Raises:
+        UserError: the file cannot be read as text, has other columns, or a row with more or
+            fewer cells, with a control character or a quote that is not closed; with the row.
+    """
+    reader = csv.reader(io.StringIO(read_input(path, most), newline=""), strict=True)
+    rows: list[dict[str, str]] = []
+    try:
+        given = next(reader, [])
+        expected = [*columns, *(name for name in optional if name in given)]
+        if (sorted(given) != sorted(expected)) if optional else (given != expected):
+            missing = [name for name in columns if name not in given]
+            lack = f"; missing columns: {', '.join(missing)}" if missing else ""
+            raise UserError(
+                f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}",
+                where=str(path),
+                allowed=", ".join(columns)
+                + (f"; or also {', '.join(optional)}" if optional else ""),
+            )
+        for row in reader:
+            where = row_of(path, len(rows))
+            if len(row) != len(given):
+                raise UserError(f"{len(row)} cells instead of {len(given)}", where=where)
+            if odd := next((cell for cell in row if CONTROL.search(cell)), None):
+                raise UserError(f"a control character in {shown(odd)}", where=where)
+            rows.append(dict(zip(given, map(sys.intern, row), strict=True)))
+    except csv.Error as error:
+        where = f"{path}: line {reader.line_num}"
+        raise UserError(f"this is not CSV: {error}", where=where) from None
+    return rows
+
+
+def row_of(path: Path, index: int) -> str:
+    """Where a row of `read_rows` stands: its line, if no cell before it has several."""
+    return f"{path}: line {index + 2}"
+
+
+def finite(text: str, name: str, where: str) -> float:
+    """A number in a cell.
+
+    Raises:
+        UserError: it is none, or not finite.
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise UserError(f"{name} is {shown(text)}, not a number", where=where)
+    return value
+
+
+def moment(text: str, name: str, where: str) -> datetime:
+    """A time with its zone, ISO 8601.
+
+    Raises:
+        UserError: it is none, or does not say its zone.
+    """
+    with suppress(ValueError):
+        value = datetime.fromisoformat(text)
+        if value.tzinfo is not None:
+            return value
+    raise UserError(
+        f"{name} is {shown(text)}, not a time with its zone",
+        where=where,
+        allowed="ISO 8601, such as 2026-11-21T05:15:20+00:00",
+    )

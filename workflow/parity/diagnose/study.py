@@ -28,8 +28,7 @@ from parity.plan.making import make_plan
 from parity.plan.plan import PLAN, write_plan
 from parity.plan.study import load_study
 from parity.plan.system import System
-from parity.records.dataset import parse_dataset
-from parity.records.gather import gather_records
+from parity.records.dataset import gather_records, parse_dataset
 from parity.software.images import IMAGES, write_images
 
 # The cases: the program, and one that ends at once, started by the same words.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from parity import imports
 from parity.core.errors import UserError, refuse_unknown, shown_to_the_user
-from parity.core.registry import modules_with
+from parity.core.package import modules_with
 from parity.imports.dataset import Request
 from parity.imports.rows import (
     DIRECTIONS,

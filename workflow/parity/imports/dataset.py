@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from parity.core.code_identity import identity
 from parity.core.documents import as_document, canonical
 from parity.core.errors import UserError
 from parity.core.files import as_text
+from parity.core.package import identity
 from parity.core.spack_paths import DISTRIBUTION
 from parity.imports.rows import Row, lacking_numbers
 from parity.measure.documents import (
@@ -35,7 +35,7 @@ from parity.plan.plan import (
     Run,
     write_plan,
 )
-from parity.records import parts, schema
+from parity.records import schema
 from parity.records.dataset import archive_dataset, parse_dataset
 from parity.runtimes import every_arm
 from parity.software.images import IMAGES, write_images
@@ -228,8 +228,8 @@ def import_rows(rows: Sequence[Row], asked: Request, root: Path, now: datetime) 
         write_plan(live / PLAN, plan)
         write_images(live / IMAGES, {})
         blocks, raw = _block_rows(plan, moment), _raw_rows(plan, together, moment)
-        parts.write(schema.BLOCKS, blocks, live / "records/blocks.parquet")
-        parts.write(schema.RAW, raw, live / "records/raw.parquet")
+        schema.write_rows(schema.BLOCKS, blocks, live / "records/blocks.parquet")
+        schema.write_rows(schema.RAW, raw, live / "records/raw.parquet")
         parse_dataset(live, live / "records")
         root.mkdir(parents=True, exist_ok=True)
         return archive_dataset(live, root, IMPORTED)

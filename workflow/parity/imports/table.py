@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
+from parity.core.files import finite, read_rows, row_of
 from parity.imports.rows import Converter, Options, Row
 
 NEEDED = ("case", "arm", "metric", "value", "unit", "better")

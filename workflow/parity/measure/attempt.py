@@ -22,7 +22,7 @@ import psutil
 import parity.measure
 from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
-from parity.core.registry import extensions_with
+from parity.core.package import extensions_with
 from parity.measure import gates, inner_command, places
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node

@@ -194,7 +194,7 @@ class Question(Document, frozen=True, kw_only=True):
 
 
 class ProgramIdentity(Document, frozen=True, kw_only=True):
-    """Which state of this program it was (`core.code_identity`)."""
+    """Which state of this program it was (`core.package`)."""
 
     commit: str
     changed: bool

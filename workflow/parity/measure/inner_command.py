@@ -15,7 +15,7 @@ from pathlib import Path
 
 import parity.measure
 from parity.benchmarks.model import Program
-from parity.core.registry import extensions_with
+from parity.core.package import extensions_with
 from parity.measure import places
 from parity.measure.places import tool
 from parity.plan.system import MpiLauncher

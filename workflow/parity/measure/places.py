@@ -21,8 +21,8 @@ from pathlib import Path
 import psutil
 
 from parity.benchmarks.model import Program
-from parity.core.digests import digest
 from parity.core.errors import UserError
+from parity.core.files import digest
 from parity.measure.node import node_name
 from parity.plan.plan import Plan
 from parity.runtimes.model import SCRATCH

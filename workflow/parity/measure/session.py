@@ -13,11 +13,10 @@ from pathlib import Path
 from msgspec.structs import asdict, replace
 
 from parity.benchmarks.model import NodeFacts
-from parity.core.availability import Availability
-from parity.core.code_identity import identity
-from parity.core.commands import output_of
+from parity.core.commands import Availability, output_of
 from parity.core.documents import as_document, write_document
 from parity.core.errors import UserError
+from parity.core.package import identity
 from parity.measure import gates
 from parity.measure.documents import (
     ANSWER,

@@ -17,8 +17,8 @@ from parity.benchmarks.own_program import (
     check_pattern,
     own_program,
 )
-from parity.core.digests import digest
 from parity.core.errors import UserError, refuse_unknown
+from parity.core.files import digest
 from parity.core.settings import check
 from parity.plan.plan import Case
 

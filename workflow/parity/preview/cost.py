@@ -21,7 +21,7 @@ from parity.plan.system import System, kind_of
 from parity.preview.terminal import duration, folded
 from parity.runtimes import every_arm
 from parity.software.images import ImageRecord, read_images
-from parity.software.probe import Probe, probes
+from parity.software.install import Probe, probes
 
 RUNS = Path("records/runs.parquet")
 TEMPLATE = Path(__file__).with_name("plan.txt.j2")

@@ -1,15 +1,17 @@
-"""A dataset on disk: plan.json, images.json and records/*.parquet; parse, compare, archive."""
+"""Gathers what blocks left on disk, verbatim, into two tables; nothing is interpreted here."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -24,18 +26,129 @@ from parity.core.documents import (
     write_document,
 )
 from parity.core.errors import UserError, shown
-from parity.core.files import files_below
-from parity.measure.documents import BLOCK, BlockRecord, ProgramIdentity
-from parity.plan.plan import PLAN, read_plan
-from parity.records import parts, schema
-from parity.records.gather import gather_records
+from parity.core.files import as_text, files_below
+from parity.measure import progress
+from parity.measure.documents import (
+    BATCH,
+    BLOCK,
+    BLOCK_FOLDERS,
+    RECORD,
+    BlockRecord,
+    ProgramIdentity,
+    refuse_another_system,
+)
+from parity.plan.plan import PLAN, Plan, read_plan
+from parity.records import schema
 from parity.records.noise_audit import NOISE_AUDIT
-from parity.records.parse import OF_BLOCKS
-from parity.records.parsing import parsed_blocks
-from parity.records.surroundings import image_rows
+from parity.records.parse import OF_BLOCKS, image_rows, parsed_blocks
 from parity.software.images import IMAGES, read_images, without_location, write_images
 from parity.software.native import NATIVE
 from parity.software.toolchain import LOCKED
+
+Row = dict[str, Any]
+
+
+def measured_blocks(batches: Iterable[Path]) -> list[Path]:
+    """The folders of the blocks that batches measured, of which these are the records.
+
+    Raises:
+        UserError: such a record is broken, or one of its blocks is gone.
+    """
+    folders = []
+    for path in batches:
+        for name in BATCH.read(path).measured:
+            if not BLOCK.is_in(BLOCK_FOLDERS / name):
+                raise UserError(
+                    f"block {name} was measured, and is not there any more",
+                    where=str(path),
+                    action="restore its folder; or delete this file, and it is measured anew",
+                )
+            folders.append(BLOCK_FOLDERS / name)
+    return folders
+
+
+def blocks_in_the_end(plan: Plan, folders: Sequence[Path], share: float = 1.0) -> int:
+    """How many blocks of each node count there can be, if they go on as those of the last stage.
+
+    Args:
+        folders: of the blocks that are measured, at least one.
+        share: as much of such a block goes on.
+    """
+    if plan.minutes is None or not share:
+        return plan.looks[-1]
+    spent, each = progress.lasted(plan, folders)
+    more = (60 * plan.minutes - spent) / (each * share)
+    node_counts = len({block.nodes for block in plan.blocks})
+    return min(plan.looks[-1], (len(folders) + max(0, int(more))) // node_counts)
+
+
+def gather_records(folders: Sequence[Path], system: str, records: Path) -> None:
+    """Write the RAW and BLOCKS tables of these blocks; raises UserError as the functions below."""
+    schema.write_rows(schema.RAW, gather_raw(folders), records / "raw.parquet")
+    schema.write_rows(schema.BLOCKS, gather_blocks(folders, system), records / "blocks.parquet")
+
+
+def gather_blocks(folders: Iterable[Path], system: str) -> Iterator[Row]:
+    """Rows of the BLOCKS table, in its order: one for each block folder.
+
+    Args:
+        system: name of the system that they must come from.
+
+    Raises:
+        UserError: a block is broken, or was measured on another system; its name would
+            not tell.
+    """
+    for folder in sorted(folders, key=lambda folder: folder.name):
+        path = folder / BLOCK.file
+        text = read_text(path)
+        block = BLOCK.parse(text, str(path))
+        refuse_another_system(folder, block.sessions, system)
+        yield _key(block) | {"record": text}
+
+
+def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
+    """Rows of the RAW table, in its order: one for each attempt, interrupted ones included.
+
+    Raises:
+        UserError: a block is broken.
+    """
+    for folder in sorted(folders, key=lambda folder: folder.name):
+        yield from _attempts(folder, BLOCK.read_in(folder))
+
+
+def _key(block: BlockRecord) -> Row:
+    return {"campaign": block.campaign, "block": block.name, "block_number": block.number}
+
+
+def _attempts(folder: Path, block: BlockRecord) -> Iterator[Row]:
+    made = [
+        (path.parent.name, int(path.name.removeprefix("attempt-")), path)
+        for path in folder.glob("runs/*/attempt-*")
+    ]
+    for run, number, attempt in sorted(made):
+        yield _key(block) | {
+            "run": run,
+            "attempt": number,
+            "record": _text(attempt / RECORD.file),
+            "stdout": _bytes(attempt / "stdout"),
+            "stderr": _bytes(attempt / "stderr"),
+            "files": json.dumps(_files(attempt / "files"), sort_keys=True),
+            "samples": _text(attempt / "samples.jsonl"),
+        }
+
+
+def _files(folder: Path) -> dict[str, str]:
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {path.name: as_text(path.read_bytes()) for path in paths}
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _bytes(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
 
 PARSED = tuple(name for name in schema.TABLES if name not in ("raw", "blocks"))
 CHECKSUMS = "SHA256SUMS"
@@ -77,14 +190,14 @@ def read_sums(folder: Path) -> dict[str, str]:
     """
     sums: dict[str, str] = {}
     for number, line in enumerate(read_text(folder / CHECKSUMS).splitlines(), start=1):
-        parts = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
-        if not parts or parts[2] in sums:
+        listed = re.fullmatch(r"([0-9a-f]+)  (\S.*)", line)
+        if not listed or listed[2] in sums:
             raise UserError(
                 f"{shown(line)} is no checksum, or the second one of its file",
                 where=f"{folder / CHECKSUMS}, line {number}",
                 action=RESTORE,
             )
-        sums[parts[2]] = parts[1]
+        sums[listed[2]] = listed[1]
     return sums
 
 
@@ -105,7 +218,7 @@ def parse_dataset(dataset: Path, destination: Path) -> None:
     with ExitStack() as files:
         writers = {
             name: files.enter_context(
-                parts.Writer(schema.TABLES[name], destination / f"{name}.parquet")
+                schema.Writer(schema.TABLES[name], destination / f"{name}.parquet")
             )
             for name in OF_BLOCKS
         }
@@ -212,7 +325,7 @@ def files_of(dataset: Path) -> list[str]:
 def block_records(dataset: Path) -> Iterator[BlockRecord]:
     """The blocks of a dataset; raises UserError."""
     path = dataset / "records/blocks.parquet"
-    for row in parts.read(schema.BLOCKS, path):
+    for row in schema.read_rows(schema.BLOCKS, path):
         yield BLOCK.parse(row["record"], f"{path}: {row['block']}")
 
 

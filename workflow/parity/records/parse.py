@@ -1,37 +1,116 @@
-"""Parses the gathered tables into all others; pure, so the same raw rows give the same tables.
-
-The fate of a run is told by its stage: `planned` (never started, or interrupted), `ran`
-(started, but it ended badly or a gate did not hold), `parsed` (it ended well and passed
-its gates, so its output was parsed, but that was incomplete or failed the benchmark's own
-check), `valid`. The reason says why it came no further.
-"""
+"""Rows about what surrounds the runs of a block: nodes, binaries, images."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from parity.benchmarks.description import Metric
 from parity.benchmarks.model import Outputs, metrics_counted
 from parity.core.documents import canonical
-from parity.measure.documents import BLOCK, RECORD, BlockRecord, RunRecord
+from parity.measure.documents import BLOCK, RECORD, Binary, BlockRecord, RunRecord
 from parity.measure.progress import INTERRUPTED, good_record
 from parity.plan.plan import Plan, Run
-from parity.records.surroundings import (
-    all_binaries,
-    binary_rows,
-    measured_binary,
-    node_rows,
-    node_sizes,
-)
+from parity.records import schema
 from parity.runtimes import every_arm
+from parity.software.images import ImageRecord
 
 Row = dict[str, Any]
+
+
+def measured_binary(audited: Sequence[Binary], command: Sequence[str]) -> Binary | None:
+    """The executable that a run measured: the first that is a word of its command line.
+
+    A benchmark may have several, one for each level of a factor; and one that a script
+    starts need not be a word, so the first stands for it. None if none was audited.
+    """
+    named = [binary for binary in audited if binary.path in command]
+    return next(iter([*named, *audited]), None)
+
+
+def all_binaries(audited: Sequence[Binary]) -> Binary | None:
+    """Several executables as one that is another if any of them is; None if one is not there."""
+    if len(audited) < 2 or not all(binary.sha256 for binary in audited):
+        return next((binary for binary in audited if len(audited) == 1), None)
+    digests = (
+        hashlib.sha256("".join(f"{getattr(each, field)}\n" for each in audited).encode())
+        for field in ("sha256", "closure_sha256")
+    )
+    one, closure = (digest.hexdigest() for digest in digests)
+    return replace(audited[0], sha256=one, closure_sha256=closure)
+
+
+def node_sizes(facts: Mapping[str, str]) -> dict[str, int]:
+    """Last-level cache and memory of a node in bytes, from its facts; 0 where it does not tell."""
+    names = {"last_level_cache": "last_level_cache", "memory": "memory_total"}
+    return {size: _bytes(facts.get(fact, "")) for size, fact in names.items()}
+
+
+def _bytes(text: str) -> int:
+    number, _, unit = text.partition(" ")
+    return int(number) * {"B": 1, "kB": 1024}.get(unit, 0) if number.isdecimal() else 0
+
+
+def node_rows(block: BlockRecord) -> Iterable[Row]:
+    """Rows of the NODES table: the facts before and after each session of a block.
+
+    What the batch system says of the allocation stands with the first node, on which the
+    block's job runs; the other nodes are asked before the block only.
+    """
+    for session in block.sessions:
+        start, suffix = session.start, f"-{session.number}" if session.number > 1 else ""
+        states = [(start.node_name, "before", start.facts | start.allocation)]
+        states += [(other.node_name, "before", other.facts) for other in start.other_nodes]
+        states += [(start.node_name, "after", session.end.facts)] if session.end else []
+        for node, phase, facts in states:
+            for fact, value in facts.items():
+                yield {
+                    "campaign": block.campaign,
+                    "block": block.name,
+                    "node": node,
+                    "phase": phase + suffix,
+                    "fact": fact,
+                    "value": value,
+                }
+
+
+def binary_rows(block: BlockRecord) -> Iterable[Row]:
+    """Rows of the BINARIES table: what each session of a block audited on its first node.
+
+    An arm whose binaries are others on another node cannot be used in that block, so the
+    first node's speak for all.
+    """
+    for session in block.sessions:
+        shared = {"campaign": block.campaign, "block": block.name, "session": session.number}
+        for binary in session.start.binaries:
+            yield shared | to_builtins(binary)
+
+
+def image_rows(campaign: str, images: Mapping[str, ImageRecord]) -> list[Row]:
+    """Rows of the IMAGES table: the digest chain."""
+    columns = ("digest", "parent", "parent_digest", "bytes", "seconds", "tool", "reason")
+    return [
+        {"campaign": campaign, "format": name} | {key: getattr(record, key) for key in columns}
+        for name, record in images.items()
+    ]
+
+
 OTHER_SESSION = "other-session"
 # The tables that follow from blocks alone.
 OF_BLOCKS = ("runs", "metrics", "samples", "nodes", "binaries")
@@ -269,3 +348,68 @@ def _sample_rows(run: Row, outputs: Outputs) -> Iterable[Row]:
     keys = ("campaign", "block", "block_number", "run", "attempt", "arm", "case")
     shared = {key: run[key] for key in keys}
     return [shared | dict(sample) for sample in outputs.samples]
+
+
+# With fewer attempts the processes take longer to start than they save.
+WORTH_PROCESSES = 20_000
+
+# A row of the BLOCKS table, and the block's rows of the RAW table.
+Left = tuple[Row, list[Row]]
+
+
+def left_by_blocks(records: Path) -> Iterator[Left]:
+    """What each block left, in the order of their names; both tables have that order.
+
+    Args:
+        records: the folder of both.
+    """
+    raw = groupby(schema.read_rows(schema.RAW, records / "raw.parquet"), key=itemgetter("block"))
+    name, attempts = next(raw, ("", iter(())))
+    for entry in schema.read_rows(schema.BLOCKS, records / "blocks.parquet"):
+        while name and name < entry["block"]:
+            name, attempts = next(raw, ("", iter(())))
+        yield entry, list(attempts) if name == entry["block"] else []
+
+
+def parsed_blocks(plan: Plan, records: Path) -> Iterator[dict[str, pa.Table]]:
+    """The parsed tables of each block by name, block by block in the order of their names.
+
+    Raises:
+        UserError: a record is broken; with the attempt and the key.
+    """
+    left = left_by_blocks(records)
+    if pq.read_metadata(records / "raw.parquet").num_rows < WORTH_PROCESSES:
+        yield from (_parsed(plan, each) for each in left)
+        return
+    # Started anew, because threads of Arrow's do not survive a fork.
+    start = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), start, _remember, (plan,)) as pool:
+        yield from _in_order(pool, left)
+
+
+def _in_order(pool: ProcessPoolExecutor, left: Iterable[Left]) -> Iterator[dict[str, pa.Table]]:
+    """The same by a pool, with a few blocks waiting for each process."""
+    waiting: deque[Future[dict[str, pa.Table]]] = deque()
+    for each in left:
+        waiting.append(pool.submit(_parsed_by_process, each))
+        if len(waiting) > 4 * (os.cpu_count() or 1):
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _parsed(plan: Plan, left: Left) -> dict[str, pa.Table]:
+    tables = parse_block(plan, *left)
+    return {name: schema.to_table(schema.TABLES[name], rows) for name, rows in tables.items()}
+
+
+_PLANS: list[Plan] = []
+
+
+def _remember(plan: Plan) -> None:
+    """The plan of a process's own, which is large, and sent to it once."""
+    _PLANS[:] = [plan]
+
+
+def _parsed_by_process(left: Left) -> dict[str, pa.Table]:
+    return _parsed(_PLANS[0], left)

@@ -8,9 +8,10 @@ fill the other with null. The same rows give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -147,3 +148,75 @@ def refuse_another(schema: TableSchema, found: pa.Schema, path: Path | str) -> N
             f"{path}: columns of table {schema.name} version {version}; "
             f"this program reads version {SCHEMA_VERSION}"
         )
+
+
+# As much as is written at once. Archived tables have fewer rows, and so a single part.
+MOST_ROWS, MOST_BYTES = 100_000, 64 * 2**20
+# As many are read at once: one may hold what thousands of ranks wrote.
+ROWS_AT_ONCE = 32
+
+
+class Writer:
+    """Writes a table as it comes: tables whose rows follow those before them in its order.
+
+    The same tables give the same bytes.
+    """
+
+    def __init__(self, table: TableSchema, path: Path) -> None:
+        self._schema, self._waiting, self._begun = table.arrow, list[pa.Table](), False
+        self._rows = self._bytes = 0
+        self._file = pq.ParquetWriter(path, self._schema, **FORM)
+
+    def add(self, rows: pa.Table) -> None:
+        """Write these rows, or keep them until there are enough for a part."""
+        self._waiting.append(rows)
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
+            self._write()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A file without any part would lack the pages of a table without rows.
+        if kind is None and (self._waiting or not self._begun):
+            self._write()
+        self._file.close()
+
+    def _write(self) -> None:
+        whole = pa.concat_tables([self._schema.empty_table(), *self._waiting])
+        self._file.write_table(whole.combine_chunks())
+        self._waiting, self._begun = [], True
+        self._rows = self._bytes = 0
+
+
+def write_rows(table: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write rows that come in the table's order, few at a time in memory."""
+    with Writer(table, path) as file:
+        waiting, size = list[Mapping[str, Any]](), 0
+        for row in rows:
+            waiting.append(row)
+            size += sum(len(value) for value in row.values() if isinstance(value, (str, bytes)))
+            if size >= MOST_BYTES or len(waiting) >= MOST_ROWS:
+                file.add(to_table(table, waiting))
+                waiting, size = [], 0
+        file.add(to_table(table, waiting))
+
+
+def read_rows(table: TableSchema, path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a table, few at a time in memory.
+
+    Raises:
+        ValueError: as of `schema.read`.
+    """
+    with pq.ParquetFile(path) as file:
+        refuse_another(table, file.schema_arrow, path)
+        for part in range(file.num_row_groups):
+            for rows in file.iter_batches(ROWS_AT_ONCE, [part]):
+                yield from rows.to_pylist()

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from parity.core.registry import extensions_with, modules_with
+from parity.core.package import extensions_with, modules_with
 from parity.runtimes.model import Arm
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import Availability, answer_of, is_installed
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
-from parity.core.fuse import no_fuse
+from parity.core.commands import Availability, answer_of, is_installed, no_fuse
 from parity.runtimes.model import Arm, Launch, Look
 from parity.runtimes.namespaces import no_user_namespaces
 

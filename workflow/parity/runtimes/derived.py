@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.spack_paths import PREFIX
 from parity.runtimes.ladder import Step
 from parity.runtimes.limits import CpuLimit

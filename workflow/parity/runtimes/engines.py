@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.limits import CpuLimit, engine_words
 from parity.runtimes.model import Arm, Launch, Look

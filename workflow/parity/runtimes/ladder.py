@@ -28,10 +28,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import Availability, answer_of, is_installed, no_fuse
 from parity.core.errors import UserError
-from parity.core.fuse import no_fuse
 from parity.runtimes.limits import (
     CONTROL_GROUPS,
     CpuLimit,

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from parity.core import digests
-from parity.core.availability import Availability
-from parity.core.commands import output_of
+from parity.core import files
+from parity.core.commands import Availability, output_of
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
 
 # Where a run works, outside and inside of every container: the working directory
@@ -224,11 +223,11 @@ class Arm(ABC):
             id. An empty text when nothing is there.
         """
         path = Path(location)
-        return digests.digest(path) if path.exists() else ""
+        return files.digest(path) if path.exists() else ""
 
     def size(self, location: str) -> int:
         """Bytes that the image takes on disk, or what the image store says of it."""
-        return digests.size_on_disk(Path(location))
+        return files.size_on_disk(Path(location))
 
     def cleanup(self, *launches: Launch) -> None:
         """Remove what a killed run may have left behind (a container, a mount); never raises.

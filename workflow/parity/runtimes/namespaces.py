@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
-from parity.core.fuse import no_fuse
+from parity.core.commands import Availability, answer_of, is_installed, no_fuse
 from parity.runtimes.model import Arm, Launch, Look
 
 # Assembles the root file system inside the new namespaces; its words come as arguments,

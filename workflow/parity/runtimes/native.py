@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.runtimes.model import PACKED, SPREAD, UNBOUND, Arm, Launch, Look
 
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import Availability, answer_of, is_installed
 from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look
 
 # Makes the sandbox, binds it as a whole, and only then starts the program in it.

@@ -22,8 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.model import BOOT_ID, HOSTS, KERNEL, Arm, Launch, Look
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
 from parity.runtimes.model import HOSTS, Arm, Launch, Look

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from parity.core import digests
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core import files
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes import debian_unstable
 from parity.runtimes.model import HOSTS, Arm, Launch, Look
 
@@ -70,7 +69,7 @@ class Udocker(Arm):
     def digest(self, location: str) -> str:
         root = Path(location, "containers", CONTAINER, "ROOT")
         # Beside it udocker keeps notes, which change with each run.
-        return digests.digest(root) if root.exists() else ""
+        return files.digest(root) if root.exists() else ""
 
     def install(self) -> None:
         """PRoot from Debian's unstable release, in a folder of its own."""

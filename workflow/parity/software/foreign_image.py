@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core import digests
+from parity.core import files
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.runtimes.apptainer import program as apptainer
@@ -98,7 +98,7 @@ def find_foreign(reference: str) -> Foreign:
     if (path / "oci-layout").exists():
         return Foreign(reference, _digest_of_layout(path), f"oci:{path}")
     if path.is_file():
-        digest = digests.digest(path)
+        digest = files.digest(path)
         if _is_sif(path):
             return Foreign(reference, digest)
         names = _names_in(path)
@@ -185,7 +185,7 @@ def take_foreign(
         digest=manifest_digest(destination),
         parent=FOREIGN,
         parent_digest=foreign.digest,
-        bytes=digests.size_on_disk(destination),
+        bytes=files.size_on_disk(destination),
         seconds=round(time.monotonic() - start, 3),
         tool=tool,
         location=str(destination),

@@ -1,37 +1,92 @@
-"""Installs what the study can use on this machine: `python -m parity install`.
-
-As root on Debian it installs packages, Apptainer, and starts Docker's daemon where none
-answers. As an ordinary user it changes nothing and says in one list what is missing.
-One runtime that cannot be installed does not stop the others.
-
-The image has every library at the mirror's version. Where the host's own are older, the
-two sides differ by more than the container; so root brings the packages that the
-benchmarks depend on up to the mirror, unless told to `--keep-libraries`.
-
-The compilers of a toolchain are installed only when asked for: `--toolchain debian12`, an
-entry of the system's file.
-"""
+"""Which arms and benchmarks are on this machine."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 
 from parity import runtimes
 from parity.benchmarks import benchmarks, programs
-from parity.core.commands import is_installed, output_of
+from parity.benchmarks.model import Benchmark
+from parity.core.commands import Availability, is_installed, output_of
 from parity.core.errors import UserError
-from parity.core.registry import extensions_with
+from parity.core.package import extensions_with
 from parity.core.settings import toolchains_of
-from parity.runtimes import arms
+from parity.core.spack_paths import DISTRIBUTION
+from parity.runtimes import arms, every_arm
 from parity.software import build
 from parity.software.debian_packages import installed_packages, nothing_starts_at_boot
-from parity.software.images import IMAGES, forget_failures
-from parity.software.needed_image import RECORDS, ROOT
-from parity.software.probe import probes, summary_lines
+from parity.software.images import IMAGES, RECORDS, ROOT, forget_failures
 from parity.software.toolchain import COMPOSED, choose_toolchain, debian_packages
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether an arm or a benchmark (its kind) is on this machine."""
+
+    kind: str
+    name: str
+    presence: Availability
+
+
+def probes(
+    names: Sequence[str] | None = None,
+    used: Mapping[str, Benchmark] | None = None,
+    provider: str = DISTRIBUTION,
+) -> list[Probe]:
+    """Ask every arm and benchmark, or the arms of these names and these benchmarks.
+
+    Without names those arms that differ in their link set alone are not asked.
+    """
+    asked = arms() if names is None else names
+    found = [Probe("arm", name, every_arm()[name].probe()) for name in asked]
+    of = benchmarks() if used is None else used
+    return found + [
+        Probe("benchmark", name, benchmark.provided_by(provider).probe())
+        for name, benchmark in of.items()
+    ]
+
+
+def summary_lines(asked: Iterable[Probe]) -> list[str]:
+    """How many arms and benchmarks are here, and which are not."""
+    lines = []
+    for kind, of_kind in groupby(asked, key=lambda probe: probe.kind):
+        found = list(of_kind)
+        missing = [probe.name for probe in found if not probe.presence.available]
+        said = f"{len(found) - len(missing)} of {len(found)} {kind}s are here"
+        lines += _folded(f"{said}, not {', '.join(missing)}" if missing else said)
+    return [*lines, "`snakemake probe` says which version of each, or why not and what to do"]
+
+
+def probe_lines(asked: Iterable[Probe] | None = None) -> list[str]:
+    """Every arm and benchmark asked: version, or why it is not here and what to do.
+
+    No line is wider than the terminal, unless one word is.
+    """
+    lines: list[str] = []
+    for probe in probes() if asked is None else asked:
+        found = probe.presence
+        said = (
+            f"yes  {found.version}"
+            if found.available
+            else f"no   {found.reason}; {found.remedy}".rstrip("; ")
+        )
+        lines += _folded(f"{probe.kind:<10} {probe.name:<20} {said}")
+    return lines
+
+
+def _folded(text: str) -> list[str]:
+    return wrap(
+        text, shutil.get_terminal_size().columns, subsequent_indent=" " * 12,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
 
 PAPER_PACKAGES = (
     "latexmk",

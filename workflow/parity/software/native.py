@@ -10,22 +10,22 @@ from pathlib import Path
 
 import msgspec
 
-from parity.core import digests
+from parity.core import files
 from parity.core.commands import answer_of
 from parity.core.documents import Document, Format, said_from_2_on, unchanged, write_document
 from parity.core.errors import UserError
 from parity.software.binaries import ProgramFile, audit_script, read_audit
-from parity.software.environment import compilers_of, read_builds
-from parity.software.lock import (
+from parity.software.spack import (
     BuiltPackage,
+    Spack,
     check_lock,
     check_only_grown,
+    fetch_sources,
     packages_of,
     specs_of,
     write_origin,
 )
-from parity.software.spack import Spack, fetch_sources
-from parity.software.toolchain import Toolchain, check_compilers
+from parity.software.toolchain import Toolchain, check_compilers, compilers_of, read_builds
 
 # The record of a build.
 NATIVE = "native.json"
@@ -193,7 +193,7 @@ def _record(spack: Spack, toolchain: Toolchain, view: Path, seconds: float) -> N
         version=NATIVE_VERSION,
         toolchain=toolchain.name,
         spack=UsedSpack(version=spack.version, commit=spack.commit),
-        lock=digests.digest(toolchain.lock),
+        lock=files.digest(toolchain.lock),
         compilers={
             language: UsedCompiler(path=path, version=answer_of([path, "--version"])[1])
             for language, path in compilers_of(toolchain.manifest).items()

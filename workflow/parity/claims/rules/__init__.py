@@ -13,7 +13,7 @@ import msgspec
 
 from parity.claims.cells import Cell, Scope
 from parity.claims.finding import Finding, too_few
-from parity.core.registry import modules_with
+from parity.core.package import modules_with
 
 Options = Mapping[str, Any]
 Schemas = Mapping[str, Mapping[str, Any]]

@@ -15,8 +15,8 @@ import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core import wording
-from parity.core.csv_files import finite, read_rows, row_of
 from parity.core.errors import UserError, shown
+from parity.core.files import finite, read_rows, row_of
 from parity.core.wording import counted, span
 from parity.report.tables.table import Table
 from parity.report.view import View

@@ -29,7 +29,7 @@ from parity.benchmarks.reading import (
     require_agreement,
     require_equal,
 )
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 
 REPORT = "mpi_time.csv"
 # Between them messages and their bytes, by size.

@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed
+from parity.core.commands import Availability, answer_of, is_installed
 from parity.runtimes.derived import Derived, of_base
 from parity.runtimes.model import KERNEL, Arm
 

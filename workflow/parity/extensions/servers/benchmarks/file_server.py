@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from parity.benchmarks.description import FigureSpec, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises, require_equal, stated_once
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks import usage
 from parity.extensions.servers.benchmarks.service import (
     BESIDE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from parity.benchmarks.model import Benchmark
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.extensions.servers.benchmarks.file_server import (
     GIGABYTES,
     PARAMETERS,

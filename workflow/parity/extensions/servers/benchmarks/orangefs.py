@@ -14,7 +14,7 @@ from typing import Any
 
 from parity.benchmarks import programs
 from parity.benchmarks.programs import installed
-from parity.core.availability import Availability
+from parity.core.commands import Availability
 from parity.core.spack_paths import view_of
 from parity.extensions.servers.benchmarks.file_server import (
     DATA_FOLDERS,

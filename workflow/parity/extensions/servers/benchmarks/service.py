@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks.model import Beside
-from parity.core.availability import Availability
-from parity.core.commands import is_installed
-from parity.core.fuse import DEVICE, no_fuse
+from parity.core.commands import DEVICE, Availability, is_installed, no_fuse
 from parity.runtimes.model import KERNEL
 
 FOLDER = "servers"

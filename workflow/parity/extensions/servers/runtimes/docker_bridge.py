@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from parity.core.availability import Availability
-from parity.core.commands import answer_of, is_installed, output_of
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes.engines import Docker
 from parity.runtimes.model import Image, Launch
 
