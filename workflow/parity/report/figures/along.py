@@ -17,11 +17,19 @@ from parity.core.wording import counted, span
 from parity.report import formatting
 from parity.report.figures import style
 from parity.report.figures.compare import symbol
-from parity.report.figures.page import SYMBOLS, Page, Panel, blocks_that_count, foot_of
-from parity.report.figures.planes import Lines, Mark, look_of
+from parity.report.figures.page import (
+    SYMBOLS,
+    Page,
+    Panel,
+    band_of,
+    blocks_that_count,
+    foot_of,
+    planned,
+)
+from parity.report.figures.planes import Lines, Mark
 from parity.report.figures.specs import spelt
 from parity.report.series import CONTAINERS, Series, curves, margin_of, published
-from parity.report.view import View, rows_of
+from parity.report.view import View
 
 DODGE = 0.6  # of the distance between two levels, over which arms stand beside each other
 OF_OTHERS = ("x", "+", "1", "2")  # marks of published bars
@@ -39,12 +47,15 @@ def page_of(view: View, spec: FigureSpec, made: Sequence[Panel], left: str, *sai
     return Page(spec.title, made, across, foot, left, around=0.45).figure()
 
 
+def _counted(view: View, spec: FigureSpec, blocks: Sequence[int], marks: str,
+             margin: float | None) -> str:  # fmt: skip
+    """The small print: in how many blocks, what low and high are, and the margin."""
+    said = [f"n = {span(blocks or [0])} blocks of {planned(view, view.shown(spec))}", marks]
+    return "     ".join([*said, *([f"band: margin {wording.margin(margin)}"] if margin else [])])
+
+
 def _titled(view: View, looks: Mapping[str, Any]) -> dict[str, str]:
     return {arm: formatting.arm_title(view.plan, arm) for arm in looks}
-
-
-def _band(margin: float | None) -> tuple[float, ...]:
-    return (1 / (1 + margin), 1 + margin) if margin else ()
 
 
 def along(view: View, spec: FigureSpec) -> Figure:
@@ -54,42 +65,40 @@ def along(view: View, spec: FigureSpec) -> Figure:
     (CISIS 2015), as ratios.
     """
     shown = view.series(spec)
-    found = [curves(view, spec, each) for each in shown]
+    found = [curves(view, spec, series) for series in shown]
     drawn = {arm for of_arms in found for arm, points in of_arms.items() if points}
-    looks = {a: look_of(s) for a, s in style.arm_styles(view.plan).items() if a in drawn}
+    looks = {a: look.curve() for a, look in style.arm_styles(view.plan).items() if a in drawn}
+    dodge = {arm: DODGE * ((at + 0.5) / len(looks) - 0.5) for at, arm in enumerate(looks)}
     margin, made = None if spec.scatter else margin_of(view, spec), []
-    what = "coefficient of variation (%)" if spec.scatter else (
-        f"cost over {formatting.reference_title(view.plan)} (ratio)"
-    )  # fmt: skip
-    for each, of_arms in zip(shown, found, strict=True):
-        theirs = published(view, spec, each)
-        levels = sorted({*each.cases, *(level for of in theirs.values() for level in of)})
+    for series, of_arms in zip(shown, found, strict=True):
+        theirs = published(view, spec, series)
+        levels = sorted({*series.cases, *(level for bars in theirs.values() for level in bars)})
         place = {level: number for number, level in enumerate(levels)}
-        points = [
-            (arm, place[point.level] + DODGE * ((number + 0.5) / len(looks) - 0.5), point.value,
-             point.low, point.high)
-            for number, arm in enumerate(looks) for point in of_arms.get(arm, ())
-        ]  # fmt: skip
+        table = pd.DataFrame(
+            [(arm, place[p.level] + dodge[arm], p.value, p.low, p.high)
+             for arm in looks for p in of_arms.get(arm, ())],
+            columns=["arm", "x", "y", "low", "high"],
+        )  # fmt: skip
         marks = [
-            Mark([place[level] for level in of], [*of.values()],
+            Mark([place[level] for level in bars], [*bars.values()],
                  {**DOTTED, "linewidth": 0.7, "marker": mark, "markersize": 5, "zorder": 4}, label)
-            for mark, (label, of) in zip(itertools.cycle(OF_OTHERS), theirs.items(), strict=False)
+            for mark, (label, bars) in zip(itertools.cycle(OF_OTHERS), theirs.items(), strict=False)
         ]  # fmt: skip
-        table = pd.DataFrame(points, columns=["arm", "x", "y", "low", "high"])
+        scale: dict[str, Any] = {"yscale": "log", "neutral": 1.0, "band": band_of(margin)}
+        if spec.scatter:
+            highest = np.nan_to_num(table[["y", "high"]]).max(initial=1.0)
+            scale = {"ylim": (0, 1.05 * highest)}
         made.append(Lines(
-            each.title, table, looks, _titled(view, looks), marks=marks,
+            series.title, table, looks, _titled(view, looks), marks=marks,
             xlabel=WORDS.get(spec.along, spec.along.replace("_", " ")),
             xlim=(-0.6, len(levels) - 0.4), ticks={place[level]: str(level) for level in levels},
-            band=_band(margin), neutral=None if spec.scatter else 1.0,
-            yscale="linear" if spec.scatter else "log",
-            ylim=(0, 1.05 * np.nan_to_num([*table["y"], *table["high"]]).max(initial=1.0))
-            if spec.scatter else None,
+            **scale,
         ))  # fmt: skip
+    what = f"cost over {formatting.reference_title(view.plan)} (ratio)"
+    what = "coefficient of variation (%)" if spec.scatter else what
     blocks = [p.blocks for of_arms in found for points in of_arms.values() for p in points]
-    planned = span([view.blocks_of[case] for case in view.shown(spec)])
-    said = [f"n = {span(blocks or [0])} blocks of {planned} planned", "lines: 95 % intervals"]
-    said += [f"band: margin {wording.margin(margin)}"] if margin else []
-    return page_of(view, spec, made, what, "     ".join(said))
+    said = _counted(view, spec, blocks, "lines: 95 % intervals", margin)
+    return page_of(view, spec, made, what, said)
 
 
 def sizes(view: View, spec: FigureSpec) -> Figure:
@@ -97,74 +106,69 @@ def sizes(view: View, spec: FigureSpec) -> Figure:
 
     The shape is that of Figures 8 to 11 of Beserra et al. (CISIS 2015).
     """
-    cases, times, reference = view.shown(spec), view.message_times, view.plan.reference
-    shown = times[times["case"].isin(cases)]
-    looks = {
-        arm: look_of(look, 0.55) | {"markevery": 6}
-        for arm, look in style.arm_styles(view.plan).items()
-        if arm in set(times["arm"]) and not (spec.relative and arm == reference)
-    }
-    margin, made = margin_of(view, spec) if spec.relative else None, []
-    for case in cases:
-        wide = shown[shown["case"] == case].pivot(
-            index=["block", "size"], columns="arm", values="seconds"
-        )
+    times, reference = view.message_times, view.plan.reference
+    there = set(times["arm"]) - ({reference} if spec.relative else set())
+    looks = {arm: look.curve(0.55) | {"markevery": 6}
+             for arm, look in style.arm_styles(view.plan).items() if arm in there}  # fmt: skip
+    margin, made, blocks = margin_of(view, spec) if spec.relative else None, [], []
+    for case in view.shown(spec):
+        mine = times[times["case"] == case]
+        blocks += mine.groupby("arm")["block"].nunique().to_list()
+        wide = mine.pivot(index=["block", "size"], columns="arm", values="seconds")
         if not spec.relative:
             wide = 1 / wide.div(8e-9 * wide.index.get_level_values("size").to_numpy(), axis="index")
         else:
             wide = wide.div(wide[reference], axis="index") if reference in wide else wide.iloc[:0]
-        long = wide.melt(ignore_index=False, var_name="arm", value_name="y").dropna().reset_index()
+        long = wide.melt(ignore_index=False, var_name="arm", value_name="y").dropna()
         of_arm = long[long["arm"].isin(looks)].groupby(["arm", "size"])["y"]
         table = of_arm.agg(y="median", low="min", high="max").reset_index()
+        table = table.rename(columns={"size": "x"})
         made.append(Lines(
-            formatting.case_levels(view.plan, case), table.rename(columns={"size": "x"}), looks,
-            _titled(view, looks), shade=0.15, xlabel="size of a message", xscale="log",
-            yscale="log", ticks={s: w for s, w in SIZES.items() if s <= table["size"].max()},
-            band=_band(margin), neutral=1.0 if spec.relative else None,
+            formatting.case_levels(view.plan, case), table, looks, _titled(view, looks), shade=0.15,
+            xlabel="size of a message", xscale="log", yscale="log", band=band_of(margin),
+            ticks={size: word for size, word in SIZES.items() if size <= table["x"].max()},
+            neutral=1.0 if spec.relative else None,
         ))  # fmt: skip
-    blocks = [of["block"].nunique() for _, of in shown.groupby(["case", "arm"])]
-    planned = span([view.blocks_of[case] for case in cases])
-    said = [f"n = {span(blocks)} blocks of {planned} planned", "shade: smallest to largest"]
-    said += [f"band: margin {wording.margin(margin)}"] if margin else []
     native = formatting.arm_title(view.plan, reference)
     what = f"time over {native} (ratio)" if spec.relative else "rate (Gbit/s)"
-    return page_of(view, spec, made, what, "     ".join(said))
+    said = _counted(view, spec, blocks, "shade: smallest to largest", margin)
+    return page_of(view, spec, made, what, said)
 
 
 def timeouts(view: View, spec: FigureSpec) -> Figure:
     """The time that each run lost against its timeouts of TCP, for each case that had any."""
-    every, rows = view.shown(spec), view.waits(view.shown(spec)[:MOST])
-    looks, values, made = style.arm_styles(view.plan), view.analysis.values, []
-    dots = {arm: look_of(look, 0.6, "none") for arm, look in looks.items()}
+    every, made, looks = view.shown(spec), [], style.arm_styles(view.plan)
+    rows = view.waits(every[:MOST])
+    dots = {arm: look.mark(0.6) for arm, look in looks.items()}
+    values = view.analysis.values
+    values = values[values["metric"].isin((TIME, TIMEOUTS))]
     for case in every[:MOST]:
         of_case = [row for row in rows if row.case == case]
         base = view.median(case, TIME, view.plan.reference) or 0.0
-        found, marks, texts, most = [], [], [], 0.0
-        for number, row in enumerate(of_case):
-            mine = values[(values["case"] == case) & (values["arm"] == row.arm)]
-            mine = mine[mine["metric"].isin((TIME, TIMEOUTS))]
-            wide = mine.pivot(index="block", columns="metric", values="value").dropna()
-            found.append(
-                pd.DataFrame({"arm": row.arm, "x": wide[TIMEOUTS], "y": wide[TIME] - base})
-            )
-            ends = np.array([wide[TIMEOUTS].min(), wide[TIMEOUTS].max()])
-            most = max(most, float(ends[1]))
-            colour = looks[row.arm].colour
+        wide = values[values["case"] == case].pivot(
+            index=["arm", "block"], columns="metric", values="value"
+        ).dropna().reset_index()  # fmt: skip
+        table = wide[wide["arm"].isin([row.arm for row in of_case])].assign(
+            x=wide[TIMEOUTS], y=wide[TIME] - base
+        )
+        marks, texts = [], []
+        for place, row in enumerate(of_case):
+            colour, mine = looks[row.arm].colour, table.loc[table["arm"] == row.arm, "x"]
             if np.isfinite(row.slope):
+                ends = np.array([mine.min(), mine.max()])
                 fitted = row.intercept - base + row.slope * ends
                 marks.append(Mark(ends, fitted, {"color": colour, "linewidth": 1}))
             text = f"n = {row.runs}: {formatting.slope(row)}"
-            texts.append((0.03, 0.97 - 0.11 * number, text, colour))
+            texts.append((0.03, 0.97 - 0.11 * place, text, colour))
         if np.isfinite(wait := of_case[0].rto_min_ms):
-            marks.append(Mark([0, most], [0, wait / 1000 * most], DOTTED, "rto_min for each"))
-        table = pd.concat(found)
-        high = max([*table["y"], *(y for mark in marks for y in mark.y)])
-        low = min([*table["y"], *(y for mark in marks for y in mark.y)])
-        air = (high - low) or 1.0
+            ends = np.array([0, table["x"].max()])
+            marks.append(Mark(ends, wait / 1000 * ends, DOTTED, "rto_min for each"))
+        heights = np.concatenate([table["y"], *(mark.y for mark in marks)])
+        low, air = heights.min(), np.ptp(heights) or 1.0
         made.append(Lines(
-            formatting.case_levels(view.plan, case), table, dots, _titled(view, dots),
-            xlabel="timeouts of TCP in a run", marks=marks, texts=texts,
-            ylim=(low - 0.06 * air, high + (0.06 + 0.16 * len(of_case)) * air),
+            formatting.case_levels(view.plan, case), table, dots, _titled(view, dots), marks=marks,
+            xlabel="timeouts of TCP in a run", texts=texts,
+            ylim=(low - 0.06 * air, heights.max() + (0.06 + 0.16 * len(of_case)) * air),
         ))  # fmt: skip
     said = [
         "n: runs, of one block each     full: line of an arm; s for each timeout [95 % interval]",
@@ -185,61 +189,55 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
     """
     shown, found = spec.quantities[0], series(view, spec)
     arms = [arm for arm in view.arms if arm != view.plan.reference]
-    looks = {arm: look_of(look, 0.85) for arm, look in style.arm_styles(view.plan).items()}
+    looks = {arm: look.curve(0.85) for arm, look in style.arm_styles(view.plan).items()}
     curves = {arm: [curve(view, each, shown, arm) for each in found] for arm in arms}
     every = pd.concat([each for of_arm in curves.values() for each in of_arm])
-    margin = next((float(row.margin) for each in found for case in each.cases.values()
-                   for row in view.comparisons(case, shown.metric).values()
-                   if row.kind == "ratio"), None)  # fmt: skip
-    band = tuple(100 * edge for edge in _band(margin))
+    cases = [case for each in found for case in each.cases.values()]
+    compared = [row for case in cases for row in view.comparisons(case, shown.metric).values()]
+    margin = next((float(row.margin) for row in compared if row.kind == "ratio"), None)
+    band = tuple(100 * edge for edge in band_of(margin))
     pair = [[curve(view, each, shown, arm) for each in found] for arm in view.plan.aa_pair]
     noise = [pd.concat(both).groupby("x")[["low", "high"]].agg({"low": "min", "high": "max"})
              for both in zip(*pair, strict=True)]  # fmt: skip
-    known = [v for t in (every, *noise) for v in (*t["low"], *t["high"]) if np.isfinite(v)]
-    low, high = min([100, *band, *known]), max([100, *band, *known])
+    known = np.concatenate([[100, *band], *(t[["low", "high"]].to_numpy().ravel()
+                                            for t in (every, *noise))])  # fmt: skip
+    low, high = np.nanmin(known), np.nanmax(known)
     air = 0.06 * (high - low) or 1.0
-    common: dict[str, Any] = {
-        "xscale": "log",
-        "ylim": (low - air, high + air),
-        "band": band,
-        "neutral": 100.0,
-    }
-    made: list[Panel] = []
-    for number, each in enumerate(found):
-        ends = (min(each.cases) / 1.6, max(each.cases) * 1.6)
-        made.append(Lines(
-            each.title, pd.concat([of[number][["arm", "x", "y"]] for of in curves.values()]),
-            looks, _titled(view, curves), ticks=dict.fromkeys(map(float, each.cases), ""),
-            xlim=ends, ylabel="medians", rows=7, **common,
-        ))  # fmt: skip
+    common: dict[str, Any] = {"xscale": "log", "band": band, "neutral": 100.0,
+                              "ylim": (low - air, high + air)}  # fmt: skip
+    xlims = [(min(each.cases) / 1.6, max(each.cases) * 1.6) for each in found]
+    made: list[Panel] = [
+        Lines(each.title, pd.concat([of[number][["arm", "x", "y"]] for of in curves.values()]),
+              looks, _titled(view, curves), ticks=dict.fromkeys(map(float, each.cases), ""),
+              xlim=xlims[number], ylabel="medians", rows=7, **common)
+        for number, each in enumerate(found)
+    ]  # fmt: skip
     for arm, number in itertools.product(arms, range(len(found))):
-        each, table = found[number], curves[arm][number]
-        several = table["n"].nunique() > 1
-        ticks = {
-            float(row.x): f"{row.x}\n" + (f"n={row.n}  " if several else "") + row.note
-            for row in rows_of(table)
-        }
-        absent = sorted({*table["words"]} - {""})
-        texts = [(0.5, 0.5, "; ".join(absent)[:60], style.GREY)] if absent else []
-        marks = [Mark(noise[number].index, noise[number][end], {**DOTTED, "marker": "_"})
-                 for end in ("low", "high")]  # fmt: skip
-        last = arm == arms[-1]
+        table = curves[arm][number]
+        counts = [f"n={n}  " if table["n"].nunique() > 1 else "" for n in table["n"]]
+        notes = zip(table["x"], counts, table["note"], strict=True)
+        absent = "; ".join(sorted({*table["words"]} - {""}))[:60]
         made.append(Lines(
-            "", table, {arm: looks[arm]}, {}, 0.3, "nodes" if last else "", rows=3.4, marks=marks,
-            ylabel=formatting.arm_title(view.plan, arm).replace(" (", "\n("), ticks=ticks,
-            texts=texts, xlim=(min(each.cases) / 1.6, max(each.cases) * 1.6), **common,
+            "", table, {arm: looks[arm]}, {}, 0.3, "nodes" if arm == arms[-1] else "", rows=3.4,
+            marks=[Mark(noise[number].index, noise[number][end], {**DOTTED, "marker": "_"})
+                   for end in ("low", "high")],
+            ylabel=formatting.arm_title(view.plan, arm).replace(" (", "\n("),
+            ticks={float(nodes): f"{nodes}\n{count}{note}" for nodes, count, note in notes},
+            texts=[(0.5, 0.5, absent, style.GREY)] if absent else [], xlim=xlims[number], **common,
         ))  # fmt: skip
-    native = formatting.arm_title(view.plan, view.plan.reference)
-    what = f"{shown.label} in % of the median of {native} at the same case; above 100 is faster"
-    both = " and ".join(formatting.arm_title(view.plan, arm) for arm in view.plan.aa_pair)
-    cases = [case for each in found for case in each.cases.values()]
-    grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
-    marks_said = (
-        f"shade: smallest to largest block     {grey}dotted: smallest and largest of {both}"
+    native, both = (
+        " and ".join(formatting.arm_title(view.plan, arm) for arm in arms)
+        for arms in ([view.plan.reference], view.plan.aa_pair)
     )
-    count = f"{blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}"
-    said = f"{count}     below each point: cost ratio and its 95 % interval"
-    foot = foot_of(view, cases, what, SYMBOLS, said, marks_said)
+    grey = f"grey: margin {wording.margin(margin)}     " if margin else ""
+    foot = foot_of(
+        view, cases,
+        f"{shown.label} in % of the median of {native} at the same case; above 100 is faster",
+        SYMBOLS,
+        f"{blocks_that_count(view, cases)}: {span({*every['n']} - {0} or {0})}     "
+        "below each point: cost ratio and its 95 % interval",
+        f"shade: smallest to largest block     {grey}dotted: smallest and largest of {both}",
+    )  # fmt: skip
     return Page(spec.title, made, len(found), foot, around=0.42).figure()
 
 
@@ -252,17 +250,13 @@ def series(view: View, spec: FigureSpec) -> list[Series]:
         levels = tuple(case.removeprefix(f"{spec.benchmark}-").split("-")[1:])
         containers = parameters.get("containers_per_node", 0)
         alike.setdefault((ranks // nodes, containers, levels), {})[nodes] = case
-    return [
-        Series(
-            ", ".join([
-                f"{counted(each, 'rank')} per node",
-                *([f"{counted(containers, 'container')} per node"] if containers else []),
-                *(spelt(spec.benchmark, level) for level in levels),
-            ]),
-            dict(sorted(cases.items())),
-        )
-        for (each, containers, levels), cases in sorted(alike.items())
-    ]  # fmt: skip
+    made = []
+    for (ranks, containers, levels), cases in sorted(alike.items()):
+        placed = [f"{counted(ranks, 'rank')} per node"]
+        placed += [f"{counted(containers, 'container')} per node"] if containers else []
+        title = ", ".join([*placed, *(spelt(spec.benchmark, level) for level in levels)])
+        made.append(Series(title, dict(sorted(cases.items()))))
+    return made
 
 
 def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> pd.DataFrame:
@@ -281,8 +275,8 @@ def curve(view: View, cases: Series, quantity: Quantity, arm: str) -> pd.DataFra
             rows.append((arm, nodes, np.nan, np.nan, np.nan, 0, "", words))
             continue
         compared = view.comparisons(case, quantity.metric)
-        lower = any(row.better == "lower" for row in compared.values())
-        relative = 100 * (base / values if lower else values / base)
+        is_lower = any(row.better == "lower" for row in compared.values())
+        relative = 100 * (base / values if is_lower else values / base)
         note = ""
         if arm in compared:
             ratio, _, interval = formatting.estimate(compared[arm]).partition(" ")

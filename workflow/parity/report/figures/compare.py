@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,15 @@ from parity.core.wording import span
 from parity.plan.plan import Plan
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.figures.page import PAGE, SYMBOLS, Page, Panel, blocks_that_count, foot_of
+from parity.report.figures.page import (
+    PAGE,
+    SYMBOLS,
+    Page,
+    Panel,
+    band_of,
+    blocks_that_count,
+    foot_of,
+)
 from parity.report.figures.rows import Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
 from parity.report.view import View
@@ -41,23 +48,15 @@ def symbol(row: Any) -> str:
     An interval within the margin has a sign of its own where nothing is concluded: the control
     was not equivalent, say.
     """
-    mark = style.CONFOUNDED if formatting.is_confounded(row) else ""
     edge = 1 + (row.margin if row.kind == "ratio" else np.nan)
     within = row.outcome == outcomes.INCONCLUSIVE and 1 / edge < row.low90 <= row.high90 < edge
-    return f"{style.WITHIN if within else style.SYMBOLS[row.outcome]}{mark}"
+    sign = style.WITHIN if within else style.SYMBOLS[row.outcome]
+    return sign + style.CONFOUNDED * formatting.is_confounded(row)
 
 
-def forest(
-    view: View,
-    case: str,
-    shown: Quantity,
-    arms: Sequence[str],
-    title: str = "",
-    compared: Mapping[str, Any] | None = None,
-    against: str = "",
-    numbers: bool = False,
-    **look: Any,
-) -> Forest:
+def forest(view: View, case: str, shown: Quantity, arms: Sequence[str], title: str = "",
+           compared: Mapping[str, Any] | None = None, against: str = "", numbers: bool = False,
+           **look: Any) -> Forest:  # fmt: skip
     """The comparisons of a case and quantity.
 
     Args:
@@ -66,83 +65,67 @@ def forest(
         numbers: whether the estimates stand right of the panel.
         look: other attributes of the panel.
     """
-    own = compared is None
-    compared = view.comparisons(case, shown.metric) if compared is None else compared
-    there = [row for arm in arms if (row := compared.get(arm)) and row.blocks]
-    first = next(iter(there or compared.values()), None)
-    ratio = first is not None and first.kind == "ratio"
-    factor = 1.0 if ratio else shown.factor
+    plan = view.plan
+    found = view.comparisons(case, shown.metric) if compared is None else compared
+    there = [row for arm in arms if (row := found.get(arm)) and row.blocks]
+    first = next(iter(there or found.values()), None)
+    is_ratio = first is not None and first.kind == "ratio"
+    factor = 1.0 if is_ratio else shown.factor
     same = there[0].blocks if len({row.blocks for row in there}) == 1 else 0
-    made = []
+    table = []
     for arm in arms:
-        row, label = compared.get(arm), formatting.arm_title(view.plan, arm)
-        known: dict[str, Any] = {"arm": arm, "label": label, "estimate": np.nan}
+        row = found.get(arm)
+        known = {"arm": arm, "label": formatting.arm_title(plan, arm), "estimate": np.nan,
+                 "words": "", "symbol": "", "note": "", "hatched": False}  # fmt: skip
         if row is None or not row.blocks:
-            is_reference = row is None and arm == view.plan.reference
+            is_reference = row is None and arm == plan.reference
             known["words"] = "reference" if is_reference else view.absence(case, arm)
         else:
-            for name in ("estimate", *(("low95", "high95", "low90", "high90") * (row.blocks > 1))):
-                known[name] = factor * getattr(row, name)
-            note = ["" if same else f"{row.blocks}", formatting.estimate(row) * numbers]
-            known |= {
-                "symbol": symbol(row), "note": "   ".join(filter(None, note)),
-                "hatched": formatting.is_confounded(row),
-            }  # fmt: skip
-        made.append(known)
-    table = pd.DataFrame(made).reindex(
-        columns=["arm", "label", "estimate", "low95", "high95", "low90", "high90", "words",
-                 "symbol", "note", "hatched"]
-    ).astype({"words": object, "symbol": object, "note": object})  # fmt: skip
-    for name in ("words", "symbol", "note"):
-        table[name] = table[name].where(table[name].notna(), "")
-    table["hatched"] = table["hatched"] == True  # noqa: E712
-    margin = first.margin if first is not None and ratio else math.nan
-    reference = against or formatting.reference_title(view.plan)
-    if ratio:
-        label = f"cost relative to {reference}\n(ratio; band: margin {wording.margin(margin)})"
-    else:
-        native = formatting.arm_title(view.plan, view.plan.reference)
-        label = f"{shown.label}: difference to\n{native} ({formatting.unit_of_difference(shown)})"
+            note = "" if same else f"{row.blocks}", formatting.estimate(row) * numbers
+            ends = ("low95", "high95", "low90", "high90") if row.blocks > 1 else ()
+            known |= {name: factor * getattr(row, name) for name in ("estimate", *ends)}
+            known |= {"symbol": symbol(row), "note": "   ".join(filter(None, note)),
+                      "hatched": formatting.is_confounded(row)}  # fmt: skip
+        table.append(known)
     head = f"n = {same}" if same else "n"
-    kind = "ratio [95 % interval]" if ratio else "difference [95 %]"
-    facts: dict[str, Any] = {
-        "title": title, "table": table, "looks": style.arm_styles(view.plan), "label": label,
-        "head": f"{head}   {kind}" if numbers else head, "scale": "log" if ratio else "linear",
-        "neutral": 1.0 if ratio else 0.0,
-        "band": (1 / (1 + margin), 1 + margin) if ratio and margin > 0 else (),
-    }  # fmt: skip
-    if own:
-        facts["blocks"] = _blocks(view, case, shown, factor, ratio)
-    return Forest(**{**facts, **look})
-
-
-def _blocks(view: View, case: str, shown: Quantity, factor: float, ratio: bool) -> pd.DataFrame:
-    """What each block says: a cost ratio, or a difference in the unit that people read."""
-    pairs = view.analysis.pairs
-    mine = pairs[(pairs["case"] == case) & (pairs["metric"] == shown.metric)]
-    effects = mine["effect"].to_numpy(float)
-    value = np.exp(effects) if ratio else factor * effects
-    return pd.DataFrame({"arm": mine["arm"].to_numpy(), "value": value})
+    facts: dict[str, Any]
+    if is_ratio and first is not None:
+        reference = against or formatting.reference_title(plan)
+        margin = f"(ratio; band: margin {wording.margin(first.margin)})"
+        facts = {"label": f"cost relative to {reference}\n{margin}", "band": band_of(first.margin)}
+        head += "   ratio [95 % interval]" * numbers
+    else:
+        native = formatting.arm_title(plan, plan.reference)
+        unit = formatting.unit_of_difference(shown)
+        facts = {"label": f"{shown.label}: difference to\n{native} ({unit})", "scale": "linear",
+                 "neutral": 0.0}  # fmt: skip
+        head += "   difference [95 %]" * numbers
+    if compared is None:
+        pairs = view.analysis.pairs
+        mine = pairs[(pairs["case"] == case) & (pairs["metric"] == shown.metric)]
+        value = np.exp(mine["effect"]) if is_ratio else factor * mine["effect"]
+        facts["blocks"] = pd.DataFrame({"arm": mine["arm"], "value": value.astype(float)})
+    facts |= {"head": head, **look}
+    return Forest(title, pd.DataFrame(table), style.arm_styles(plan), **facts)
 
 
 def values(view: View, case: str, spec: FigureSpec, shown: Quantity, arms: Sequence[str],
            title: str = "") -> Values:  # fmt: skip
     """The values of a case and quantity, as the figure's specification has them."""
-    found = view.values(case, shown.metric)
-    base = view.median(case, shown.metric, view.plan.reference)
-    label, base_of, factor = f"{shown.label} ({shown.unit})", 0.0, shown.factor
+    found, native = view.values(case, shown.metric), view.plan.reference
+    label, zero, factor = f"{shown.label} ({shown.unit})", 0.0, shown.factor
     if spec.relative:
-        native = formatting.arm_title(view.plan, view.plan.reference)
-        what = "" if base is None else (
-            f"median {native}, {wording.significant(shown.factor * base, 4)} {shown.unit}"
+        base = view.median(case, shown.metric, native)
+        what = "the reference" if base is None else (
+            f"median {formatting.arm_title(view.plan, native)}, "
+            f"{wording.significant(shown.factor * base, 4)} {shown.unit}"
         )  # fmt: skip
-        label = f"{shown.label}: deviation from\n{what or 'the reference'} (%)"
-        found, base_of, factor = found if base else {}, base or 1.0, 100 / (base or 1.0)
-    rows = [(arm, factor * (value - base_of)) for arm in arms for value in found.get(arm, ())]
-    table = pd.DataFrame(rows, columns=["arm", "value"]).astype({"value": float})
+        label = f"{shown.label}: deviation from\n{what} (%)"
+        found, zero, factor = found if base else {}, base or 1.0, 100 / (base or 1.0)
+    rows = [(arm, factor * (value - zero)) for arm in arms for value in found.get(arm, ())]
     return Values(
-        title, table, {arm: formatting.arm_title(view.plan, arm) for arm in arms},
-        style.arm_styles(view.plan),
+        title, pd.DataFrame(rows, columns=["arm", "value"]).astype({"value": float}),
+        {arm: formatting.arm_title(view.plan, arm) for arm in arms}, style.arm_styles(view.plan),
         {arm: view.absence(case, arm) for arm in arms if arm not in found}, label,
         spec.logarithmic, spec.from_zero, spec.relative, spec.densities,
     )  # fmt: skip
@@ -167,61 +150,52 @@ def panels(view: View, spec: FigureSpec) -> Figure:
     if has_ratios_alone(view, spec):
         return forests(view, shown, spec.title)
     in_rows = _is_in_rows(view, spec)
-    others = [arm for arm in arms if arm != view.plan.reference]
+    compared = arms if in_rows else [arm for arm in arms if arm != view.plan.reference]
     lefts, rights = [], []
     for case, each in shown:
         level = formatting.case_levels(view.plan, case)
         title = spec.levels.get(level, level)
-        several = len(spec.quantities) > 1 and (not in_rows or not title)
-        title = each.label if several else title
+        if len(spec.quantities) > 1 and (not in_rows or not title):
+            title = each.label
         lefts.append(values(view, case, spec, each, arms, title if len(shown) > 1 else ""))
-        rights.append(forest(view, case, each, arms if in_rows else others,
-                             "paired within blocks" if in_rows else ""))  # fmt: skip
-    alike = [_alike(rights, shown, number, spec) for number in range(len(shown))]
+        right = forest(view, case, each, compared, "paired within blocks" if in_rows else "")
+        if right.scale == "linear" and spec.logarithmic and right.table["estimate"].notna().any():
+            right = replace(right, scale="symlog")
+        rights.append(right)
+    alike = _on_common_axes(rights, shown)
     ordered: list[Panel | None] = [*lefts, *alike]
     if in_rows:
         ordered = [panel for pair in zip(lefts, alike, strict=True) for panel in pair]
-    ratio = any(right.scale == "log" for right in rights)
     cases = [case for case, _ in shown]
-    lines = [SYMBOLS if ratio else "", blocks_that_count(view, cases)]
-    across = 2 if in_rows else len(shown)
-    return Page(spec.title, ordered, across, foot_of(view, cases, *lines), around=IN_ROW).figure()
+    symbols = SYMBOLS if any(right.scale == "log" for right in rights) else ""
+    foot = foot_of(view, cases, symbols, blocks_that_count(view, cases))
+    return Page(spec.title, ordered, 2 if in_rows else len(shown), foot, around=IN_ROW).figure()
 
 
-def _alike(found: Sequence[Forest], shown: Columns, number: int, spec: FigureSpec) -> Forest:
-    """A panel on the axis that all ratios of its quantity share; a wide one of differences."""
-    panel = found[number]
-    if panel.scale == "log":
-        return replace(panel, ends=limits(
-            [other for other, (_, each) in zip(found, shown, strict=True)
-             if each == shown[number][1] and other.scale == "log"]
-        ))  # fmt: skip
-    wide = spec.logarithmic and np.isfinite(panel.table["estimate"]).any()
-    return replace(panel, scale="symlog") if wide else panel
+def _on_common_axes(made: Sequence[Forest], shown: Columns) -> list[Forest]:
+    """The same panels, where all ratios of a quantity have the same axis."""
+    held: dict[Quantity, list[Forest]] = {}
+    for panel, (_, each) in zip(made, shown, strict=True):
+        held.setdefault(each, []).extend([panel] if panel.scale == "log" else [])
+    return [replace(panel, ends=limits(held[each])) if panel.scale == "log" else panel
+            for panel, (_, each) in zip(made, shown, strict=True)]  # fmt: skip
 
 
 def together(view: View, spec: FigureSpec) -> Figure:
     """The values of all cases on one axis, and what each arm adds to the reference in numbers."""
     cases, shown = view.shown(spec), spec.quantities[0]
-    arms = view.arms_of(cases)
-    every, notes = [], []
+    made, notes = [], []
     for case in cases:
         title = formatting.case_levels(view.plan, case)
-        every.append(values(view, case, spec, shown, arms))
-        compared = view.comparisons(case, shown.metric)
-        said = {arm: formatting.estimate(row) for arm, row in compared.items() if row.blocks}
-        unit = next((formatting.unit_of(row) for row in compared.values()), "")
-        counts = [row.blocks for row in compared.values() if row.blocks]
-        over = (
-            f"{title}: over {formatting.reference_title(view.plan)}{f' ({unit})' if unit else ''}"
-        )
-        count = f"n = {span(counts)}   [95 %]" if counts else ""
-        notes.append((f"{over}\n{count}", said))
-    tables = [
-        panel.table.assign(case=formatting.case_levels(view.plan, case))
-        for panel, case in zip(every, cases, strict=True)
-    ]
-    panel = replace(every[0], table=pd.concat(tables), notes=notes)
+        panel = values(view, case, spec, shown, view.arms_of(cases))
+        made.append(replace(panel, table=panel.table.assign(case=title)))
+        compared = view.comparisons(case, shown.metric).values()
+        unit = next((f" ({unit})" for row in compared if (unit := formatting.unit_of(row))), "")
+        counts = [row.blocks for row in compared if row.blocks]
+        head = f"{title}: over {formatting.reference_title(view.plan)}{unit}\n"
+        head += f"n = {span(counts)}   [95 %]" if counts else ""
+        notes.append((head, {r.arm: formatting.estimate(r) for r in compared if r.blocks}))
+    panel = replace(made[0], table=pd.concat([each.table for each in made]), notes=notes)
     lines = foot_of(view, cases, "dots: blocks", blocks_that_count(view, cases))
     return Page(spec.title, [panel], foot=lines, around=0.95).figure()
 
@@ -240,26 +214,23 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
         for effect, of_effect in table.groupby("effect", sort=True)
     }
     first = next(iter(effects[LEVEL].values()))
-    cases, shown, factor = first.cases.split(), spec.quantities[0], first.factor
-    arms, reference = view.arms_of(cases), formatting.reference_title(view.plan)
-    others = [arm for arm in arms if arm != view.plan.reference]
-    over = f"{first.high} over {first.low}"
-
-    def panel(title: str, effect: str | None, case: str = cases[0], **look: Any) -> Forest:
-        of_reference = effect in (LEVEL, LEVEL_OVERALL)
-        rows = None if effect is None else effects[effect]
-        of_rows = arms if of_reference else others
-        return forest(view, case, shown, of_rows, title, rows, numbers=True, label="", **look)
-
-    published: dict[str, Any] = {"published": spec.published}
-    made = [
-        panel(f"{factor}: {over}, in each arm", LEVEL, **published),
-        panel(f"{factor}: {over}, both sides", LEVEL_OVERALL, **published),
-        panel(f"interaction: {over}, over {reference}'s", INTERACTION),
-        panel(f"arm over {reference}, both levels", ARM_OVERALL),
-        panel(f"arm over {reference}, {factor} {first.low}", None),
-        panel(f"arm over {reference}, {factor} {first.high}", None, cases[1]),
-    ]
+    cases, factor, reference = first.cases.split(), first.factor, view.plan.reference
+    title, over = formatting.reference_title(view.plan), f"{first.high} over {first.low}"
+    made = []
+    for head, effect, case in (
+        (f"{factor}: {over}, in each arm", LEVEL, 0),
+        (f"{factor}: {over}, both sides", LEVEL_OVERALL, 0),
+        (f"interaction: {over}, over {title}'s", INTERACTION, 0),
+        (f"arm over {title}, both levels", ARM_OVERALL, 0),
+        (f"arm over {title}, {factor} {first.low}", None, 0),
+        (f"arm over {title}, {factor} {first.high}", None, 1),
+    ):
+        of_factor = effect in (LEVEL, LEVEL_OVERALL)
+        arms = [arm for arm in view.arms_of(cases) if of_factor or arm != reference]
+        made.append(forest(
+            view, cases[case], spec.quantities[0], arms, head, effects[effect] if effect else None,
+            numbers=True, label="", published=spec.published if of_factor else (),
+        ))  # fmt: skip
     band = f"band: margin {wording.margin(first.margin)}"
     key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
     return Page(spec.title, made, 2, foot_of(view, cases, key, SYMBOLS), around=AROUND).figure()
@@ -270,30 +241,27 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
     cases, shown = view.shown(spec), spec.quantities[0]
     ordered = conclusions.ladder_order(view.plan, view.arms_of(cases))
     arms = [arm for arm in ordered if arm != view.plan.reference]
-    of_ladder = [arms.index(arm) for arm in conclusions.rungs(view.plan, arms)]
-    look: dict[str, Any] = {"groups": sorted({min(of_ladder), max(of_ladder) + 1})}
+    rungs = [arms.index(arm) for arm in conclusions.rungs(view.plan, arms)]
+    look: dict[str, Any] = {"groups": sorted({min(rungs), max(rungs) + 1})}
     made: list[Panel] = []
     for case in cases:
-        several = formatting.case_levels(view.plan, case) if len(cases) > 1 else ""
-        added, before = view.steps(case, shown.metric), "the step before"
-        made.append(forest(view, case, shown, arms, several, published=spec.published, **look))
-        made.append(forest(view, case, shown, arms, "runtimes: over the last step", added, before,
-                           **look))  # fmt: skip
+        title = formatting.case_levels(view.plan, case) if len(cases) > 1 else ""
+        made.append(forest(view, case, shown, arms, title, published=spec.published, **look))
+        steps = view.steps(case, shown.metric)
+        title = "runtimes: over the last step"
+        made.append(forest(view, case, shown, arms, title, steps, "the step before", **look))
     low, high = (wording.percent(ratio - 1) for ratio in spec.published)
-    tint = f"tinted: {low} to {high}, {spec.source}"
-    lines = foot_of(view, cases, f"{blocks_that_count(view, cases)}     {tint}", SYMBOLS)
-    return Page(spec.title, made, 2, lines, around=IN_ROW).figure()
+    tint = f"{blocks_that_count(view, cases)}     tinted: {low} to {high}, {spec.source}"
+    return Page(spec.title, made, 2, foot_of(view, cases, tint, SYMBOLS), around=IN_ROW).figure()
 
 
 def overview(view: View) -> Figure | None:
     """A forest of all ratios, the A/A pair first; None for a study without any margin."""
-    held = {pair: view.comparisons(*pair) for pair in view.planned()}
-    own = view.plan.definitions
-    shown = [
-        (case, quantity(case, metric, next(iter(rows.values())).unit, own))
-        for (case, metric), rows in held.items()
-        if any(row.kind == "ratio" for row in rows.values())
-    ]
+    shown = []
+    for case, metric in view.planned():
+        compared = [*view.comparisons(case, metric).values()]
+        if any(row.kind == "ratio" for row in compared):
+            shown.append((case, quantity(case, metric, compared[0].unit, view.plan.definitions)))
     return forests(view, shown) if shown else None
 
 
@@ -304,43 +272,36 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     table of results.
     """
     held = {arm for case, each in shown for arm in view.comparisons(case, each.metric)}
-    first = view.plan.double
-    arms = sorted((arm for arm in view.arms if arm in held), key=lambda arm: arm != first)
+    arms = sorted((a for a in view.arms if a in held), key=lambda arm: arm != view.plan.double)
     wide = -(-len(shown) // 2) * (AROUND + style.ROW * len(arms)) + 0.8 <= PAGE
     titles, shared = titles_of(view, shown, wide)
-    made = [
-        forest(view, case, each, arms, title, numbers=wide, label="")
-        for (case, each), title in zip(shown, titles, strict=True)
-    ]
-    alike = [
-        replace(panel, ends=limits([other for other, (_, each) in zip(made, shown, strict=True)
-                                    if each == mine and other.scale == panel.scale]))
-        for panel, (_, mine) in zip(made, shown, strict=True)
-    ]  # fmt: skip
-    reference = formatting.reference_title(view.plan)
-    all_have = f"{shared}; " if shared else ""
-    key = f"{all_have}cost ratio to {reference}, above 1 costs more; band: margin; n: blocks"
+    made = [forest(view, case, each, arms, title, numbers=wide, label="")
+            for (case, each), title in zip(shown, titles, strict=True)]  # fmt: skip
+    key = f"{shared}; " if shared else ""
+    key += f"cost ratio to {formatting.reference_title(view.plan)}, above 1 costs more; "
+    key += "band: margin; n: blocks"
     foot = foot_of(view, [case for case, _ in shown], key, SYMBOLS)
-    return Page(head, alike, 2 if wide else 4, foot, around=AROUND).figure()
+    across = 2 if wide else 4
+    return Page(head, _on_common_axes(made, shown), across, foot, around=AROUND).figure()
 
 
 def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:
     """The titles of panels, and what they all share and leave out, as one would be too long."""
-    plan = view.plan
     parts = []
     for case, each in shown:
         first = next(iter(view.comparisons(case, each.metric).values()))
-        unit = formatting.unit_of_difference(each)
-        margin = wording.margin(first.margin) if first.kind == "ratio" else f"difference in {unit}"
+        margin = f"difference in {formatting.unit_of_difference(each)}"
+        if first.kind == "ratio":
+            margin = "margin " * wide + wording.margin(first.margin)
         several = sum(other == case for other, _ in view.planned()) > 1
-        margin = f"margin {margin}" if wide and first.kind == "ratio" else margin
-        parts.append([*title_parts(plan, case, each.label if several else ""), margin])
+        parts.append([*title_parts(view.plan, case, each.label if several else ""), margin])
     titles = [", ".join(filter(None, part)) for part in parts]
     if len(shown) == 1 or max(map(len, titles)) <= (LONGEST if wide else 0):
         return titles, ""
     common = [part for part in parts[0] if part and all(part in others for others in parts)]
-    left = [", ".join(p for p in part if p and p not in common) for part in parts]
-    return left, ", ".join(common)
+    return [", ".join(p for p in part if p and p not in common) for part in parts], ", ".join(
+        common
+    )
 
 
 def title_parts(plan: Plan, case: str, label: str) -> list[str]:
@@ -351,11 +312,10 @@ def title_parts(plan: Plan, case: str, label: str) -> list[str]:
 
 def has_violins(view: View, spec: FigureSpec) -> bool:
     """Whether a figure shows densities: each arm has enough values for one, that differ."""
-    found = [
-        values
+    of_arms = [
+        of_arm
         for case, each in columns(view, spec)
-        for values in view.values(case, each.metric).values()
+        for of_arm in view.values(case, each.metric).values()
     ]
-    return spec.densities and bool(found) and all(
-        len(each) > FEW and np.ptp(each) > 0 for each in found
-    )  # fmt: skip
+    enough = all(len(of_arm) > FEW and np.ptp(of_arm) > 0 for of_arm in of_arms)
+    return spec.densities and bool(of_arms) and enough

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from parity.analysis import descriptive
 from parity.benchmarks.description import FigureSpec, Form
+from parity.core.wording import span
 from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
-from parity.report.figures.page import Page, blocks_that_count, foot_of
+from parity.report.figures.page import Page, blocks_that_count, foot_of, planned
 from parity.report.figures.rows import Stack
 from parity.report.view import View, rows_of
 
@@ -23,9 +24,7 @@ CASES = 4  # of bytes by interface; what is beyond stands in the table alone
 GIB = 2**30
 VISIBLE = 0.005  # GiB of a part that can be seen in a bar, and so is in the key
 # From the one link outwards; of one hue, since all are the same bytes again.
-COLOURS = dict(
-    zip(ledgers.PARTS, ("#08519c", "#6baed6", "#c6dbef", "#bdbdbd", "#f0f0f0"), strict=True)
-)
+BLUES = ("#08519c", "#6baed6", "#c6dbef", "#bdbdbd", "#f0f0f0")
 COLUMN, LETTERS, MOST = 3.45, 62, 3  # inches, letters and reasons of the ledger
 
 
@@ -37,65 +36,62 @@ def parts(view: View, spec: FigureSpec) -> Figure:
     cases, made = view.shown(spec), []
     labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     names = {each.metric: each.label for each in spec.quantities}
+    faces = dict(zip(names.values(), FACES, strict=False))
     for case in cases:
         wide = view.parts(spec, case).rename(columns=names)
-        means = wide.groupby("arm").mean().reindex(list(labels))
+        means = wide.groupby("arm").mean().reindex(list(labels)).rename(index=labels)
         sums = wide.sum(axis="columns").groupby("arm").agg(["min", "max"]).reindex(list(labels))
         title = formatting.case_levels(view.plan, case)
-        made.append(Stack(title, means.rename(index=labels),
-                          dict(zip(names.values(), FACES, strict=False)), sums.to_numpy(),
-                          label="time (s)"))  # fmt: skip
-    said = ["bars: means over blocks     line: smallest to largest sum of a block"]
-    foot = foot_of(view, cases, *said, blocks_that_count(view, cases))
+        made.append(Stack(title, means, faces, sums.to_numpy(), label="time (s)"))
+    said = "bars: means over blocks     line: smallest to largest sum of a block"
+    foot = foot_of(view, cases, said, blocks_that_count(view, cases))
     return Page(spec.title, made, min(3, len(made)), foot, around=0.45).figure()
 
 
 def interfaces(view: View, spec: FigureSpec) -> Figure:
     """Bytes of a run by interface: what a sum over interfaces is made of."""
     found, cases, made = ledgers.ledger(view), view.shown(spec)[:CASES], []
-    arms = view.arms_of(cases)
+    labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     for case in cases:
-        moved = [ledgers.both_ways(ledgers.of_arm(found, case, arm)) for arm in arms]
-        labels = [formatting.arm_title(view.plan, arm) for arm in arms]
-        table = pd.DataFrame(moved, index=labels).reindex(columns=list(COLOURS)).fillna(0) / GIB
-        links = table[ledgers.LINK]
-        notes = [
-            f"{table.loc[label].sum() / links[label]:.2f} times" if links[label] else "not counted"
-            for label in labels
-        ]
-        title = formatting.case_levels(view.plan, case)
-        label = "GiB on interfaces, per GiB of the files"
-        made.append(Stack(title, table, COLOURS, notes=notes, label=label, visible=VISIBLE))
-    said = "times: the sum of all interfaces over the one link     medians over blocks"
+        moved = [ledgers.both_ways(ledgers.of_arm(found, case, arm)) for arm in labels]
+        table = pd.DataFrame(moved, index=list(labels.values()))
+        table = table.reindex(columns=list(ledgers.PARTS)).fillna(0) / GIB
+        sums = zip(table.sum(axis="columns"), table[ledgers.LINK], strict=True)
+        notes = [f"{all_ / link:.2f} times" if link else "not counted" for all_, link in sums]
+        made.append(Stack(
+            formatting.case_levels(view.plan, case), table,
+            dict(zip(ledgers.PARTS, BLUES, strict=True)), notes=notes, visible=VISIBLE,
+            label="GiB on interfaces, per GiB of the files",
+        ))  # fmt: skip
+    blocks = found.loc[found["case"].isin(cases), "n"]
+    said = "times: the sum of all interfaces over the one link     medians over "
+    said += f"n = {span(blocks)} blocks of {planned(view, cases)}"
     return Page(spec.title, made, 1, foot_of(view, cases, said), around=0.5).figure()
 
 
 def of_ledger(view: View) -> Figure:
     """A bar of runs for each stage, and the reasons for which runs ended there."""
     lost, rows = lost_after(view.analysis.losses), []
-    small: list[int] = []
     for stage in descriptive.STAGES:
         count = int(view.analysis.ledger[stage].sum())
         rows.append((stage, count, str(count)))
-        small += range(len(rows), len(rows) + len(lost.get(stage, ())))
         rows += [("", 0, f"  {line}") for line in lost.get(stage, ())]
     labels, counts, notes = zip(*rows, strict=True)
     table = pd.DataFrame({"runs": np.array(counts, float)}, index=labels)
-    panel = Stack("", table, {"runs": style.BAND}, notes=notes, is_bare=True, small=small)
+    panel = Stack("", table, {"runs": style.BAND}, notes=notes, is_bare=True)
     return Page("", [panel], around=0.0, width=COLUMN).figure()
 
 
 def lost_after(losses: pd.DataFrame) -> Mapping[str, list[str]]:
     """The commonest reasons by the last stage that runs reached, each with its number of runs."""
-    lost = losses[losses["runs"] > 0]
-    by_reason = lost.groupby(["stage", "reason"])["runs"].sum().reset_index()
-    found: dict[str, list[str]] = {}
-    for row in rows_of(by_reason.sort_values("runs", ascending=False, kind="stable")):
-        said = textwrap.shorten(f"{row.runs}: {row.reason}", LETTERS, placeholder=" …")
-        found.setdefault(row.stage, []).append(said)
+    lost = losses[losses["runs"] > 0].groupby(["stage", "reason"])["runs"].sum().reset_index()
+    lines: dict[str, list[str]] = {}
+    for row in rows_of(lost.sort_values("runs", ascending=False, kind="stable")):
+        line = textwrap.shorten(f"{row.runs}: {row.reason}", LETTERS, placeholder=" …")
+        lines.setdefault(row.stage, []).append(line)
     return {
-        stage: lines if len(lines) <= MOST else [*lines[:MOST], f"and {len(lines) - MOST} more"]
-        for stage, lines in found.items()
+        stage: [*of[:MOST], *([f"and {len(of) - MOST} more"] if len(of) > MOST else [])]
+        for stage, of in lines.items()
     }
 
 

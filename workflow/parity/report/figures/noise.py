@@ -18,8 +18,8 @@ from parity.core import wording
 from parity.records import events
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.figures.page import Page, Panel, foot_of
-from parity.report.figures.planes import Ecdf, Lines, Mark, Timeline, curve
+from parity.report.figures.page import Page, Panel, band_of, foot_of
+from parity.report.figures.planes import Lines, Mark, curve, ecdf, timeline
 from parity.report.figures.rows import Forest
 from parity.report.view import ALONE, EVENTS, View, rows_of
 
@@ -33,54 +33,48 @@ def styles(view: View) -> dict[str, style.ArmStyle]:
     for title, arms in view.kinds.items():
         if title != ALONE:
             colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(arms)))
-            for arm, colour in zip(arms, colours, strict=True):
-                plain = matplotlib.colors.to_hex(colour)
-                looks[arm] = replace(looks[arm], colour=plain, hollow=False)
+            for arm, colour in zip(arms, map(matplotlib.colors.to_hex, colours), strict=True):
+                looks[arm] = replace(looks[arm], colour=colour, hollow=False)
     return looks
 
 
 def short(view: View, arms: Sequence[str]) -> dict[str, str]:
     """What arms of a kind are called beside each other: without what all of them begin with."""
-    titles = {arm: formatting.arm_title(view.plan, arm) for arm in arms}
-    heads = {title.partition(", ")[0] for title in titles.values()}
-    alike = len(heads) == 1 and all(", " in title for title in titles.values())
-    return {arm: t.partition(", ")[2] if alike else t for arm, t in titles.items()}
+    parts = {arm: formatting.arm_title(view.plan, arm).partition(", ") for arm in arms}
+    alike = len({head for head, _, _ in parts.values()}) == 1 and all(p[2] for p in parts.values())
+    return {arm: part[2] if alike else "".join(part) for arm, part in parts.items()}
 
 
 def _page(view: View, spec: FigureSpec, case: str, made: Sequence[Panel], said: Sequence[str],
           left: str = "", across: int = 0, around: float = 0.34) -> Figure:  # fmt: skip
     """A page that says the case above its panels."""
-    levels = formatting.case_levels(view.plan, case)
-    title = f"{spec.title}: {levels}" if levels else spec.title
+    title = ": ".join(filter(None, (spec.title, formatting.case_levels(view.plan, case))))
     across = min(len(made), across or (4 if len(made) <= 16 else 5))
     foot = foot_of(view, [case], *said)
     return Page(title, made, across, foot, left, around=around).figure()
 
 
-def _ends(lengths: Sequence[np.ndarray]) -> tuple[float, float]:
+def _ends(lengths: Sequence[Any]) -> tuple[float, float]:
     """Ends of a logarithmic axis with room for all of these lengths."""
-    known = np.concatenate([each[each > 0] for each in lengths] or [np.empty(0)])
+    known = np.concatenate([np.empty(0), *lengths])
+    known = known[known > 0]
     return (0.7 * known.min(), 1.5 * known.max()) if len(known) else (0.1, 10.0)
 
 
 def timelines(view: View, spec: FigureSpec) -> Figure:
     """Length against time of each event of one run of each arm, all in the same block."""
     case, runs = view.shown(spec)[0], view.of_events[EVENTS]
-    of_case = runs[runs["case"] == case]
+    runs = runs[runs["case"] == case]
     # The block that most arms have a run in; the first of several.
-    block = str(of_case["block"].value_counts(sort=False).sort_index().idxmax())
-    held = set(of_case[of_case["block"] == block]["arm"])
-    folder, found = (view.folder or Path()) / EVENTS, {}
-    for arm in (arm for arm in view.arms if arm in held):
-        start, length = events.of_run(folder, case, arm, block)
-        found[arm] = pd.DataFrame({"start": start / 1e9, "length": US * length})
-    xlim = (0.0, max([t["start"].max() for t in found.values() if len(t)], default=1.0))
-    ylim = _ends([table["length"].to_numpy() for table in found.values()])
-    looks, below = styles(view), "seconds"
-    made = [
-        Timeline(formatting.arm_title(view.plan, arm), t, looks[arm].colour, xlim, ylim, below)
-        for arm, t in found.items()
-    ]
+    block = str(runs["block"].value_counts(sort=False).sort_index().idxmax())
+    held = set(runs.loc[runs["block"] == block, "arm"])
+    folder, looks = (view.folder or Path()) / EVENTS, styles(view)
+    of_arm = {a: events.of_run(folder, case, a, block) for a in view.arms if a in held}
+    seen = {arm: (start / 1e9, US * length) for arm, (start, length) in of_arm.items()}
+    xlim = 0.0, max([start.max() for start, _ in seen.values() if len(start)], default=1.0)
+    ylim = _ends([length for _, length in seen.values()])
+    made = [timeline(formatting.arm_title(view.plan, arm), *both, looks[arm].colour, xlim, ylim,
+                     xlabel="seconds") for arm, both in seen.items()]  # fmt: skip
     said = [f"one run of each arm, all of one block ({block}), from its begin; n: events"]
     return _page(view, spec, case, made, said, "length (µs)")
 
@@ -91,114 +85,101 @@ def tails(view: View, spec: FigureSpec) -> Figure:
     Another case, as of FWQ, has one panel for all arms, in the colours of theirs.
     """
     case, *others = view.shown(spec)
-    groups = {formatting.arm_title(view.plan, a): [(case, a)] for a in _held(view, case)}
+    groups = {formatting.arm_title(view.plan, arm): [(case, arm)] for arm in _held(view, case)}
     for other in others:
         title = f"{formatting.case_levels(view.plan, other)}, all arms"
         groups[title] = [(other, arm) for arm in _held(view, other)]
-    return _tails(view, spec, groups, named=False)
+    return _tails(view, spec, groups, is_named=False)
 
 
 def kinds(view: View, spec: FigureSpec) -> Figure:
     """The same, where arms of a kind share a panel, from the first, which is dark, to the last."""
     case = view.shown(spec)[0]
-    held = set(_held(view, case))
-    groups = {
-        title: [(case, arm) for arm in arms if arm in held]
-        for title, arms in view.kinds.items()
-        if title != ALONE and held & set(arms)
-    }
-    return _tails(view, spec, groups, named=True)
+    held = _held(view, case)
+    groups = {title: [(case, arm) for arm in arms if arm in held]
+              for title, arms in view.kinds.items() if title != ALONE}  # fmt: skip
+    return _tails(view, spec, {title: g for title, g in groups.items() if g}, is_named=True)
 
 
 def _held(view: View, case: str) -> list[str]:
     """The arms that have events of a case."""
     runs = view.of_events[EVENTS]
-    held = set(runs[runs["case"] == case]["arm"])
+    held = set(runs.loc[runs["case"] == case, "arm"])
     return [arm for arm in view.arms if arm in held]
 
 
-def _tails(
-    view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str, str]]], named: bool
-) -> Figure:
-    """A panel for each group of cases and arms; `named`: with the arms' names right of it."""
+def _tails(view: View, spec: FigureSpec, groups: Mapping[str, Sequence[tuple[str, str]]],
+           is_named: bool) -> Figure:  # fmt: skip
+    """A panel for each group of cases and arms, perhaps with the arms' names right of it."""
     folder, native = (view.folder or Path()) / EVENTS, view.plan.reference
     first, looks = view.shown(spec)[0], styles(view)
-    pairs = [pair for of_group in groups.values() for pair in of_group]
+    pairs = [pair for group in groups.values() for pair in group]
     wanted = dict.fromkeys([(first, native), *((case, native) for case, _ in pairs), *pairs])
     # Only the curves are kept: the events of all arms may be many.
     curves = {pair: curve(events.lengths(folder, *pair), US) for pair in wanted}
-    ends = _ends([found.x for found in curves.values()])
     lowest = min([found.y[-1] for found in curves.values() if found.n], default=0.1)
+    common: dict[str, Any] = {"xlim": _ends([found.x for found in curves.values()]),
+                              "ylim": (0.7 * lowest, 4.0), "xlabel": "length (µs)"}  # fmt: skip
     made = []
-    for title, of_group in groups.items():
-        names = short(view, [arm for _, arm in of_group])
-        shown = [(names[p[1]], curves[p], looks[p[1]].colour) for p in of_group]
-        made.append(Ecdf(title, shown, curves[of_group[0][0], native], ends, (lowest, 1.0),
-                         "length (µs)", named))  # fmt: skip
+    for title, group in groups.items():
+        names = short(view, [arm for _, arm in group])
+        shown = {names[arm]: (curves[case, arm], looks[arm].colour) for case, arm in group}
+        made.append(ecdf(title, shown, curves[group[0][0], native], is_named, **common))
     said = "all runs of an arm together; n: events     grey: "
     said += f"{formatting.arm_title(view.plan, native)}, n={curves[first, native].n:,}"
     left = "share of events as long or longer"
-    return _page(view, spec, first, made, [said], left, 2 if named else 0)
+    return _page(view, spec, first, made, [said], left, 2 if is_named else 0)
 
 
-def _of_table(view: View, spec: FigureSpec) -> tuple[str, pd.DataFrame, Mapping[str, Any]]:
-    """The first case of a figure, its rows of the figure's table by arm, and the arms' looks."""
-    case = view.shown(spec)[0]
-    table = view.of_events[spec.table]
-    table = table[table["case"] == case]
-    arms = [arm for arm in view.arms if arm in set(table["arm"])]
-    order = {arm: number for number, arm in enumerate(arms)}
-    table = table.sort_values("arm", key=lambda names: names.map(order), kind="stable")
+def _of_table(view: View, spec: FigureSpec, **names: str) -> tuple[str, pd.DataFrame]:
+    """The first case of a figure, and its rows of the figure's table by arm.
+
+    Args:
+        names: columns of a forest by those of the table.
+    """
+    case, table = view.shown(spec)[0], view.of_events[spec.table]
+    table = table[(table["case"] == case) & table["arm"].isin(view.arms)]
+    table = table.sort_values("arm", key=lambda arms: arms.map(view.arms.index), kind="stable")
     labels = [formatting.arm_title(view.plan, arm) for arm in table["arm"]]
-    return case, table.assign(label=labels), styles(view)
+    return case, table.assign(label=labels).rename(columns=names)
 
 
 def quantiles(view: View, spec: FigureSpec) -> Figure:
     """Ratio of each quantile to the reference's: a panel for each, a row for each arm."""
-    case, table, looks = _of_table(view, spec)
-    margin = view.plan.case(case).margin
-    known = table[["ratio", "ratio_low", "ratio_high"]].to_numpy(float)
+    case, table = _of_table(view, spec, ratio="estimate", ratio_low="low95", ratio_high="high95")
+    table["note"] = [f"{count:,}" for count in table["events"]]
+    native, margin = view.plan.reference, view.plan.case(case).margin
+    known = table[["estimate", "low95", "high95"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     ends = min([0.6, *(known / 1.2)]), max([1.6, *(1.2 * known)])
-    shares, made = sorted(table["share"].unique()), []
-    for share in shares:
-        mine = table[table["share"] == share].rename(
-            columns={"ratio": "estimate", "ratio_low": "low95", "ratio_high": "high95"}
-        )
-        is_native, is_open = mine["arm"] == view.plan.reference, ~np.isfinite(mine["estimate"])
-        words = np.where(is_native, "reference", np.where(is_open, "too few", ""))
-        mine = mine.assign(words=words)
-        if share == shares[-1]:
-            mine = mine.assign(note=[f"{count:,}" for count in mine["events"]])
-        band = (1 / (1 + margin), 1 + margin) if margin else ()
-        head = "n" if share == shares[-1] else ""
-        made.append(Forest(f"{100 * share:g} %", mine, looks, ends=ends, band=band, head=head))
-    native = formatting.arm_title(view.plan, view.plan.reference)
-    band_said = f"     band: margin {wording.margin(margin)}" if margin else ""
-    said = [f"ratio: quantile of lengths over that of {native}     n: events of all runs     "
-            f"lines: 95 % intervals, by blocks of time{band_said}"]  # fmt: skip
-    return _page(view, spec, case, made, said, across=len(made), around=0.5)
+    open_ = np.where(np.isfinite(table["estimate"]), "", "too few")
+    table["words"] = np.where(table["arm"] == native, "reference", open_)
+    made: list[Panel] = []
+    for share in (shares := sorted(table["share"].unique())):
+        mine, is_last = table[table["share"] == share], share == shares[-1]
+        mine = mine if is_last else mine.drop(columns="note")
+        made.append(Forest(f"{100 * share:g} %", mine, styles(view), ends=ends,
+                           band=band_of(margin), head="n" if is_last else ""))  # fmt: skip
+    said = f"ratio: quantile of lengths over that of {formatting.arm_title(view.plan, native)}     "
+    said += "n: events of all runs     lines: 95 % intervals, by blocks of time"
+    said += f"     band: margin {wording.margin(margin)}" if margin else ""
+    return _page(view, spec, case, made, [said], across=len(made), around=0.5)
 
 
 def quota(view: View, spec: FigureSpec) -> Figure:
     """Observed and predicted length of the events that a limit makes, and their difference."""
-    case, table, looks = _of_table(view, spec)
-    ms = table.assign(
-        **{name: 1e3 * table[name] for name in ("predicted", "observed", "low", "high")}
-    )
-    left = ms.rename(columns={"observed": "estimate", "low": "low95", "high": "high95",
-                              "predicted": "mark"})  # fmt: skip
-    right = left.assign(
-        **{name: left[name] - left["mark"] for name in ("estimate", "low95", "high95")}
-    )
-    right = right.drop(columns="mark").assign(
-        words=np.where(np.isfinite(right["estimate"]), "", "no event of the limit"),
-        note=[f"{count:,}" for count in right["events"]],
-    )
-    tick = 1e3 * float(table["tick"].fillna(0).max())
-    known = right[["estimate", "low95", "high95"]].to_numpy(float)
-    reach = 1.15 * max([tick or 1, *np.abs(known[np.isfinite(known)])])
-    made: list[Panel] = [
+    names = {"observed": "estimate", "low": "low95", "high": "high95", "predicted": "mark"}
+    case, left = _of_table(view, spec, **names)
+    ends = ["estimate", "low95", "high95"]
+    left[[*ends, "mark"]] *= 1e3
+    right = left.drop(columns="mark")
+    right[ends] = right[ends].sub(left["mark"], axis="index")
+    right["words"] = np.where(np.isfinite(right["estimate"]), "", "no event of the limit")
+    right["note"] = [f"{count:,}" for count in right["events"]]
+    tick = 1e3 * float(left["tick"].fillna(0).max())
+    reach = 1.15 * np.nanmax([tick or 1, *right[ends].abs().to_numpy(float).ravel()])
+    looks = styles(view)
+    made = [
         Forest("median length", left, looks, neutral=None, label="ms; black: period − quota"),
         Forest("observed − predicted", right, looks, scale="linear", neutral=0.0, head="n",
                band=(-tick, tick) if tick else (), ends=(-reach, reach),
@@ -211,27 +192,28 @@ def quota(view: View, spec: FigureSpec) -> Figure:
 
 def return_levels(view: View, spec: FigureSpec) -> Figure:
     """The length that is reached once in a period, by a fitted tail, beside the longest seen."""
-    case, table, looks = _of_table(view, spec)
-    ms = table.assign(**{name: 1e3 * table[name] for name in ("level", "low", "high", "longest")})
-    known = ms[["level", "low", "high", "longest"]].to_numpy(float)
+    names = {"level": "estimate", "low": "low95", "high": "high95", "longest": "mark"}
+    case, table = _of_table(view, spec, **names)
+    table[[*names.values()]] *= 1e3
+    known = table[[*names.values()]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
-    middle = known if len(known) else np.array([1.0])
-    most = 1.5 * 10 ** min(np.log10(middle.max()), np.log10(np.median(middle)) + 4)
-    notes = []
+    known = known if len(known) else np.array([1.0])
+    most = 1.5 * 10 ** min(np.log10(known.max()), np.log10(np.median(known)) + 4)
+    notes, looks = [], styles(view)
     for row in rows_of(table):
         shape, low, high, fit = (
             wording.number(value, 2)
             for value in (row.shape, row.shape_low, row.shape_high, row.fit)
         )
         notes.append(f"{row.exceedances:,}   {shape} [{low}, {high}]   {fit}")
-        if np.isfinite(row.level) and not row.fit >= POOR:
-            looks = {**looks, row.arm: replace(looks[row.arm], colour=style.BAND)}
-    shown = ms.rename(columns={"level": "estimate", "low": "low95", "high": "high95",
-                               "longest": "mark"}).assign(note=notes)  # fmt: skip
+        if np.isfinite(row.estimate) and not row.fit >= POOR:
+            looks[row.arm] = replace(looks[row.arm], colour=style.BAND)
     period = float(table["period_seconds"].max()) / 60
-    label = f"reached once in {period:g} minutes (ms); black: longest observed"
-    panel = Forest("", shown, looks, neutral=None, ends=(0.6 * middle.min(), most), label=label,
-                   head="n   shape [95 %]   fit p")  # fmt: skip
+    panel = Forest(
+        "", table.assign(note=notes), looks, neutral=None, ends=(0.6 * known.min(), most),
+        label=f"reached once in {period:g} minutes (ms); black: longest observed",
+        head="n   shape [95 %]   fit p",
+    )  # fmt: skip
     return _page(view, spec, case, [panel], [
         "n: events above each arm's threshold, to which a generalised Pareto law is fitted",
         f"lines: 95 % intervals     grey: a law that fits badly (p below {POOR})     "
@@ -241,44 +223,38 @@ def return_levels(view: View, spec: FigureSpec) -> Figure:
 
 def replay(view: View, spec: FigureSpec) -> Figure:
     """Time of a step over its work against ranks: a row for each kind of arms."""
-    case = view.shown(spec)[0]
-    table = view.of_events[spec.table]
-    table = table[table["case"] == case].rename(columns={"ranks": "x", "slowdown": "y"})
-    steps, held = sorted(table["step_seconds"].unique()), set(table["arm"])
-    looks = styles(view)
+    case, table = _of_table(view, spec, ranks="x", slowdown="y")
+    table = table.sort_values("x", kind="stable")
+    steps, held, looks = sorted(table["step_seconds"].unique()), set(table["arm"]), styles(view)
+    bound = {"marker": "o", "linestyle": "none", "markersize": 2.6, "markerfacecolor": "white",
+             "markeredgewidth": 0.6}  # fmt: skip
+    dotted = {"color": "black", "linestyle": ":", "linewidth": 0.6, "zorder": 0}
     made: list[Panel] = []
-    groups = {title: [a for a in arms if a in held] for title, arms in view.kinds.items()}
-    for title, arms in ((title, arms) for title, arms in groups.items() if arms):
+    for title, of_kind in view.kinds.items():
+        arms = [arm for arm in of_kind if arm in held]
         mine = table[table["arm"].isin(arms)]
+        if not arms:
+            continue
         most = float(np.nanmax(mine[["y", "high"]]))
         air = 0.06 * max(0.015, most - 1)
         ylim = (0.9, 1.3 * most) if most > 3 else (1 - air, 1 + max(0.015, most - 1) + air)
+        curves = {arm: {"color": looks[arm].colour, "linewidth": 1.2,
+                        "alpha": 0.5 if looks[arm].hollow else 1} for arm in arms}  # fmt: skip
         for step in steps:
-            of_step = mine[mine["step_seconds"] == step].sort_values("x")
-            marks = [Mark([1, 2**20], [1.01, 1.01], {"color": "black", "linestyle": ":",
-                                                     "linewidth": 0.6, "zorder": 0})]  # fmt: skip
+            of_step = mine[mine["step_seconds"] == step]
+            marks = [Mark([1, 2**20], [1.01, 1.01], dotted)]
             for arm in arms:
-                of_arm, colour = of_step[of_step["arm"] == arm], looks[arm].colour
-                at_once = of_arm[of_arm["phases"] == TOGETHER]
-                marks.append(
-                    Mark(
-                        at_once["x"],
-                        at_once["y"],
-                        {"color": colour, "linewidth": 0.8, "linestyle": (0, (2, 1.5))},
-                    )
-                )
-                bound = of_arm[of_arm["beyond"]]
-                marks.append(Mark(bound["x"], bound["y"], {
-                    "color": colour, "marker": "o", "linestyle": "none", "markersize": 2.6,
-                    "markerfacecolor": "white", "markeredgewidth": 0.6}))  # fmt: skip
-            curves = {arm: {"color": looks[arm].colour, "linewidth": 1.2,
-                            "alpha": 0.5 if looks[arm].hollow else 1} for arm in arms}  # fmt: skip
+                of_arm, colour = of_step[of_step["arm"] == arm], {"color": looks[arm].colour}
+                broken = {**colour, "linewidth": 0.8, "linestyle": (0, (2, 1.5))}
+                for rows, look in ((of_arm["phases"] == TOGETHER, broken),
+                                   (of_arm["beyond"].astype(bool), colour | bound)):  # fmt: skip
+                    marks.append(Mark(of_arm.loc[rows, "x"], of_arm.loc[rows, "y"], look))
             made.append(Lines(
                 wording.step_words(step) if len(made) < len(steps) else "",
                 of_step[of_step["phases"] == RANDOM], curves, short(view, arms),
                 min(0.2, 0.5 / len(arms)), "ranks", xscale="log", xlim=(0.6, 2**20 * 1.7),
                 yscale="log" if most > 3 else "linear", ylim=ylim, neutral=1.0, marks=marks,
-                ticks={1: "1", 1e3: "10³", 1e6: "10⁶"}, is_keyed=True, is_inner=True, key=title,
+                ticks={1: "1", 1e3: "10³", 1e6: "10⁶"}, keyed="left", is_inner=True, key=title,
                 rows=max(5.0, 0.65 * len(arms) + 0.6),
             ))  # fmt: skip
     said = [

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
@@ -24,6 +25,7 @@ PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 KEYED = 4  # entries of a key beside each other
 LINE = 0.13  # inches of a line of text
 LETTERS = 105  # of 7 points across a page
+LETTER = 0.06  # inches of a letter of 7.5 points
 WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
 NARROW = 1.5  # inches below which a panel has room for few ticks
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
@@ -48,10 +50,7 @@ class Panel(Protocol):
         """Its height, in rows of arms."""
 
     def draw(self, axes: Axes, is_first: bool, is_last: bool) -> Mapping[str, Artist]:
-        """Draw it.
-
-        Args:
-            is_first, is_last: whether none is left of it, and none below it.
+        """Draw it; `is_first` and `is_last`: whether none is left of it, and none below it.
 
         Returns:
             What the key of the page has of it.
@@ -68,7 +67,6 @@ class Page:
         foot: lines of small print.
         left: what the vertical axes of all panels are of.
         around: inches above and below each row of panels for titles and axes.
-        widths: of the columns, one relative to the others.
         width: of the page in inches.
     """
 
@@ -78,7 +76,6 @@ class Page:
     foot: Sequence[str] = ()
     left: str = ""
     around: float = 0.62
-    widths: Sequence[float] | None = None
     width: float = style.TWO_COLUMNS
 
     def figure(self) -> Figure:
@@ -86,53 +83,42 @@ class Page:
         down = -(-len(self.panels) // self.across)
         lines = [self.panels[n * self.across : (n + 1) * self.across] for n in range(down)]
         heights = [style.ROW * max(panel.rows for panel in line if panel) for line in lines]
-        foot = "\n".join(filter(None, self.foot))
-        edges = 0.25 + LINE * (foot.count("\n") + bool(foot)) + 0.17 * bool(self.title)
         figure = plt.figure(figsize=(self.width, 1.0), layout="constrained")
-        grid = figure.add_gridspec(
-            down, self.across, height_ratios=heights, width_ratios=self.widths
-        )
-        drawn: dict[str, Artist] = {}
+        grid = figure.add_gridspec(down, self.across, height_ratios=heights)
+        key: dict[str, Artist] = {}
         for number, panel in enumerate(self.panels):
             if panel is None:
                 continue
             axes = figure.add_subplot(grid[divmod(number, self.across)])
             is_last = number + self.across >= len(self.panels)
-            drawn |= panel.draw(axes, number % self.across == 0, is_last)
+            key |= panel.draw(axes, number % self.across == 0, is_last)
             # A head that reaches over the panel stands below the title, a short one beside it.
             pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
             letters, size = (98 // self.across - 4, 7.2) if self.across < 4 else (26, 6.3)
-            title = _folded(panel.title, letters)
+            title = "\n".join(textwrap.fill(line, letters) for line in panel.title.split("\n"))
             axes.set_title(title, loc="left", pad=pad, fontsize=size, linespacing=1.0)
-        key_rows = -(-len(drawn) // KEYED)
-        whole = sum(heights) + self.around * down + edges + LINE * key_rows
-        figure.set_figheight(min(PAGE, whole))
-        self._words(figure, drawn, foot)
-        engine: Any = figure.get_layout_engine()
-        engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-        return figure
-
-    def _words(self, figure: Figure, drawn: Mapping[str, Artist], foot: str) -> None:
-        """Title and key on top, the label left of all panels, small print below them."""
-        if drawn:
+        foot = "\n".join(filter(None, self.foot))
+        text_lines = foot.count("\n") + bool(foot) - (-len(key) // KEYED)
+        edges = 0.25 + LINE * text_lines + 0.17 * bool(self.title)
+        figure.set_figheight(min(PAGE, sum(heights) + self.around * down + edges))
+        if key:
             figure.legend(
-                list(drawn.values()), list(drawn), ncols=KEYED, loc="outside upper left",
+                list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
                 title=self.title, title_fontproperties={"weight": "bold", "size": 8},
                 alignment="left", frameon=False, borderpad=0, handlelength=1.8, labelspacing=0.25,
             )  # fmt: skip
         elif self.title:
             figure.suptitle(self.title, x=0.01, ha="left", fontsize=8, fontweight="bold")
         if self.left:
-            figure.supylabel(self.left, fontsize=7.5)
+            letters = int((figure.get_figheight() - edges) / LETTER)
+            figure.supylabel(textwrap.fill(self.left, max(letters, 16)), fontsize=7.5)
         if foot:
             figure.supxlabel(foot, fontsize=6.6, color=style.GREY)
-
-
-def _folded(text: str, letters: int) -> str:
-    """Words in lines of so many letters; lines that there are stay apart."""
-    return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
+        engine: Any = figure.get_layout_engine()
+        engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        return figure
 
 
 def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
@@ -143,55 +129,58 @@ def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:
     return [*lines, *textwrap.wrap(last, LETTERS)]
 
 
+def planned(view: View, cases: Sequence[str]) -> str:
+    """In how many blocks these cases are planned."""
+    return f"{span([view.blocks_of[case] for case in cases])} planned"
+
+
 def blocks_that_count(view: View, cases: Sequence[str]) -> str:
     """What `n` means in a figure of these cases."""
-    planned = span([view.blocks_of[case] for case in cases])
-    return f"n: blocks that count, of {planned} planned"
+    return f"n: blocks that count, of {planned(view, cases)}"
 
 
-def rows(axes: Axes, labels: Sequence[str], is_first: bool = True) -> None:
-    """Prepare one row for each label, the first on top."""
+def band_of(margin: float | None) -> tuple[float, ...]:
+    """Both ends of a margin as ratios; none without one."""
+    return (1 / (1 + margin), 1 + margin) if margin and np.isfinite(margin) else ()
+
+
+def name_rows(axes: Axes, labels: Sequence[str], is_first: bool = True) -> None:
+    """A row for each label, the first on top; a long name takes two lines."""
+    folded = []
+    for label in labels:
+        # The second line holds the last variant.
+        place = max(label.rfind(" ("), label.rfind(", ") + 1) if len(label) > LONG else 0
+        folded.append(f"{label[:place]}\n{label[place + 1 :]}" if place > 0 else label)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks(range(len(labels)), [folded(each) if is_first else "" for each in labels])
+    axes.set_yticks(range(len(labels)), folded if is_first else [""] * len(labels))
     for tick in axes.get_yticklabels():
         if "\n" in tick.get_text():
             tick.set(fontsize=6, linespacing=0.9)
-    between = np.arange(len(labels) - 1) + 0.5
-    across = axes.get_yaxis_transform()
-    axes.hlines(between, 0, 1, transform=across, color="#ececec", linewidth=0.5, zorder=0)
-
-
-def folded(label: str) -> str:
-    """A name, in two lines if it is long; the second holds the last variant."""
-    place = max(label.rfind(" ("), label.rfind(", ") + 1)
-    return f"{label[:place]}\n{label[place + 1 :]}" if place > 0 and len(label) > LONG else label
+    axes.hlines(
+        np.arange(len(labels) - 1) + 0.5, 0, 1, transform=axes.get_yaxis_transform(),
+        color="#ececec", linewidth=0.5, zorder=0,
+    )  # fmt: skip
 
 
 def beside(axes: Axes, row: float, text: str, points: float = 3.0, **look: Any) -> None:
     """Words right of a row, so many points from the panel; row -0.9 is the head."""
-    if not text:
-        return
-    shown: dict[str, Any] = {"fontsize": 6.8, "color": style.GREY} | look
-    axes.annotate(
-        text, (1, row), (points, 0), xycoords=axes.get_yaxis_transform(), va="center",
-        textcoords="offset points", annotation_clip=False,
-        **shown,
-    )  # fmt: skip
-
-
-def _across(axes: Any) -> int:
-    """How many panels stand beside each other."""
-    return int(axes.get_gridspec().ncols)
+    if text:
+        shown: dict[str, Any] = {"fontsize": 6.8, "color": style.GREY} | look
+        axes.annotate(
+            text, (1, row), (points, 0), xycoords=axes.get_yaxis_transform(), va="center",
+            textcoords="offset points", annotation_clip=False, **shown,
+        )  # fmt: skip
 
 
 def say(axes: Axes, row: float, text: str) -> None:
     """Words in a row that has no mark, cut to the panel's width."""
-    letters = 66 // _across(axes) - 4
+    grid: Any = axes.get_gridspec()
+    letters = 66 // grid.ncols - 4
     shown = text if len(text) <= letters else text[: letters - 1].rstrip(" :") + "…"
     axes.text(
-        0.5, row, shown, style="italic",
-        transform=axes.get_yaxis_transform(), ha="center", va="center", fontsize=6.6,
-        color=style.GREY, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        0.5, row, shown, style="italic", transform=axes.get_yaxis_transform(), ha="center",
+        va="center", fontsize=6.6, color=style.GREY,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
     ).set_in_layout(False)  # fmt: skip
 
 
@@ -212,17 +201,17 @@ class RoundTicks(Locator):
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         """The ticks between two ends."""
         low, high = sorted((vmin, vmax))
-        is_x = self.axis.axis_name == "x"
         box = self.axis.axes.bbox
-        most = 4 if (box.width if is_x else 2 * box.height) / self.axis.figure.dpi > NARROW else 3
-        chosen = [*MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
+        pixels = box.width if self.axis.axis_name == "x" else 2 * box.height
+        most = 4 if pixels / self.axis.figure.dpi > NARROW else 3
+        ticks = [*MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
         if self.axis.get_scale() == "log" and high > WIDE * low > 0:
             decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
             for digits in ((1, 2, 5), (1, 3), (1,)):
-                chosen = [digit * 10.0**decade for decade in decades for digit in digits]
-                if sum(low <= value <= high for value in chosen) <= most + 1:
+                ticks = [digit * 10.0**decade for decade in decades for digit in digits]
+                if sum(low <= tick <= high for tick in ticks) <= most + 1:
                     break
-        shown = [value for value in chosen if low <= value <= high]
+        shown = [tick for tick in ticks if low <= tick <= high]
         return shown[:: -(-len(shown) // (most + 1))] if shown else []
 
     def __call__(self) -> Sequence[float]:
@@ -234,18 +223,17 @@ def scaled(
     axes: Axes, across: str, ends: tuple[float, float] | None = None, scale: str = "linear"
 ) -> None:
     """Scale and ends of the axis `x` or `y`, with few round ticks."""
-    axis = axes.xaxis if across == "x" else axes.yaxis
+    axis: Axis = getattr(axes, f"{across}axis")
+    locator: Locator = RoundTicks()
     if scale == "symlog":
         axes.set_xscale("symlog", linthresh=1.0, linscale=0.5)
-    elif scale != "linear":
-        (axes.set_xscale if across == "x" else axes.set_yscale)(scale)
-    if ends is not None:
-        (axes.set_xlim if across == "x" else axes.set_ylim)(*ends)
-    if scale == "symlog":
         powers = [100.0**power for power in range(1, 8)]
-        axis.set_major_locator(FixedLocator([0, *powers, *(-power for power in powers)]))
-    else:
-        axis.set_major_locator(RoundTicks())
+        locator = FixedLocator([0, *powers, *(-power for power in powers)])
+    elif scale != "linear":
+        axes.set(**{f"{across}scale": scale})
+    if ends is not None:
+        axes.set(**{f"{across}lim": ends})
+    axis.set_major_locator(locator)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(plain_tick))
 
@@ -256,4 +244,4 @@ def plain_tick(value: float, _position: int) -> str:
         return f"{value:g}"
     power = math.floor(math.log10(abs(value)))
     digits, ten = f"{value / 10**power:g}", f"10{str(power).translate(RAISED)}"
-    return ten if digits == "1" else f"-{ten}" if digits == "-1" else f"{digits}·{ten}"
+    return {"1": ten, "-1": f"-{ten}"}.get(digits, f"{digits}·{ten}")

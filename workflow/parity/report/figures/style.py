@@ -1,9 +1,7 @@
 """The one style of all figures: a runtime looks the same everywhere.
 
-Colours are those of Okabe and Ito (2008), which stay apart for colour-blind
-readers; each runtime has a marker as well, and every second variant of a runtime is
-hollow, so that a grey print says the same; more variants are lighter, up to a point. Sizes
-are those of the printed page.
+Colours are Okabe and Ito's (2008), which colour-blind readers tell apart. Each runtime has a marker
+too, and every second variant is hollow, for grey prints; more variants are lighter.
 """
 
 from __future__ import annotations
@@ -29,26 +27,14 @@ from parity.runtimes.model import Look
 
 # A runtime that brings no look of its own takes one of these by its name, always the same.
 OTHER_LOOKS = (Look("#B8A500", "<"), Look("#44AA99", "h"), Look("#999933", "d"))
-TWO_COLUMNS = 7.0  # inches
-ROW = 0.175  # inches that one arm takes
-BAND = "#dadada"
-EDGE = "#8a8a8a"
+TWO_COLUMNS, ROW = 7.0, 0.175  # inches: a page, and what one arm takes
+BAND, EDGE, GREY = "#dadada", "#8a8a8a", "#555555"
 PUBLISHED = "#f6dfc6"  # ground of a published range
-GREY = "#555555"
-
 SYMBOLS = {
-    outcomes.EQUIVALENT: "=",
-    outcomes.DIFFERENT: "≠",
-    outcomes.INCONCLUSIVE: "?",
-    outcomes.TOO_FEW_BLOCKS: "…",
-    outcomes.REPORTED: "",
-    outcomes.NOT_TESTED: "",
-}
-# Within the margin, and yet not concluded.
-WITHIN = "≈"
-CONFOUNDED = "†"
-
-_SETTINGS = Path(__file__).with_name("house.mplstyle")
+    outcomes.EQUIVALENT: "=", outcomes.DIFFERENT: "≠", outcomes.INCONCLUSIVE: "?",
+    outcomes.TOO_FEW_BLOCKS: "…", outcomes.REPORTED: "", outcomes.NOT_TESTED: "",
+}  # fmt: skip
+WITHIN, CONFOUNDED = "≈", "†"  # within the margin, and yet not concluded
 
 
 @dataclass(frozen=True)
@@ -59,42 +45,24 @@ class ArmStyle:
     marker: str
     hollow: bool
 
-    @property
-    def face(self) -> str:
-        """Fill of the marker."""
-        return "white" if self.hollow else self.colour
-
-    @property
-    def line(self) -> str:
-        """Style of a line: broken where the marker is hollow."""
-        return "--" if self.hollow else "-"
-
-    def mark(self, times: float = 1.0, line: str = "none") -> dict[str, Any]:
-        """What `Axes.plot` takes to draw its marker, so many times as large, and that line."""
+    def mark(self, times: float = 1.0) -> dict[str, Any]:
+        """What `Axes.plot` takes to draw its marker, so many times as large."""
+        # A rim adds to the size of a hollow one.
         return {
-            "marker": self.marker, "color": self.colour, "markerfacecolor": self.face,
-            "markersize": times * self.size, "markeredgewidth": self.rim, "linestyle": line,
+            "marker": self.marker, "color": self.colour, "linestyle": "none",
+            "markerfacecolor": "white" if self.hollow else self.colour,
+            "markersize": times * (4.8 if self.hollow else 5.8),
+            "markeredgewidth": 1.0 if self.hollow else 0.0,
         }  # fmt: skip
+
+    def curve(self, times: float = 0.7) -> dict[str, Any]:
+        """The same with a line, which is broken where the marker is hollow."""
+        return self.mark(times) | {"linestyle": "--" if self.hollow else "-"}
 
     def behind(self) -> dict[str, Any]:
         """The same for a marker on which an interval is drawn, however short."""
-        face = "white" if self.hollow else _lighter(self.colour, 4)
+        face = "white" if self.hollow else lighter(self.colour, 4)
         return self.mark() | {"markerfacecolor": face, "markeredgewidth": 0.8}
-
-    @property
-    def size(self) -> float:
-        """Diameter of the marker in points; a rim adds to it."""
-        return 4.8 if self.hollow else 5.8
-
-    @property
-    def rim(self) -> float:
-        """Width of the marker's rim in points."""
-        return 1.0 if self.hollow else 0.0
-
-    @property
-    def tint(self) -> tuple[float, ...]:
-        """Fill of a box: the colour, light enough for marks on it."""
-        return (*matplotlib.colors.to_rgb(self.colour), 0.12 if self.hollow else 0.35)
 
 
 def use() -> None:
@@ -103,10 +71,9 @@ def use() -> None:
     The machine's own fonts could be another version, and then bytes would differ.
     """
     plt.rcdefaults()
-    settings = matplotlib.rc_params_from_file(_SETTINGS, use_default_template=False)
-    matplotlib.rcParams.update(settings)
-    bundled = matplotlib.get_data_path()
-    fonts = font_manager.fontManager
+    settings = Path(__file__).with_name("house.mplstyle")
+    matplotlib.rcParams.update(matplotlib.rc_params_from_file(settings, use_default_template=False))
+    bundled, fonts = matplotlib.get_data_path(), font_manager.fontManager
     fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(bundled)]
 
 
@@ -116,31 +83,23 @@ def arm_styles(plan: Plan) -> dict[str, ArmStyle]:
     styles = {}
     for arm in plan.arms:
         runtime = plan.arm_runtimes[arm]
-        look = _look(arm, runtime)
-        pairs, second = divmod(seen.get(runtime, 0), 2)
-        styles[arm] = ArmStyle(
-            _lighter(look.colour, min(pairs, 3)), look.marker, hollow=second == 1
-        )
-        seen[runtime] = seen.get(runtime, 0) + 1
+        of_runtime = [known for known in arms().values() if known.runtime == runtime]
+        known_looks = [
+            known.look for known in ([arms()[arm]] if arm in arms() else []) + of_runtime
+        ]
+        other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
+        look = next(filter(None, known_looks), other)
+        seen[runtime] = seen.get(runtime, -1) + 1
+        pairs, second = divmod(seen[runtime], 2)
+        styles[arm] = ArmStyle(lighter(look.colour, min(pairs, 3)), look.marker, second == 1)
     return styles
 
 
-def _look(name: str, runtime: str) -> Look:
-    """The look that an arm or its runtime brings, or one by the runtime's name."""
-    own = [arms()[name]] if name in arms() else []
-    of_runtime = (arm for arm in arms().values() if arm.runtime == runtime)
-    brought = (arm.look for arm in (*own, *of_runtime) if arm.look)
-    other = OTHER_LOOKS[zlib.crc32(runtime.encode()) % len(OTHER_LOOKS)]
-    return next(brought, other)
-
-
-def _lighter(colour: str, times: int) -> str:
+def lighter(colour: str, times: int) -> str:
     """A colour of the same hue, so many times a quarter nearer to white."""
-    if not times:
-        return colour
     left = 0.75**times
     red, green, blue = (1 - left * (1 - part) for part in matplotlib.colors.to_rgb(colour))
-    return matplotlib.colors.to_hex((red, green, blue))
+    return matplotlib.colors.to_hex((red, green, blue)) if times else colour
 
 
 _OPTIONS = subset.Options

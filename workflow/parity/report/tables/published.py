@@ -6,12 +6,9 @@ of magnitude is the same and nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
-
-import pandas as pd
 
 from parity.benchmarks import benchmarks
 from parity.core import wording
@@ -22,6 +19,12 @@ from parity.report.tables.table import Table
 from parity.report.view import View
 
 METRICS = tuple(dict.fromkeys(q.metric for known in benchmarks().values() for q in known.metrics))
+# Columns of our runs whose largest is held against the smallest; of one arm none.
+STATISTICS = {
+    "spread-of-medians": ("median", "median"),
+    "spread-of-runs": ("minimum", "maximum"),
+    "paired-difference": (),
+}
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,6 @@ class PublishedValue:
 COLUMNS = tuple(field.name for field in fields(PublishedValue))
 
 
-# A statistic of our runs, and what it rests on in words; None without any.
-Ours = tuple[float, str] | None
-
-
 def load(path: Path, study: str) -> list[PublishedValue]:
     """The published values of a study from config/published/values.csv.
 
@@ -61,76 +60,49 @@ def load(path: Path, study: str) -> list[PublishedValue]:
             no number, or an arm where none belongs; with the line.
     """
     values = [PublishedValue(**row) for row in read_rows(path, COLUMNS)]
-    for index, value in enumerate(values):
-        _check(value, row_of(path, index))
+    of_one_arm = ", ".join(name for name, of_all in STATISTICS.items() if not of_all)
+    for index, row in enumerate(values):
+        where = row_of(path, index)
+        for key, said, known in (("statistic", row.statistic, tuple(STATISTICS)),
+                                 ("metric", row.metric, METRICS)):  # fmt: skip
+            if said not in known:
+                problem = f"unknown {key} {shown(said)}"
+                raise UserError(problem, where=where, allowed=", ".join(known))
+        if bool(row.arm) == bool(STATISTICS[row.statistic]):
+            raise UserError(
+                f"{row.statistic} and arm {shown(row.arm)} do not belong together",
+                where=where,
+                allowed=f"an arm with {of_one_arm}, none with any other statistic",
+            )
+        finite(row.published, "published", where)
     return [value for value in values if value.study == study]
 
 
-def _check(row: PublishedValue, where: str) -> None:
-    for key, said, known in (
-        ("statistic", row.statistic, tuple(STATISTICS)),
-        ("metric", row.metric, METRICS),
-    ):
-        if said not in known:
-            raise UserError(f"unknown {key} {shown(said)}", where=where, allowed=", ".join(known))
-    if bool(row.arm) != (row.statistic in OF_ONE_ARM):
-        raise UserError(
-            f"{row.statistic} and arm {shown(row.arm)} do not belong together",
-            where=where,
-            allowed=f"an arm with {', '.join(OF_ONE_ARM)}, none with any other statistic",
-        )
-    finite(row.published, "published", where)
-
-
-def _spread(low: str, high: str, view: View, row: PublishedValue) -> Ours:
-    """How far the largest `high` of an arm lies above the smallest `low`, in %."""
-    arms = _of_benchmark(view, view.analysis.dispersion, row)
-    if not len(arms):
-        return None
-    basis = f"{len(arms)} arms × {span(list(arms['runs']))}"
-    return 100 * (arms[high].max() / arms[low].min() - 1), basis
-
-
-def _paired_difference(view: View, row: PublishedValue) -> Ours:
-    """The estimate of arm less reference within a block, which figures and claims have too."""
-    compared = (view.comparisons(case, row.metric) for case in view.cases(row.benchmark))
-    found = [of_case[row.arm] for of_case in compared if row.arm in of_case]
-    if not found or not found[0].blocks:
-        return None
-    return found[0].estimate, counted(found[0].blocks, "block")
-
-
-def _of_benchmark(view: View, table: pd.DataFrame, row: PublishedValue) -> pd.DataFrame:
-    """The rows of a table of the analysis that are of this benchmark and metric."""
-    cases = view.cases(row.benchmark)
-    return table[table["case"].isin(cases) & (table["metric"] == row.metric)]
-
-
-STATISTICS: dict[str, Callable[[View, PublishedValue], Ours]] = {
-    "spread-of-medians": partial(_spread, "median", "median"),
-    "spread-of-runs": partial(_spread, "minimum", "maximum"),
-    "paired-difference": _paired_difference,
-}
-OF_ONE_ARM = ("paired-difference",)
-
-
 def table(view: View, values: Sequence[PublishedValue]) -> Table:
-    """Each published value with ours, or with `not measured`."""
-    rows = [
-        (row.quantity, f"{_as_published(row.published)} {row.unit}", _ours(view, row), row.place)
-        for row in values
-    ]
+    """Each published value with ours, its unit and what it rests on, or with `not measured`."""
+    rows = []
+    for row in values:
+        # With as many decimals as it was given with.
+        published = wording.number(float(row.published), len(row.published.partition(".")[2]))
+        rows.append((row.quantity, f"{published} {row.unit}", _ours(view, row), row.place))
     return Table("published", rows)
 
 
-def _as_published(text: str) -> str:
-    """A published number with as many decimals as it was given with."""
-    return wording.number(float(text), len(text.partition(".")[2]))
-
-
 def _ours(view: View, row: PublishedValue) -> str:
-    """The statistic with its unit and what it rests on."""
-    ours = STATISTICS[row.statistic](view, row)
-    if ours is None:
-        return "not measured"
-    return f"{wording.significant(ours[0], 2)} {row.unit} ({ours[1]})"
+    """How far the largest of an arm lies above the smallest, in %, or arm less reference."""
+    cases = view.cases(row.benchmark)
+    if of_all := STATISTICS[row.statistic]:
+        arms = view.analysis.dispersion
+        arms = arms[arms["case"].isin(cases) & (arms["metric"] == row.metric)]
+        if not len(arms):
+            return "not measured"
+        value = 100 * (arms[of_all[1]].max() / arms[of_all[0]].min() - 1)
+        basis = f"{len(arms)} arms × {span(list(arms['runs']))}"
+    else:
+        # The estimate within blocks, which figures and claims have, too.
+        compared = [view.comparisons(case, row.metric).get(row.arm) for case in cases]
+        first = next(filter(None, compared), None)
+        if first is None or not first.blocks:
+            return "not measured"
+        value, basis = first.estimate, counted(first.blocks, "block")
+    return f"{wording.significant(value, 2)} {row.unit} ({basis})"

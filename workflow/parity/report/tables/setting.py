@@ -20,8 +20,7 @@ def cases(view: View) -> Table:
     for case in view.plan.cases:
         parameters = [f"{name} = {value}" for name, value in sorted(said(case.parameters).items())]
         title, margin = formatting.case_title(view.plan, case.name), wording.margin(case.margin)
-        limit = f"{case.timeout_seconds} s"
-        rows.append((title, ", ".join(parameters) or "none", margin, limit))
+        rows.append((title, ", ".join(parameters) or "none", margin, f"{case.timeout_seconds} s"))
     return Table("cases", rows)
 
 
@@ -30,24 +29,16 @@ def machine(view: View) -> Table:
     nodes = view.dataset.nodes
     before = nodes[nodes["phase"] == "before"]
     rows = [("System", ", ".join(view.origin.systems) or "not recorded")]
-    rows += [
-        (label, _fact(before.loc[before["fact"] == fact, "value"]))
-        for fact, label in WORDS["dashboard"]["facts"].items()
-    ]
+    for fact, label in WORDS["dashboard"]["facts"].items():
+        values = before.loc[before["fact"] == fact, "value"]
+        shown = sorted({_readable(value) for value in values if value}) or ["not recorded"]
+        rows.append((label, "varied: " * (len(shown) > 1) + ", ".join(shown[:4])))
     return Table("machine", rows)
-
-
-def _fact(values: pd.Series) -> str:
-    distinct = sorted({_readable(value) for value in values if value})
-    if not distinct:
-        return "not recorded"
-    return distinct[0] if len(distinct) == 1 else f"varied: {', '.join(distinct[:4])}"
 
 
 def _readable(value: str) -> str:
     """A fact with sizes in a unit for people, and lists that can break after a comma."""
-    size = re.fullmatch(r"([0-9]+) (B|kB)", value)
-    if size:
+    if size := re.fullmatch(r"([0-9]+) (B|kB)", value):
         return wording.size(int(size[1]) * (1024 if size[2] == "kB" else 1))
     return re.sub(r",(?! )", ", ", value)
 
@@ -76,20 +67,11 @@ def environment(view: View) -> Table:
 
 def images(view: View) -> Table:
     """The digest chain from the base to each format; digests cut to sixteen digits."""
-    rows = [
-        (
-            row.format,
-            _digest(row.digest),
-            row.parent,
-            _digest(row.parent_digest),
-            "–" if pd.isna(row.bytes) else wording.number(row.bytes / 2**20, 1),
-            "–" if pd.isna(row.seconds) else wording.number(row.seconds, 1),
-            row.reason or row.tool,
-        )
-        for row in rows_of(view.dataset.images)
-    ]
+    rows = []
+    for row in rows_of(view.dataset.images):
+        digest, parent = (text.removeprefix("sha256:")[:16] or "–"
+                          for text in (row.digest, row.parent_digest))  # fmt: skip
+        size, seconds = ("–" if pd.isna(value) else wording.number(value, 1)
+                         for value in (row.bytes / 2**20, row.seconds))  # fmt: skip
+        rows.append((row.format, digest, row.parent, parent, size, seconds, row.reason or row.tool))
     return Table("images", rows)
-
-
-def _digest(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:16] or "–"

@@ -38,10 +38,9 @@ class Table:
 
 
 def to_latex(table: Table, note: str = "") -> Latex:
-    """A booktabs table; where rows share their first cell, only the first of them shows it.
+    """A booktabs table, perhaps with a sentence below it.
 
-    Args:
-        note: a sentence below its last row.
+    Where rows share their first cell, only the first of them shows it.
     """
     breaks = table.name not in _TABLES["floats"]
     facts = {"columns": table.columns, "rows": table.rows, "breaks": breaks, "note": note}
@@ -55,9 +54,7 @@ def write_all(tables: Iterable[Table], folder: Path, note: str = "") -> None:
         note: a sentence below each; in CSV it is the last column.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for table in tables:
-        if not table.rows:
-            continue
+    for table in (table for table in tables if table.rows):
         (folder / f"{table.name}.tex").write_text(to_latex(table, note), encoding="utf-8")
         rows = [tuple(table.columns), *table.rows]
         if note:
