@@ -33,12 +33,12 @@ from planted_truth.looks import concluded
 from parity.analysis import analysis, conclusions, dataset
 from parity.analysis.evidence import numbers
 from parity.analysis.looks import stops_in_time
-from parity.analysis.noise import replay
-from parity.analysis.noise.durations import Window
 from parity.analysis.outcomes import EQUIVALENT
 from parity.benchmarks import benchmarks
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json
+from parity.extensions.noise.analysis import replay
+from parity.extensions.noise.analysis.durations import Window
 from parity.measure.block import run_block
 from parity.measure.timed_process import run_and_wait
 from parity.plan.looks import Stop

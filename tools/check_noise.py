@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from parity.analysis.noise import replay
-from parity.analysis.noise.durations import Window, split
 from parity.benchmarks import openmpi, programs
 from parity.benchmarks.traces import read_steps, read_trace
 from parity.core.errors import shown_to_the_user
+from parity.extensions.noise.analysis import replay
+from parity.extensions.noise.analysis.durations import Window, split
 from parity.plan.plan import PLAN, read_plan
 from parity.records import events
 

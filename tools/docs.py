@@ -31,7 +31,7 @@ from msgspec import to_builtins
 
 from parity.analysis import analysis, dataset
 from parity.analysis import tables as analysed
-from parity.analysis.tables import AGREEMENT, EVENT_VALUES, NOISE
+from parity.analysis.tables import AGREEMENT
 from parity.benchmarks import benchmarks
 from parity.claims import verdicts as claims
 from parity.core import wording
@@ -80,11 +80,13 @@ COMMANDS = {
     "snakemake paper": "the paper of machine, whose figures are drawn",
     "make all": "image, measuring, analysis and paper of this machine",
 }
+# Tables of extensions: what their figures show, and what claims compare.
+ADDED = sorted((ROOT / "workflow/parity/extensions").glob("*/*/tables.yaml"))
 DICTIONARY_HEAD = """# Data dictionary
 
-Generated from the schemas in `workflow/parity/records` and `workflow/parity/analysis`, version
-{version}; do not edit. The tables up to `images` are in a dataset's `records/`, the others in
-its `analysis/`. The same sentences are in the metadata of every Parquet file. A column that
+Generated from the files `tables.yaml` in `workflow/parity`, version {version}; do not edit. The
+tables up to `images` are in a dataset's `records/`, the others in its `analysis/`. The same
+sentences are in the metadata of every Parquet file. A column that
 is not marked as nullable always holds a value.
 """
 
@@ -180,9 +182,8 @@ def documents() -> dict[Path, str]:
         records.EVENTS,
         *analysed.TABLES.values(),
         *claims.TABLES.values(),
-        *NOISE.values(),
-        EVENT_VALUES,
         AGREEMENT,
+        *(table for file in ADDED for table in records.tables_beside(str(file)).values()),
     ]
     readme = ROOT / "README.md"
     answers = _table(FOUND_HEAD, found_rows(read_json(FOUND)))

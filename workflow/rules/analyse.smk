@@ -15,10 +15,10 @@ ANALYSED = [
     "ledger",
     "losses",
     "exclusions",
-    "event_values",
+    *added_tables("analysis"),
 ]
 # Shown alone, and asked by no claim: most of the time goes into intervals and other methods.
-SHOWN = ["sensitivity", "quantiles", "return_levels", "quota_law", "replay"]
+SHOWN = ["sensitivity", *added_tables("report")]
 EVENTS = "results/{source}/{dataset}/events"
 RECORDS = ["raw", "blocks", "runs", "metrics", "samples", "nodes", "binaries", "images"]
 

@@ -3,6 +3,7 @@
 import json
 from functools import cache
 
+from parity.core.package import EXTENSIONS
 from parity.plan.looks import batches_of, job_of
 from parity.plan.study import PILOT, read_pilot
 from parity.plan.plan import read_plan
@@ -12,6 +13,12 @@ from parity.records.noise_audit import NOISE_AUDIT
 def containers_folder(wildcards):
     """Where the Dockerfile lies, with all that it copies; a function, as they are inputs, too."""
     return own("containers")
+
+
+def added_tables(room):
+    """The names of the tables that extensions add to a dataset's analysis, by their `tables.yaml`."""
+    files = sorted(EXTENSIONS.glob(f"*/{room}/tables.yaml"))
+    return [name for file in files for name in load_yaml(file)["tables"]]
 
 
 def of_other_datasets(*names):

@@ -13,6 +13,7 @@ from pathlib import Path
 from parity.analysis.dataset import load
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import counted
+from parity.claims.register import declared
 from parity.measure import block, pilot
 from parity.measure.attempt import companions
 from parity.plan.making import make_plan
@@ -24,6 +25,7 @@ root = Path(sys.argv[1])
 plan = make_plan(load_study(root / "config/studies/guests.yaml", "smoke"))
 assert plan.blocks and plan.arms
 assert companions() == counted() == ()
+assert not [name for name in declared().benchmarks if name.endswith("-replay")]
 assert "stream" in benchmarks() and "netpipe" not in benchmarks()
 assert "native-a-veth" not in every_arm() and "docker-bridge" not in every_arm()
 archive = root / "results/archive/epyc2-guests-2026-11-22"

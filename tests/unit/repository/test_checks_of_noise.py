@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import trace_switches
 
-from parity.analysis.noise.durations import Window
+from parity.extensions.noise.analysis.durations import Window
 
 SWITCH = (
     "{time}: sched:sched_switch: prev_comm={left} prev_pid={left_pid} prev_prio=120 "

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 
+from parity.core.package import extensions_with
 from parity.records import schema
 
 TABLES = schema.tables_beside(__file__)
 # What `snakemake compare` makes of two datasets; it is no part of the analysis of one.
 AGREEMENT = TABLES.pop("agreement")
-# What the events of its runs say (`parity.analysis.noise`): as values that claims compare, and in
-# tables that are shown, with intervals that take most of the time.
-EVENT_VALUES = TABLES.pop("event_values")
 # What the other methods say: it is shown, and decides nothing.
 SENSITIVITY = TABLES.pop("sensitivity")
-NOISE = {name: TABLES.pop(name) for name in ("quantiles", "return_levels", "quota_law", "replay")}
 VALUES = TABLES["values"]
 PAIRS = TABLES["pairs"]
 CONCLUSIONS = TABLES["conclusions"]
@@ -104,3 +102,25 @@ def write(table: schema.TableSchema, data: pd.DataFrame, path: Path) -> None:
             some = data[names].iloc[start : start + schema.MOST_ROWS]
             made = pa.Table.from_pandas(some, schema=table.arrow, preserve_index=False)
             file.add(made.replace_schema_metadata(table.arrow.metadata))
+
+
+class Added(NamedTuple):
+    """Tables that an extension adds to a dataset's `analysis/`, as `ADDED` in one of its modules.
+
+    Those of its room `analysis` are made with the analysis, have the columns of `VALUES`, and are
+    what its claims compare; those of its room `report` are made when figures are drawn.
+
+    Attributes:
+        schemas: by name, from the file `tables.yaml` in that room.
+        made: makes the tables by the folder of a dataset and that of its events.
+    """
+
+    schemas: Mapping[str, schema.TableSchema]
+    made: Callable[[Path, Path], Mapping[str, pd.DataFrame]]
+
+
+def write_added(package: ModuleType, dataset: Path, events: Path) -> None:
+    """Write what extensions add to a package: `parity.analysis` or `parity.report`."""
+    for added in extensions_with(package, "ADDED"):
+        for name, data in added.made(dataset, events).items():
+            write(added.schemas[name], data, dataset / f"analysis/{name}.parquet")

@@ -12,14 +12,15 @@ from typing import Any
 
 import jsonschema
 
+import parity.claims
 from parity.benchmarks import benchmarks
 from parity.benchmarks.model import Benchmark, placed_metrics
 from parity.claims.cells import Selection
 from parity.claims.published import Published, load_published
-from parity.claims.replayed import with_parameters, with_replays
 from parity.claims.rules import Schemas, rules
 from parity.core.documents import canonical
 from parity.core.errors import UserError, shown
+from parity.core.package import extensions_with
 from parity.core.settings import check, load_checked, schema
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
@@ -246,14 +247,26 @@ class Declared:
 
 
 def declared(plans: Iterable[Plan] = ()) -> Declared:
-    """What this version of Parity has, and the benchmarks that these plans bring themselves."""
+    """What this version has, with what extensions add, and what these plans bring themselves."""
     own = {
-        name: with_parameters(benchmark, plan)
+        name: _with_parameters(benchmark, plan)
         for plan in plans
         for name, benchmark in plan.definitions.items()
         if name not in benchmarks()
     }
-    return Declared(with_replays({**benchmarks(), **own}), every_arm())
+    known = {**benchmarks(), **own}
+    for add in extensions_with(parity.claims, "DECLARED"):
+        known = add(known)
+    return Declared(known, every_arm())
+
+
+def _with_parameters(benchmark: Benchmark, plan: Plan) -> Benchmark:
+    """A benchmark that a plan brings, with the factors and parameters that its cases have."""
+    cases = [case.parameters for case in plan.cases if case.benchmark == benchmark.name]
+    names = {name for parameters in cases for name in parameters}
+    levels = {name: {"enum": [p[name] for p in cases if name in p]} for name in sorted(names)}
+    like: Benchmark = type("Derived", (type(benchmark),), {"parameters": levels})()
+    return like
 
 
 def missing(cells: Selection, options: Mapping[str, Any], known: Declared) -> list[str]:

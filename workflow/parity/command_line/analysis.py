@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+import parity.analysis
 from parity.analysis import analysis, dataset, tables
 from parity.analysis.dataset import load_exclusions
 from parity.analysis.looks import look_at
-from parity.analysis.noise import study
 from parity.plan.looks import batches_of, read_look, write_look
 from parity.plan.plan import read_plan
 from parity.preview.terminal import folded
@@ -48,5 +48,4 @@ def analyse(plan: Path, exclusions: Path, events: Path) -> None:
     analysed = analysis.analyse(dataset.load(folder, whole=False), load_exclusions(exclusions))
     analysis.write(analysed, folder / "analysis")
     write_events(folder / "records", events)
-    values = study.event_values(folder, events)
-    tables.write(tables.EVENT_VALUES, values, folder / "analysis/event_values.parquet")
+    tables.write_added(parity.analysis, folder, events)

@@ -25,24 +25,14 @@ def judge(
         beside: plans of the other datasets of the same system.
         folder: where the verdicts go.
     """
-    from parity.analysis import analysis, dataset
-    from parity.analysis.tables import EVENT_VALUES
-    from parity.claims.cells import JudgingData
-    from parity.claims.replayed import with_events
+    from parity.claims.cells import load_judged
     from parity.claims.verdicts import judge as judge_all
-    from parity.records import schema
     from parity.records.dataset import archived
 
     registers = _registers(claims, published, own, [plan, *beside])
     registration.refuse_shared_ids(registers)
     judged, *others = (path.parent for path in (plan, *beside))
-    loaded = {
-        each: with_events(
-            JudgingData(dataset.load(each), analysis.read(each / "analysis")),
-            schema.read(EVENT_VALUES, each / "analysis/event_values.parquet").to_pandas(),
-        )
-        for each in sorted({judged, *others})
-    }
+    loaded = {each: load_judged(each) for each in sorted({judged, *others})}
     alike = [data for data in loaded.values() if data.is_of_same_system(loaded[judged])]
     name, source = loaded[judged].dataset.name, judged.parent
     if source.name == "archive" and (system := archived(source)[judged.name][0]):

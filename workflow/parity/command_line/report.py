@@ -11,15 +11,15 @@ from parity.plan.plan import read_plan
 
 def draw(plan: Path, events: Path, values: Path) -> None:
     """Draw all figures of a dataset, set its tables and numbers, and write the summary."""
-    from parity.analysis import sensitivity
-    from parity.analysis.noise import study
+    import parity.report
+    from parity.analysis import sensitivity, tables
     from parity.records.timed import case_times, session_seconds
     from parity.report import view, write
     from parity.report.tables import published
 
     folder = plan.parent
     sensitivity.write(folder)
-    study.write(study.study(folder, events), folder / "analysis")
+    tables.write_added(parity.report, folder, events)
     shown = view.load(folder, values.parent)
     known = published.load(values, shown.plan.study)
     write.write(shown, known, folder, case_times(folder), session_seconds(folder))

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parity.analysis.noise.replay import RANDOM, TOGETHER
 from parity.benchmarks.description import FigureSpec
 from parity.core import wording
+from parity.extensions.noise.analysis.replay import RANDOM, TOGETHER
 from parity.records import events
 from parity.report import formatting
 from parity.report.figures import style

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from parity.analysis.noise.replay import RANDOM
 from parity.claims.published import TABLE_1
 from parity.core import wording
 from parity.core.wording import interval, number, percent, significant
+from parity.extensions.noise.analysis.replay import RANDOM
 from parity.report import formatting, ledgers
 from parity.report.series import CONTAINERS, ratios_by_size
 from parity.report.tables.results import case_and_arm, in_order

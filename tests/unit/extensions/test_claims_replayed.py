@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from parity.analysis import tables
-from parity.analysis.noise.study import replay_case
 from parity.claims.cells import JudgingData
 from parity.claims.register import declared
-from parity.claims.replayed import SHORT, with_events
 from parity.claims.verdicts import judge
+from parity.extensions.noise.analysis import study
+from parity.extensions.noise.claims.replayed import SHORT, with_events
 
 BLOCKS = 20
 CELLS = {
@@ -40,7 +40,7 @@ def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> Judg
     made, analysis = data.dataset(runs, [CASE], metric="noise_share")
     rows = []
     for ranks, ratio in ratios.items():
-        name = replay_case("selfish-detours", ranks, 1e-3)
+        name = study.replay_case("selfish-detours", ranks, 1e-3)
         for (_, arm), values in data.quiet(name, box=ratio, blocks=BLOCKS, spread=0.002).items():
             if (arm, ranks) == silent:
                 continue
@@ -50,7 +50,7 @@ def judging(ratios: dict[int, float], silent: tuple[str, int] = ("", 0)) -> Judg
                  "better": "lower"}
                 for block, value in zip(made.plan.blocks, values, strict=True)
             ]  # fmt: skip
-    values = tables.frame(tables.EVENT_VALUES, rows)
+    values = tables.frame(study.VALUES["event_values"], rows)
     return with_events(JudgingData(made, analysis), values)
 
 
@@ -86,14 +86,14 @@ def test_cases_and_numbers_of_the_runs_stay_what_they_were() -> None:
     case, metric = "selfish-detours", "noise_share"
     one, other = (each.cell(case, metric, "box", "native-a") for each in (seen, plain))
     assert np.array_equal(one.effects(), other.effects()) and one.objection == other.objection
-    assert seen.plan.case(replay_case(case, 1, 1e-3)).parameters == {
+    assert seen.plan.case(study.replay_case(case, 1, 1e-3)).parameters == {
         "mode": "detours", "seconds": 30, "ranks": 1, "step_seconds": 0.001,
     }  # fmt: skip
 
 
 def test_a_dataset_without_events_is_as_it_was() -> None:
     plain = JudgingData(*data.dataset(data.quiet()))
-    nothing = tables.frame(tables.EVENT_VALUES, [])
+    nothing = tables.frame(study.VALUES["event_values"], [])
     assert isinstance(nothing, pd.DataFrame) and not len(nothing)
     again = with_events(plain, nothing)
     assert again.plan == plain.plan and again.dataset.runs is plain.dataset.runs

@@ -12,8 +12,8 @@ import pandas as pd
 
 from parity.analysis import tables
 from parity.analysis.methods import resampled
-from parity.analysis.noise import durations, replay
-from parity.analysis.noise.durations import (
+from parity.extensions.noise.analysis import durations, replay
+from parity.extensions.noise.analysis.durations import (
     Key,
     Quantiles,
     Window,
@@ -30,16 +30,8 @@ from parity.records.events import LOOKED, PERIOD, QUOTA
 RETURN_LEVEL, SLOWDOWN = ("duration_return_level", "s"), ("slowdown", "1")
 # Programs of so many ranks are simulated for each run by itself, too, for claims to compare.
 RANKS_OF_RUNS = replay.RANKS[::5]
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The tables of `tables.NOISE` as data frames, by the same names."""
-
-    quantiles: pd.DataFrame
-    return_levels: pd.DataFrame
-    quota_law: pd.DataFrame
-    replay: pd.DataFrame
+VALUES = schema.tables_beside(__file__)
+SHOWN = schema.tables_beside(str(Path(__file__).parents[1] / "report/tables.py"))
 
 
 @dataclass(frozen=True)
@@ -82,8 +74,8 @@ class _Recorded:
         }  # fmt: skip
 
 
-def study(dataset: Path, recorded: Path) -> Noise:
-    """All tables of an analysed dataset.
+def shown(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
+    """The tables that are shown of an analysed dataset (room `report`), by name.
 
     Args:
         dataset: its folder, with the values that count in `analysis`.
@@ -97,22 +89,17 @@ def study(dataset: Path, recorded: Path) -> Noise:
     ticks = {float(hz) for hz in nodes.loc[nodes["fact"] == "config_hz", "value"] if hz}
     # Nodes that differ have no tick in common.
     hz = ticks.pop() if len(ticks) == 1 else None
-    made: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.NOISE}
+    made: dict[str, list[dict[str, Any]]] = {name: [] for name in SHOWN}
     for case in _recorded(dataset, recorded):
         _add(plan, case, hz, made)
-    return Noise(**{name: tables.frame(tables.NOISE[name], rows) for name, rows in made.items()})
+    return {name: tables.frame(SHOWN[name], rows) for name, rows in made.items()}
 
 
-def event_values(dataset: Path, recorded: Path) -> pd.DataFrame:
-    """What the events of each run give as its values: the table of that name; as `study`."""
+def of_runs(dataset: Path, recorded: Path) -> dict[str, pd.DataFrame]:
+    """What the events of each run give as its values, which claims compare; as `shown`."""
     arms = read_plan(dataset / PLAN).arms
     made = [row for case in _recorded(dataset, recorded) for row in _of_runs(case, arms)]
-    return tables.frame(tables.EVENT_VALUES, made)
-
-
-def write(noise: Noise, folder: Path) -> None:
-    """Write all tables into a folder (`tables.write_all`)."""
-    tables.write_all(tables.NOISE, noise, folder)
+    return {"event_values": tables.frame(VALUES["event_values"], made)}
 
 
 def replay_case(case: str, ranks: int, step: float) -> str:
@@ -198,3 +185,6 @@ def _replayed_runs(
         name = replay_case(case.case, ranks, delays.step / 1e9)
         for block, value in zip(of_runs, column, strict=True):
             yield case.value(name, arm, block, SLOWDOWN, float(value))
+
+
+ADDED = tables.Added(VALUES, of_runs)

@@ -12,12 +12,13 @@ from benchmark_help import defaults
 from scipy import stats
 from traces import trace
 
+import parity.report
 from parity.analysis import methods, tables
-from parity.analysis.noise import durations, replay, study
-from parity.analysis.noise.durations import Window, quota_law, ranks_of_interval
 from parity.benchmarks.model import Outputs
 from parity.benchmarks.selfish import BENCHMARK, TRACE
 from parity.core.files import as_text
+from parity.extensions.noise.analysis import durations, replay, study
+from parity.extensions.noise.analysis.durations import Window, quota_law, ranks_of_interval
 from parity.plan.plan import write_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
@@ -370,25 +371,25 @@ def dataset(folder: Path, blocks: int = 7, seconds: float = 10.0) -> Path:
 
 def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "planted")
-    found = study.study(folder, folder / "events")
-    levels = found.return_levels.set_index("arm")
+    found = study.shown(folder, folder / "events")
+    levels = found["return_levels"].set_index("arm")
     assert list(levels.index) == sorted(ARMS)
-    (law,) = found.quota_law.to_dict("records")
+    (law,) = found["quota_law"].to_dict("records")
     assert (law["arm"], law["quota_us"], law["period_us"]) == ("held", 60_000, 100_000)
     assert law["observed"] == pytest.approx(0.04) and law["residual"] == pytest.approx(0, abs=1e-9)
     assert (law["tick"], law["events"], law["share"]) == (0.004, 700, 1.0)
     assert law["per_cpu_second"] == pytest.approx(law["per_second"] / 0.6)
-    quantile = found.quantiles.set_index(["arm", "share"])
+    quantile = found["quantiles"].set_index(["arm", "share"])
     assert quantile.loc["held", "value"].tolist() == pytest.approx([0.04] * 5)
     assert quantile.loc["native-a", "ratio"].isna().all()
     low, ratio, high = quantile.loc[("box", 0.5), ["ratio_low", "ratio", "ratio_high"]]
     assert 0.9 < low < ratio < high < 1.1
-    simulated = found.replay
+    simulated = found["replay"]
     assert len(simulated) == len(ARMS) * 21 * 5 * 2
     held = simulated[(simulated["arm"] == "held") & (simulated["step_seconds"] == 1e-3)]
     together = held[held["phases"] == "together"]
     assert together["slowdown"].to_numpy() == pytest.approx(100 / 60)
-    of_runs = study.event_values(folder, folder / "events")
+    of_runs = study.of_runs(folder, folder / "events")["event_values"]
     assert set(of_runs["metric"]) == {"duration_return_level", "slowdown"}
     name = study.replay_case("selfish-detours", 1024, 1e-3)
     assert name == "selfish-detours-replay-1024-0.001"
@@ -396,9 +397,10 @@ def test_a_dataset_s_tables_are_those_of_its_events(tmp_path: Path) -> None:
     assert len(quiet) == 7 and set(quiet["run"]) == {"selfish-detours.box"}
     # 1024 ranks that wait 40 ms spend more than the ten seconds of a run: no run has a number.
     assert not ((of_runs["case"] == name) & (of_runs["arm"] == "held")).any()
-    study.write(found, tmp_path)
-    for table, again in tables.read_all(tables.NOISE, tmp_path).items():
-        assert again.equals(getattr(found, table)), table
+    tables.write_added(parity.report, folder, folder / "events")
+    for name, table in study.SHOWN.items():
+        again = schema.read(table, folder / f"analysis/{name}.parquet").to_pandas()
+        assert again.equals(found[name]), name
 
 
 def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Path) -> None:
@@ -408,9 +410,10 @@ def test_without_events_all_tables_are_empty_and_have_their_columns(tmp_path: Pa
     write_plan(tmp_path / "plan.json", made.plan)
     tables.write(tables.VALUES, analysed.values, tmp_path / "analysis/values.parquet")
     schema.write(schema.NODES, tables.rows(made.nodes), tmp_path / "records/nodes.parquet")
-    found = vars(study.study(tmp_path, tmp_path / "events"))
-    found["event_values"] = study.event_values(tmp_path, tmp_path / "events")
-    for name, table in (tables.NOISE | {"event_values": tables.EVENT_VALUES}).items():
+    found = study.shown(tmp_path, tmp_path / "events") | study.of_runs(
+        tmp_path, tmp_path / "events"
+    )
+    for name, table in (study.SHOWN | study.VALUES).items():
         assert not len(found[name])
         assert list(found[name].columns) == [column.name for column in table.columns]
 

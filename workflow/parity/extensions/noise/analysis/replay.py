@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parity.analysis.methods import percentile_interval, resampled
-from parity.analysis.noise.durations import Window
+from parity.extensions.noise.analysis.durations import Window
 
 RANKS = tuple(2**power for power in range(21))
 STEPS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -9,18 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pandas as pd
 
-from parity.analysis.noise.replay import STEPS
-from parity.analysis.noise.study import RANKS_OF_RUNS, RETURN_LEVEL, SLOWDOWN, replay_case
 from parity.analysis.outcomes import NOT_TESTED
 from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark
 from parity.claims.cells import JudgingData
+from parity.extensions.noise.analysis.replay import STEPS
+from parity.extensions.noise.analysis.study import (
+    RANKS_OF_RUNS,
+    RETURN_LEVEL,
+    SLOWDOWN,
+    VALUES,
+    replay_case,
+)
 from parity.plan.plan import Case, Plan
+from parity.records import schema
 
 SHORT = "its runs are too short to say anything of so many ranks"
 _RANKS = {"enum": list(RANKS_OF_RUNS)}
@@ -42,17 +50,14 @@ def with_replays(known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     return made
 
 
-def with_parameters(benchmark: Benchmark, plan: Plan) -> Benchmark:
-    """A benchmark that a plan brings, with the factors and parameters that its cases have."""
-    cases = [case.parameters for case in plan.cases if case.benchmark == benchmark.name]
-    names = {name for parameters in cases for name in parameters}
-    levels = {name: {"enum": [p[name] for p in cases if name in p]} for name in sorted(names)}
-    like: Benchmark = _like(benchmark, parameters=levels)
-    return like
-
-
 def _like(benchmark: Benchmark, **changed: Any) -> Any:
     return type("Derived", (type(benchmark),), changed)()
+
+
+def extended(data: JudgingData, folder: Path) -> JudgingData:
+    """The dataset of a folder with what its analysis says of events (`event_values`)."""
+    path = folder / "analysis/event_values.parquet"
+    return with_events(data, schema.read(VALUES["event_values"], path).to_pandas())
 
 
 def with_events(data: JudgingData, values: pd.DataFrame) -> JudgingData:
@@ -126,3 +131,6 @@ def _planned(plan: Plan, derived: Mapping[str, tuple[str, Case]]) -> Plan:
     )
     cases = (*plan.cases, *(case for _, case in derived.values()))
     return msgspec.structs.replace(plan, cases=cases, blocks=blocks)
+
+
+DECLARED, EXTENDED = with_replays, extended

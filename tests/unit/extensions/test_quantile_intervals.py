@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from parity.analysis.noise.durations import ranks_of_interval
+from parity.extensions.noise.analysis.durations import ranks_of_interval
 
 
 @pytest.mark.parametrize(("quantile", "confidence"), [(1.0, 0.95), (0.0, 0.95), (0.5, 1.0)])

@@ -1,0 +1,1 @@
+"""What the events of runs give claims to judge by."""
