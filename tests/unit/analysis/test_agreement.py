@@ -12,12 +12,11 @@ from matplotlib import pyplot
 from scipy import stats
 
 from parity.analysis import agreement
-from parity.analysis.agreement import ABSOLUTE
+from parity.analysis.agreement import ABSOLUTE, kappa_of
 from parity.analysis.analysis import Analysed, analysed
 from parity.analysis.dataset import Place
 from parity.analysis.decision import ASSAY
 from parity.analysis.evidence import LOSSES
-from parity.analysis.kappa import kappa_of
 from parity.core.errors import UserError
 from parity.plan.plan import PositiveControl
 from parity.records import schema
@@ -38,14 +37,8 @@ def test_the_difference_is_welch_s() -> None:
     random = np.random.default_rng(2)
     fresh, archived = random.normal(0.1, 0.05, 7), random.normal(0, 0.01, 30)
     expected = stats.ttest_ind(fresh, archived, equal_var=False).confidence_interval(0.95)
-    assert agreement.difference_interval(fresh, archived) == pytest.approx(tuple(expected))
-    assert agreement.difference_interval([0.1, 0.1], [0.0, 0.0]) == pytest.approx((0.1, 0.1))
-
-
-@pytest.mark.parametrize("effects", [[0.1], [0.1, math.nan]])
-def test_nonsense_is_refused(effects: list[float]) -> None:
-    with pytest.raises(ValueError):
-        agreement.difference_interval(effects, [0.0, 0.1])
+    assert agreement.welch_interval(fresh, archived) == pytest.approx(tuple(expected))
+    assert agreement.welch_interval([0.1, 0.1], [0.0, 0.0]) == pytest.approx((0.1, 0.1))
 
 
 def test_the_expected_count_is_binomial_and_wider_where_arms_share_a_reference() -> None:
@@ -310,7 +303,7 @@ def test_a_noisier_machine_of_the_same_truth_agrees_in_95_of_100() -> None:
         fresh, archived = random.normal(0, 0.03, 10), random.normal(0, 0.01, 30)
         low, high = _by_the_archive_alone(archived, len(fresh))
         by_archive += low <= fresh.mean() <= high
-        low, high = agreement.difference_interval(fresh, archived)
+        low, high = agreement.welch_interval(fresh, archived)
         by_both += low <= 0 <= high
     # Four standard errors of a share of 2000. By the archive alone half of them disagreed.
     allowed = 4 * math.sqrt(0.95 * 0.05 / repetitions)
@@ -324,7 +317,7 @@ def test_at_the_margin_one_in_twenty_is_called_the_same(deviations) -> None:
     same = different = 0
     for _ in range(repetitions):
         fresh = random.normal(math.log1p(margin), deviations[0], 8)
-        outcome = agreement.decide_difference(
+        outcome = agreement.decide_change(
             fresh, random.normal(0, deviations[1], 30), margin
         ).outcome
         same, different = same + (outcome == "equivalent"), different + (outcome == "different")

@@ -1,13 +1,14 @@
-"""What one set of blocks lets one expect of another: differences, and how many of them.
+"""Whether a fresh dataset agrees with an archived one, effect by effect and word by word.
 
-All functions take the effects of one comparison, one number per block; for a ratio the
-effect is a logarithm.
+Seconds of two machines are never compared, only cost ratios, which have no unit. The ratio of the
+two ratios is judged as every other, and gated by the controls of both datasets' engines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,81 +16,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.inter_rater import cohens_kappa
 
-from parity.analysis import methods, outcomes, tables
+from parity.analysis import outcomes, tables
 from parity.analysis.analysis import Analysed, Key
 from parity.analysis.conclusions import Conclusion
+from parity.analysis.contrast import over
 from parity.analysis.dataset import Dataset, worst
-from parity.analysis.decision import (
-    FEW,
-    FEWEST_FOR_A_DIFFERENCE,
-    NONE,
-    WITHOUT_CONTROL,
-    Decision,
-    assay_of,
-    decide,
-    outcome_of,
-)
-from parity.analysis.estimate import Effects, Interval
-from parity.analysis.evidence import CLUSTERS, DIFFERENCE, LOSSES
-from parity.analysis.kappa import Kappa, kappa_of
+from parity.analysis.decision import Decision, decide, decide_change
+from parity.analysis.estimate import Interval, welch_interval
+from parity.analysis.evidence import DIFFERENCE
 from parity.analysis.tables import AGREEMENT
 from parity.core.errors import UserError
 from parity.plan.plan import PLAN
 from parity.records.timed import choosing_size
 
+NOT_COMPARED = "not-compared"
+ABSOLUTE = "an absolute difference, which is not compared between machines"
+HERE, THERE = "here", "in the archive"
 CONFIDENCE = 0.95
 # Arms of a case are held against the same runs of the reference. With equal variances
 # any two of such differences are correlated by one half.
 SHARED_REFERENCE = 0.5
-
-
-def difference_interval(
-    fresh: Effects, archived: Effects, confidence: float = CONFIDENCE
-) -> Interval:
-    """Welch's t interval of the mean of `fresh` minus the mean of `archived`.
-
-    It takes the variance of either side from its own effects: those of two machines differ
-    (Welch, Biometrika 34, 1947; degrees of freedom after Satterthwaite). Without any
-    variance it has no width.
-
-    Raises:
-        ValueError: one side has fewer than two effects.
-    """
-    one, other = methods.finite(fresh, 2, "effects"), methods.finite(archived, 2, "effects")
-    if np.ptp(one) == np.ptp(other) == 0:
-        return float(one[0] - other[0]), float(one[0] - other[0])
-    low, high = stats.ttest_ind(one, other, equal_var=False).confidence_interval(confidence)
-    return float(low), float(high)
-
-
-def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
-    """How many 95 % intervals hold the truth in 95 of 100 repetitions.
-
-    Without correlation this is the binomial distribution's central range. With it, the
-    errors of a group follow one common normal factor; given that factor they are
-    independent, and their number is a mixture of binomial ones.
-
-    Args:
-        groups: how many intervals each group holds.
-        correlation: of any two errors of a group.
-    """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(101)
-    weights = weights / weights.sum()
-    bound, own = stats.norm.ppf((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
-    common = math.sqrt(correlation) * nodes
-    inside = stats.norm.cdf((bound - common) / own) - stats.norm.cdf((-bound - common) / own)
-    counts = np.ones(1)
-    for size in groups:
-        of_group = weights @ stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
-        counts = np.convolve(counts, of_group)
-    summed = np.cumsum(counts) / counts.sum()
-    tail = (1 - CONFIDENCE) / 2
-    return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
-
-
-NOT_COMPARED = "not-compared"
-ABSOLUTE = "an absolute difference, which is not compared between machines"
 # Two logs that differ by rounding alone.
 ROUNDING = 1e-12
 
@@ -111,6 +59,26 @@ class Count:
     expected: float
     independent: tuple[int, int]
     sharing: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """Cohen's kappa of two judges; NaN where `reason` says why there is none.
+
+    Attributes:
+        counts: how often two words came together, the first judge's first.
+        agreeing: how many got the same word from both.
+        share95: Clopper and Pearson's exact 95 % interval of the share of these.
+        interval95: of kappa, by its large-sample error; no width where all agree.
+    """
+
+    counts: Mapping[tuple[str, str], int]
+    total: int
+    agreeing: int
+    share95: Interval
+    kappa: float = math.nan
+    interval95: Interval = (math.nan, math.nan)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,8 +125,18 @@ def agree(fresh: Analysed, archive: Analysed) -> Agreement:
     _refuse_the_same(fresh.dataset, archive.dataset)
     keys = sorted(fresh.compared.keys() | archive.compared.keys())
     table = tables.frame(AGREEMENT, [_row(key, fresh, archive) for key in keys])
-    names = fresh.dataset.name, archive.dataset.name
-    return Agreement(*names, table, _count(table), same_outcomes(table))
+    counted = table[table["counted"]]
+    groups = list(counted.groupby("case").size())
+    count = Count(
+        inside=int(counted["inside"].sum()),
+        compared=len(counted),
+        expected=CONFIDENCE * len(counted),
+        independent=count_range(groups),
+        sharing=count_range(groups, correlation=SHARED_REFERENCE),
+    )
+    said = table[(table["outcome"] != NOT_COMPARED) & ~table["control"]]
+    both = said[["fresh_outcome", "archive_outcome"]].itertuples(index=False, name=None)
+    return Agreement(fresh.dataset.name, archive.dataset.name, table, count, kappa_of(list(both)))
 
 
 def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
@@ -166,7 +144,7 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     here, there = fresh.compared.get(key), archive.compared.get(key)
     known = [comparison for comparison in (here, there) if comparison is not None]
     references = {comparison.reference for comparison in known}
-    margins = [each.decision.margin for each in known if each.decision.margin is not None]
+    margins = [c.decision.margin for c in known if c.decision.margin is not None]
     row = dict.fromkeys(column.name for column in AGREEMENT.columns) | {
         **dict(zip(("case", "metric", "arm"), key, strict=True)),
         "reference": references.pop() if len(references) == 1 else "",
@@ -185,12 +163,21 @@ def _row(key: Key, fresh: Analysed, archive: Analysed) -> dict[str, Any]:
     if reason:
         return row | {"outcome": NOT_COMPARED, "counted": False, "reason": reason}
     effects = fresh.effects[key], archive.effects[key]
-    decision = decide_difference(*effects, min(margins))
+    decision = decide_change(*effects, min(margins))
     if not row["control"]:
-        decision = _gated(decision, key, min(margins), fresh, archive)
-    amounts = _other_amounts(key[0], fresh, archive)
-    decision = replace(decision, reason="; ".join(filter(None, (decision.reason, amounts))))
-    return row | _numbers(*effects) | _decided(decision) | {"counted": _varies(*effects)}
+        decision = _gated(decision, key, fresh, archive)
+    amount = fresh.dataset.plan.case(key[0]).definition.sized_by
+    amounts = _differing({amount} - {""}, key[0], fresh, archive)
+    return row | _numbers(*effects) | {
+        "ratio_of_ratios": decision.estimate,
+        "low95": decision.interval95[0],
+        "high95": decision.interval95[1],
+        "smallest_margin": decision.smallest_margin,
+        "outcome": decision.outcome,
+        "reason": "; ".join(filter(None, (decision.reason, amounts))),
+        # If neither side varies at all, no interval can hold anything by chance.
+        "counted": bool(max(map(np.ptp, effects)) >= ROUNDING),
+    }  # fmt: skip
 
 
 def _obstacle(here: Conclusion, there: Conclusion) -> str:
@@ -198,8 +185,8 @@ def _obstacle(here: Conclusion, there: Conclusion) -> str:
     if DIFFERENCE in (here.kind, there.kind):
         return ABSOLUTE
     if here.reference != there.reference:
-        return f"against {here.reference} here, against {there.reference} in the archive"
-    for decision, where in ((here.decision, "here"), (there.decision, "in the archive")):
+        return f"against {here.reference} {HERE}, against {there.reference} {THERE}"
+    for decision, where in ((here.decision, HERE), (there.decision, THERE)):
         if decision.outcome == outcomes.NOT_TESTED:
             return f"not tested {where}: {decision.reason}"
         if decision.blocks < 2:
@@ -216,97 +203,47 @@ def _another_problem(case: str, fresh: Analysed, archive: Analysed) -> str:
     planned = fresh.dataset.plan.case(case)
     # However a size was chosen: the runs tell which it was.
     told = choosing_size(planned.definition) if here_size and there_size else set()
-    here, there = planned.parameters, archive.dataset.plan.case(case).parameters
-    asked = (here.keys() | there.keys()) - told - {planned.definition.sized_by}
-    if parts := _differing(asked, case, fresh, archive):
+    names = planned.parameters.keys() | archive.dataset.plan.case(case).parameters.keys()
+    if parts := _differing(names - told - {planned.definition.sized_by}, case, fresh, archive):
         return f"other parameters: {parts}"
     if here_size == there_size:
         return ""
-    return f"another size: {here_size or 'none'} here, {there_size or 'none'} in the archive"
+    return f"another size: {here_size or 'none'} {HERE}, {there_size or 'none'} {THERE}"
 
 
-def _other_amounts(case: str, fresh: Analysed, archive: Analysed) -> str:
-    """How much more often a case does its work in one of both, in words; empty if in none."""
-    amount = fresh.dataset.plan.case(case).definition.sized_by
-    return _differing({amount} - {""}, case, fresh, archive)
-
-
-def _differing(names: Collection[str], case: str, fresh: Analysed, archive: Analysed) -> str:
-    """Those of the parameters of a case that both plans give otherwise."""
+def _differing(names: set[str], case: str, fresh: Analysed, archive: Analysed) -> str:
+    """Those of the parameters of a case that both plans give otherwise, in words."""
     here, there = (each.dataset.plan.case(case).parameters for each in (fresh, archive))
     return "; ".join(
-        f"{name} {here.get(name, 'not set')} here, {there.get(name, 'not set')} in the archive"
+        f"{name} {here.get(name, 'not set')} {HERE}, {there.get(name, 'not set')} {THERE}"
         for name in sorted(names)
         if here.get(name) != there.get(name)
     )
 
 
-def decide_difference(fresh: np.ndarray, archive: np.ndarray, margin: float) -> Decision:
-    """Whether two sets of log ratios have the same mean within a margin of their ratio.
-
-    By Welch's intervals, which rest on the variances of both: the two one-sided tests of
-    equivalence at 5 % (Schuirmann 1987) for two samples (Dannenberg, Dette & Munk, Biometrika
-    81, 1994). In fewer than FEWEST_FOR_A_DIFFERENCE blocks of either, nothing differs.
-    """
-    inner, outer = (difference_interval(fresh, archive, share) for share in (0.9, 0.95))
-    bound, fewest = math.log1p(margin), min(len(fresh), len(archive))
-    outcome = outcome_of(inner, outer, (-bound, bound))
-    few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
-    decision = Decision(
-        blocks=fewest,
-        estimate=math.exp(fresh.mean() - archive.mean()),
-        interval95=(math.exp(outer[0]), math.exp(outer[1])),
-        interval90=(math.exp(inner[0]), math.exp(inner[1])),
-        margin=margin,
-        smallest_margin=math.expm1(max(abs(end) for end in inner)),
-        outcome=outcome,
-    )
-    return decision.without_claim(FEW if few else "")
-
-
-def _gated(
-    decision: Decision, key: Key, margin: float, fresh: Analysed, archive: Analysed
-) -> Decision:
+def _gated(decision: Decision, key: Key, fresh: Analysed, archive: Analysed) -> Decision:
     """The decision as far as both datasets allow.
 
-    Each A/A pair and positive control is asked at the same margin. What a dataset has against its
-    own comparison, or its A/A pair, runs that were lost or nodes that differ, is held against
-    this one, too.
+    Each engine is asked about the comparison at this margin: what it holds against that, lost runs
+    or nodes that differ, and its controls, are held against this one, too.
     """
-    for analysed, where in ((archive, "in the archive"), (fresh, "here")):
-        control = (*key[:2], analysed.dataset.plan.double)
-        effects = analysed.effects.get(control, np.empty(0))
-        levels = analysed.dataset.levels(key[0], control[2])
-        of_pair = decide(effects, margin, levels=levels) if len(effects) else WITHOUT_CONTROL
-        of_pair = of_pair.without_claim(_objected(analysed, control))
-        gates = of_pair.as_control, _assay(analysed, key, margin)
-        gated = decision.without_claim(_objected(analysed, key)).gated(*gates)
+    case, metric, arm = key
+    for analysed, where in ((archive, THERE), (fresh, HERE)):
+        plan, natives = analysed.dataset.plan, analysed.natives[case, metric]
+        contrast = over(case, metric, arm, natives, decision.margin)
+        pair = over(case, metric, plan.double, (plan.reference,), decision.margin)
+        objection = analysed.engine.evidence(contrast).objection
+        gates = analysed.engine.gates(contrast, pair, natives)
+        gated = decision.without_claim(objection).gated(*gates)
         if gated.reason != decision.reason:
             return replace(gated, reason=f"{gated.reason} {where}")
     return decision
 
 
-def _assay(analysed: Analysed, key: Key, margin: float) -> str:
-    """The outcome of a dataset's positive control in a case; `none` where there is none."""
-    plan = analysed.dataset.plan
-    if plan.positive_arm not in plan.arms_of(key[0]):
-        return NONE
-    positive = (*key[:2], plan.positive_arm)
-    levels = analysed.dataset.levels(key[0], plan.positive_arm)
-    found = decide(analysed.effects.get(positive, np.empty(0)), margin, levels=levels)
-    return assay_of(found.without_claim(_objected(analysed, positive)))
-
-
-def _objected(analysed: Analysed, key: Key) -> str:
-    """What lost runs, or nodes that differ, have against a comparison; empty for nothing."""
-    reason = analysed.compared[key].decision.reason if key in analysed.compared else ""
-    return reason if reason.startswith((LOSSES, CLUSTERS)) else ""
-
-
 def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     """The ratios of both, and where the fresh one is expected if nothing has changed."""
     here, there = decide(fresh, None), decide(archive, None)
-    low, high = difference_interval(fresh, archive)
+    low, high = welch_interval(fresh, archive)
     spread, half = float(archive.std(ddof=1)), (high - low) / 2
     return {
         "fresh_ratio": here.estimate,
@@ -320,50 +257,63 @@ def _numbers(fresh: np.ndarray, archive: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _decided(decision: Decision) -> dict[str, Any]:
-    return {
-        "ratio_of_ratios": decision.estimate,
-        "low95": decision.interval95[0],
-        "high95": decision.interval95[1],
-        "smallest_margin": decision.smallest_margin,
-        "outcome": decision.outcome,
-        "reason": decision.reason,
-    }
+def count_range(groups: Sequence[int], correlation: float = 0.0) -> tuple[int, int]:
+    """How many 95 % intervals hold the truth in 95 of 100 repetitions.
+
+    Without correlation this is the binomial distribution's central range. With it, the
+    errors of a group follow one common normal factor; given that factor they are
+    independent, and their number is a mixture of binomial ones.
+
+    Args:
+        groups: how many intervals each group holds.
+        correlation: of any two errors of a group.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(101)
+    weights = weights / weights.sum()
+    bound, own = stats.norm.ppf((1 + CONFIDENCE) / 2), math.sqrt(1 - correlation)
+    common = math.sqrt(correlation) * nodes
+    inside = stats.norm.cdf((bound - common) / own) - stats.norm.cdf((-bound - common) / own)
+    counts = np.ones(1)
+    for size in groups:
+        of_group = weights @ stats.binom.pmf(np.arange(size + 1), size, inside[:, None])
+        counts = np.convolve(counts, of_group)
+    summed = np.cumsum(counts) / counts.sum()
+    tail = (1 - CONFIDENCE) / 2
+    return int(np.argmax(summed >= tail)), int(np.argmax(summed >= 1 - tail))
 
 
-def _varies(fresh: np.ndarray, archive: np.ndarray) -> bool:
-    """Whether either side varies at all; if not, no interval can hold anything by chance."""
-    return bool(max(np.ptp(fresh), np.ptp(archive)) >= ROUNDING)
+def kappa_of(both: Sequence[tuple[str, str]]) -> Kappa:
+    """Cohen's kappa (Educ. Psychol. Meas. 20, 1960), unweighted, of pairs of words.
 
-
-def same_outcomes(table: pd.DataFrame) -> Kappa:
-    """How far both datasets say the same of the arms that could be compared."""
-    said = table[(table["outcome"] != NOT_COMPARED) & ~table["control"]]
-    both = said[["fresh_outcome", "archive_outcome"]].itertuples(index=False, name=None)
-    return kappa_of(list(both))
-
-
-def _count(table: pd.DataFrame) -> Count:
-    """How many of the rows that count lie inside, and how many should."""
-    counted = table[table["counted"]]
-    groups = list(counted.groupby("case").size())
-    return Count(
-        inside=int(counted["inside"].sum()),
-        compared=len(counted),
-        expected=CONFIDENCE * len(counted),
-        independent=count_range(groups),
-        sharing=count_range(groups, correlation=SHARED_REFERENCE),
-    )
+    Its error is that of Fleiss, Cohen & Everitt (Psychol. Bull. 72, 1969). It holds from
+    2 k² pairs on if k words occur (Cicchetti & Fleiss, Appl. Psychol. Meas. 1, 1977;
+    Cicchetti, ibid. 5, 1981), and takes pairs as independent. With fewer pairs, or a judge
+    who has one word only, there are counts and no kappa: that is 0 whatever the other says.
+    """
+    counts, total = Counter(both), len(both)
+    words = sorted({word for pair in both for word in pair})
+    agreeing = sum(counts[word, word] for word in words)
+    share = stats.binomtest(agreeing, total).proportion_ci(0.95) if total else (0.0, 1.0)
+    counted = Kappa(dict(counts), total, agreeing, (float(share[0]), float(share[1])))
+    alone = [judge.pop() for judge in map(set, zip(*both, strict=True)) if len(judge) == 1]
+    needed = 2 * len(words) ** 2
+    if not both:
+        return replace(counted, reason="nothing is in both")
+    if alone:
+        which = "one" if len(words) > 1 else "both"
+        return replace(counted, reason=f"all are {alone[0]} in {which}")
+    if total < needed:
+        return replace(counted, reason=f"too few: {len(words)} words need {needed}")
+    found = cohens_kappa([[counts[one, other] for other in words] for one in words])
+    low, high = np.clip((found.kappa_low, found.kappa_upp), -1, 1)
+    return replace(counted, kappa=float(found.kappa), interval95=(float(low), float(high)))
 
 
 def _refuse_the_same(fresh: Dataset, archive: Dataset) -> None:
     """A dataset agrees with its own copy, which says nothing."""
-    both = [
-        set(found.runs.loc[found.runs["started"] != "", ["block", "run", "started"]]
-            .itertuples(index=False, name=None))
-        for found in (fresh, archive)
-    ]  # fmt: skip
-    if common := len(both[0] & both[1]):
+    key = ["block", "run", "started"]
+    started = fresh.runs.loc[fresh.runs["started"] != "", key]
+    if common := len(started.drop_duplicates().merge(archive.runs[key].drop_duplicates())):
         raise UserError(
             f"{common} runs are in both datasets: they are the same measurements",
             where=f"results/{fresh.name} and results/{archive.name}",

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 from parity.analysis import outcomes
 from parity.analysis.dataset import Dataset
-from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, assay_of, decide
+from parity.analysis.decision import NONE, WITHOUT_CONTROL, Decision, decide
 from parity.analysis.evidence import (
     DIFFERENCE,
     RATIO,
@@ -230,12 +230,18 @@ class Engine:
             natives: the arms that are the reference of the positive control.
         """
         decision = self.decided(contrast)
-        if contrast in pairs:
-            return decision
-        shown = [assay_of(self.decided(each)) for each in self.positives(contrast, natives)]
+        return (
+            decision if contrast in pairs else decision.gated(*self.gates(contrast, gate, natives))
+        )
+
+    def gates(
+        self, contrast: Contrast, gate: Contrast, natives: tuple[str, ...]
+    ) -> tuple[str, str]:
+        """The outcomes of the A/A pair and of the positive control; as of `concluded`."""
+        shown = [self.decided(each).as_assay for each in self.positives(contrast, natives)]
         lacking = (outcome for outcome in shown if outcome != outcomes.DIFFERENT)
         assay = next(lacking, outcomes.DIFFERENT if shown else NONE)
-        return decision.gated(self.control(gate).as_control, assay)
+        return self.control(gate).as_control, assay
 
     def planned_blocks(self, contrast: Contrast) -> int:
         """In how many blocks the plan holds every cell."""

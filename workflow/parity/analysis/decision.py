@@ -1,19 +1,14 @@
 """What is concluded about one ratio or difference: decided here, and nowhere else.
 
-Equivalent if the 90 % interval lies within the margin, which is when the two one-sided
-tests pass at 5 % (Westlake 1981; Schuirmann 1987); different if the 95 % interval lies
-wholly outside; inconclusive if neither. Overlap of intervals and the absence of a
-significant difference decide nothing (Altman & Bland, BMJ 1995: absence of evidence is
-not evidence of absence).
-
-Both are said by Student's t and by the exact signed-rank test beside it, or not at all: a
-conclusion that one of two fitting methods does not draw hangs on the method.
+By Student's t and by the exact signed-rank test beside it, or not at all: a conclusion that one of
+two fitting methods does not draw hangs on the method. Overlap of intervals and the absence of a
+significant difference decide nothing (Altman & Bland, BMJ 1995).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,6 +33,7 @@ METHOD = "hangs on the method: the rank test says"
 # The gate where there is no A/A pair, or no positive control.
 NONE = "none"
 UNKNOWN: Interval = (math.nan, math.nan)
+CLAIMS = (outcomes.EQUIVALENT, outcomes.DIFFERENT)
 
 
 @dataclass(frozen=True)
@@ -88,20 +84,22 @@ class Decision:
         seen = (self.outcome, self.by_t, self.robust_outcome)
         return outcomes.DIFFERENT if outcomes.DIFFERENT in seen else self.outcome
 
+    @property
+    def as_assay(self) -> str:
+        """The outcome of a positive control: a cost beyond the margin is all it must show."""
+        is_gain = self.outcome == outcomes.DIFFERENT and self.estimate < 1
+        return outcomes.INCONCLUSIVE if is_gain else self.outcome
+
     def without_claim(self, objection: str) -> Decision:
         """The decision with what an objection leaves of it; an empty one leaves all."""
-        if not objection or self.outcome not in (outcomes.EQUIVALENT, outcomes.DIFFERENT):
+        if not objection or self.outcome not in CLAIMS:
             return self
         # What is withheld still gates others (`as_control`), whatever test it came from.
         by_t = self.outcome
         return replace(self, outcome=outcomes.INCONCLUSIVE, reason=objection, by_t=by_t)
 
     def gated(self, control: str, assay: str = NONE) -> Decision:
-        """The decision as far as the A/A pair and the positive control allow.
-
-        Args:
-            control, assay: their own outcomes.
-        """
+        """The decision as far as the outcomes of the A/A pair and the positive control allow."""
         says_same = self.outcome == outcomes.EQUIVALENT
         return replace(self.without_claim(objection_of(control, says_same, assay)), gate=control)
 
@@ -113,10 +111,7 @@ class Decision:
         return cls(**{name: row[name] for name in _ALONE} | ends | {"margin": margin})
 
     def columns(self) -> dict[str, Any]:
-        """The columns that the tables of the analysis have of a decision.
-
-        What is infinite is not known there.
-        """
+        """The columns that tables have of a decision; what is infinite is not known there."""
         columns = {name: getattr(self, name) for name in _ALONE}
         for name, ends in _ENDS.items():
             columns |= zip(ends, getattr(self, name), strict=True)
@@ -131,7 +126,7 @@ _ENDS = {
     "robust_interval95": ("robust_low95", "robust_high95"),
     "robust_interval90": ("robust_low90", "robust_high90"),
 }
-_ALONE = tuple(each.name for each in fields(Decision) if each.name not in (*_ENDS, "gate"))
+_ALONE = tuple(field.name for field in fields(Decision) if field.name not in (*_ENDS, "gate"))
 UNDECIDED = Decision()
 # What stands in the place of the A/A pair's decision where there is no such pair.
 WITHOUT_CONTROL = Decision(outcome=NONE)
@@ -163,44 +158,38 @@ def decide(
     shares = [1 - 2 * level for level in (levels.other, levels.same)]
     by_t = [mean.interval(share) for share in shares]
     by_ranks = [estimate.rank_interval(values, share) for share in shares]
-    shown95, shown90, robust95, robust90 = (
-        (shown(low), shown(high)) for low, high in (*by_t, *by_ranks)
-    )
+    ends = [(shown(low), shown(high)) for low, high in (*by_t, *by_ranks)]
     reported = Decision(
         blocks=len(values),
         units=len(values),
         estimate=shown(mean.value),
-        interval95=shown95,
-        interval90=shown90,
+        interval95=ends[0],
+        interval90=ends[1],
         margin=margin,
         outcome=outcomes.REPORTED,
         by_t=outcomes.REPORTED,
         robust_estimate=shown(estimate.rank_estimate(values)),
-        robust_interval95=robust95,
-        robust_interval90=robust90,
+        robust_interval95=ends[2],
+        robust_interval90=ends[3],
         robust_outcome=outcomes.REPORTED,
     )
     if margin is None:
         return reported
     bound = math.log1p(margin) if ratio else margin
-    widest = max(abs(end) for _, inner in (by_t, by_ranks) for end in inner)
-    return replace(
-        _at_bound(reported, by_t, by_ranks, bound),
-        p_equivalence=levels.adjusted(mean.p_within(bound)),
-        smallest_margin=math.expm1(widest) if ratio else widest,
-    )
-
-
-def _at_bound(
-    reported: Decision, by_t: Sequence[Interval], by_ranks: Sequence[Interval], bound: float
-) -> Decision:
-    """What both methods' 95 % and 90 % intervals say of a bound, and what that lets us claim."""
     outcome, robust = (
         outcome_of(inner, outer, (-bound, bound)) for outer, inner in (by_t, by_ranks)
     )
-    objection = _objection(outcome, robust, reported.blocks)
+    if outcome == outcomes.DIFFERENT and len(values) < FEWEST_FOR_A_DIFFERENCE:
+        objection = FEW
+    elif len(values) < FEWEST_FOR_EQUIVALENCE:
+        objection = FEW_FOR_EQUIVALENCE
+    else:
+        objection = "" if robust == outcome else f"{METHOD} {robust}"
+    widest = max(abs(end) for _, inner in (by_t, by_ranks) for end in inner)
     return replace(
         reported,
+        p_equivalence=levels.adjusted(mean.p_within(bound)),
+        smallest_margin=math.expm1(widest) if ratio else widest,
         outcome=outcomes.INCONCLUSIVE if objection else outcome,
         by_t=outcome,
         robust_outcome=robust,
@@ -208,20 +197,35 @@ def _at_bound(
     )
 
 
-def _objection(outcome: str, robust: str, blocks: int) -> str:
-    """Why few blocks, or the rank test, do not let this be said; empty if they do."""
-    if outcome == outcomes.DIFFERENT and blocks < FEWEST_FOR_A_DIFFERENCE:
-        return FEW
-    if blocks < FEWEST_FOR_EQUIVALENCE:
-        return FEW_FOR_EQUIVALENCE
-    return "" if robust == outcome else f"{METHOD} {robust}"
+def decide_change(fresh: np.ndarray, archived: np.ndarray, margin: float) -> Decision:
+    """Whether two sets of log ratios have the same mean within a margin of their ratio.
+
+    By Welch's intervals, which rest on the variances of both: the two one-sided tests of
+    equivalence at 5 % (Schuirmann 1987) for two samples (Dannenberg, Dette & Munk, Biometrika
+    81, 1994). In fewer than FEWEST_FOR_A_DIFFERENCE blocks of either, nothing differs.
+    """
+    inner, outer = (estimate.welch_interval(fresh, archived, share) for share in (0.9, 0.95))
+    bound, fewest = math.log1p(margin), min(len(fresh), len(archived))
+    outcome = outcome_of(inner, outer, (-bound, bound))
+    few = outcome == outcomes.DIFFERENT and fewest < FEWEST_FOR_A_DIFFERENCE
+    decision = Decision(
+        blocks=fewest,
+        estimate=math.exp(fresh.mean() - archived.mean()),
+        interval95=(math.exp(outer[0]), math.exp(outer[1])),
+        interval90=(math.exp(inner[0]), math.exp(inner[1])),
+        margin=margin,
+        smallest_margin=math.expm1(max(abs(end) for end in inner)),
+        outcome=outcome,
+    )
+    return decision.without_claim(FEW if few else "")
 
 
 def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     """Whether a number is equivalent to nothing, differs from it, or neither.
 
     Args:
-        inner: the interval that has to lie within for equivalence; of 90 % as a rule.
+        inner: the interval that has to lie within for equivalence, of 90 % as a rule: then the two
+            one-sided tests pass at 5 % (Westlake 1981; Schuirmann 1987).
         outer: the interval that has to lie wholly outside for a difference; of 95 %.
         within: the margin's two ends; one of them is infinite for a one-sided bound.
     """
@@ -231,15 +235,6 @@ def outcome_of(inner: Interval, outer: Interval, within: Interval) -> str:
     if outer[1] < low or outer[0] > high:
         return outcomes.DIFFERENT
     return outcomes.INCONCLUSIVE
-
-
-def assay_of(found: Decision) -> str:
-    """The outcome of a positive control by the decision on its cost ratio.
-
-    Only a cost beyond the margin is what it must show: one that seems to gain shows nothing.
-    """
-    is_gain = found.outcome == outcomes.DIFFERENT and found.estimate < 1
-    return outcomes.INCONCLUSIVE if is_gain else found.outcome
 
 
 def objection_of(control: str, says_same: bool, assay: str = NONE) -> str:

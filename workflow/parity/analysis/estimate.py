@@ -189,3 +189,15 @@ def _averages_left_out(count: int, tail: float) -> int:
         added = np.concatenate([np.zeros(rank), law[:-rank]])
         law = (law + added) / 2
     return int(np.searchsorted(np.cumsum(law), tail, side="right"))
+
+
+def welch_interval(one: Effects, other: Effects, confidence: float = 0.95) -> Interval:
+    """Welch's t interval of the mean of `one` minus the mean of `other`, at least two of each.
+
+    It takes the variance of either from its own effects: those of two machines differ (Welch,
+    Biometrika 34, 1947; degrees of freedom after Satterthwaite). Without any it has no width.
+    """
+    if np.ptp(one) == np.ptp(other) == 0:
+        return float(one[0] - other[0]), float(one[0] - other[0])
+    low, high = stats.ttest_ind(one, other, equal_var=False).confidence_interval(confidence)
+    return float(low), float(high)

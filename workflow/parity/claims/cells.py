@@ -17,7 +17,7 @@ from parity.analysis import analysis, outcomes
 from parity.analysis.analysis import Analysed
 from parity.analysis.contrast import Contrast, Engine, Evidence, over
 from parity.analysis.dataset import load, worst
-from parity.analysis.decision import NONE, assay_of
+from parity.analysis.decision import NONE
 from parity.analysis.evidence import Numbers, half_width, sample
 from parity.analysis.sequential import ONE_LOOK, Levels, strictest
 from parity.claims.published import Published
@@ -147,7 +147,7 @@ class Cell:
         """Outcome of the positive control at a margin; `none` where there is none."""
         asked = self._contrast(True, False)._replace(margin=margin)
         positives = self.engine.positives(asked, self.natives or self.pair[:1])
-        return assay_of(self.engine.decided(positives[0])) if positives else NONE
+        return self.engine.decided(positives[0]).as_assay if positives else NONE
 
     def _numbered(self, by_block: Mapping[str, float]) -> dict[int, float]:
         return {self.number_of[block]: log for block, log in by_block.items()}

@@ -51,10 +51,9 @@ def compare(
     claims: Path, published: Path, plan: Path, fresh: Path, exclusions: Path, folder: Path
 ) -> None:
     """Hold what was measured here against the archive, effect by effect and word by word."""
-    from parity.analysis.agreement import agree, refuse_missing
+    from parity.analysis.agreement import agree, kappa_of, refuse_missing
     from parity.analysis.analysis import analysed
     from parity.analysis.dataset import load_exclusions
-    from parity.analysis.kappa import kappa_of
     from parity.claims.cells import JudgingData
     from parity.claims.judging import judged
     from parity.claims.register import load_register

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from parity.analysis.agreement import NOT_COMPARED, Agreement, Count
-from parity.analysis.kappa import Kappa
+from parity.analysis.agreement import NOT_COMPARED, Agreement, Count, Kappa
 from parity.core import wording
 from parity.report.origin import Origin
 from parity.report.templating import render
