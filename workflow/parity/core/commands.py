@@ -1,4 +1,4 @@
-"""Whether something can be used on this machine, and if not, why not."""
+"""The programs that we depend on: run, with what they said when they fail, or only asked."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pathlib import Path
 
 from parity.core.errors import UserError
 
+FUSE = Path("/dev/fuse")
+_LINES_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class Availability:
-    """The answer of a probe.
+    """Whether something can be used here and now, as a probe answers.
 
     Attributes:
-        available: whether a run can be made with it here and now.
         version: what it says of itself, empty when it is absent.
         reason: why it is not available, for the ledger; empty when it is.
         remedy: what the user can do about it, such as a package to install.
@@ -29,21 +31,14 @@ class Availability:
     remedy: str = ""
 
 
-DEVICE = Path("/dev/fuse")
-
-
-def no_fuse(device: Path = DEVICE) -> Availability | None:
+def no_fuse(device: Path = FUSE) -> Availability | None:
     """Why a user cannot mount a file system in user space here; None if it can."""
     if os.access(device, os.R_OK | os.W_OK):
         return None
     if not device.exists():
         return Availability(False, reason=f"no {device}", remedy="as root: modprobe fuse")
-    return Availability(
-        False, reason=f"no access to {device}", remedy=f"as root: chmod 0666 {device}"
-    )
-
-
-_LINES_SHOWN = 20
+    remedy = f"as root: chmod 0666 {device}"
+    return Availability(False, reason=f"no access to {device}", remedy=remedy)
 
 
 def output_of(
@@ -68,14 +63,10 @@ def output_of(
     """
     words = [str(word) for word in argv]
     ours = {k: v for k, v in os.environ.items() if inherited is None or k in inherited}
+    seen = {**ours, **(environment or {})}
     try:
         done = subprocess.run(
-            words,
-            input=given,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**ours, **(environment or {})},
+            words, input=given, capture_output=True, text=True, errors="replace", env=seen
         )
     except FileNotFoundError as error:
         raise UserError(f"{words[0]} is not installed", action="make setup") from error
@@ -85,8 +76,8 @@ def output_of(
         with log.open("a") as file:
             file.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")
     if done.returncode:
-        said = "\n".join((done.stdout + done.stderr).splitlines()[-_LINES_SHOWN:])
-        raise UserError(f"this command failed with status {done.returncode}: {words}\n{said}")
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-_LINES_SHOWN:])
+        raise UserError(f"this command failed with status {done.returncode}: {words}\n{last}")
     return done.stdout
 
 
@@ -98,19 +89,18 @@ def answer_of(
     For probes: a program that is absent, fails or hangs is an answer, not an error. While
     images are made, one that is there may need many seconds to say its version. It reads `given`.
     """
-    words = [str(word) for word in argv]
     # ch-run refuses even to say its version without USER.
-    environment = {"USER": str(os.getuid()), **os.environ}
+    seen = {"USER": str(os.getuid()), **os.environ}
     try:
         done = subprocess.run(
-            words,
+            [str(word) for word in argv],
             input=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             timeout=seconds,
-            env=environment,
+            env=seen,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, str(error)

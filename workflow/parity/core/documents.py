@@ -1,9 +1,7 @@
 """Documents: JSON files with a class each, read and written whole, refused with one message.
 
 A document is a `msgspec` struct: frozen, its fields typed, unknown ones refused, and fast to
-import and to read, which counts in every job. Its class, and the functions that read and
-write its file, lie in the package that owns it. A `Format` says which version of it is
-read here, and how older ones become it.
+import and to read, which counts in every job. Its class lies in the package that owns it.
 """
 
 from __future__ import annotations
@@ -55,11 +53,8 @@ def parse_json(text: str | bytes, where: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(
-            f"this is not a JSON document: {error}",
-            where=where,
-            action=RESTORE,
-        ) from None
+        what = f"this is not a JSON document: {error}"
+        raise UserError(what, where=where, action=RESTORE) from None
 
 
 def as_document(content: Any, kind: type[D], where: str) -> D:
@@ -71,35 +66,30 @@ def as_document(content: Any, kind: type[D], where: str) -> D:
     try:
         return msgspec.convert(content, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        said = str(error)
-        match = _PLACE.search(said)
+        match = _PLACE.search(str(error))
         key = match["key"].lstrip(".") if match else ""
-        raise UserError(
-            f"this is no {_name_of(kind)}: {_PLACE.sub('', said)}",
-            where=f"{where}: {key}" if key else where,
-            action=RESTORE,
-        ) from None
+        what = f"this is no {_name_of(kind)}: {_PLACE.sub('', str(error))}"
+        place = f"{where}: {key}" if key else where
+        raise UserError(what, where=place, action=RESTORE) from None
 
 
 def read_text(path: Path) -> str:
-    """The text of a document's file.
-
-    Raises:
-        UserError: there is no such file, or it cannot be read.
-    """
+    """The text of a document's file; raises UserError if there is none, or it cannot be read."""
     try:
         return read_regular(path)
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"the file cannot be read: {error}",
-            where=str(path),
-            action=RESTORE,
-        ) from None
+        what = f"the file cannot be read: {error}"
+        raise UserError(what, where=str(path), action=RESTORE) from None
 
 
 def read_document(path: Path, kind: type[D]) -> D:
     """The document in a file; raises UserError as `parse_json` and `as_document` do."""
     return as_document(parse_json(read_text(path), str(path)), kind, str(path))
+
+
+def write_document(path: Path, document: Any) -> None:
+    """Write a document atomically: readers see the old file or the whole new one."""
+    write_json(path, msgspec.to_builtins(document))
 
 
 def _refuse_control_characters(content: Any, where: str) -> None:
@@ -114,8 +104,8 @@ def _refuse_control_characters(content: Any, where: str) -> None:
                 action=RESTORE,
             )
         if isinstance(part, dict):
-            parts += [(f"{key}.{name}", name) for name in part]
-            parts += [(f"{key}.{name}", value) for name, value in part.items()]
+            for name, value in part.items():
+                parts += [(f"{key}.{name}", name), (f"{key}.{name}", value)]
         elif isinstance(part, list):
             parts += [(f"{key}[{number}]", value) for number, value in enumerate(part)]
 
@@ -204,15 +194,10 @@ def in_parts(content: Content, key: str, change: Callable[[Content], Content]) -
     if isinstance(part, dict):
         return content | {key: change(part)}
     if isinstance(part, list):
-        return content | {key: [change(each) if isinstance(each, dict) else each for each in part]}
+        return content | {key: [change(p) if isinstance(p, dict) else p for p in part]}
     return content
 
 
 def unchanged(content: Content) -> Content:
     """The upgrade between two versions that differ in nothing but the number."""
     return content
-
-
-def write_document(path: Path, document: Any) -> None:
-    """Write a document atomically: readers see the old file or the whole new one."""
-    write_json(path, msgspec.to_builtins(document))

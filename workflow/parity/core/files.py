@@ -1,4 +1,4 @@
-"""Files: JSON that is whole or not there, and the text of files that people write."""
+"""Files: text that is bounded, JSON written whole or not at all, digests of what is there."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from parity.core.errors import CONTROL, UserError, shown
 LARGEST_INPUT = 1 << 18
 # What is no text stands in texts as a URL of itself (RFC 2397).
 _DATA = "data:;base64,"
+_PIECE_BYTES = 1 << 20
+# As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 
 
 def as_text(content: bytes) -> str:
@@ -36,11 +39,7 @@ def as_text(content: bytes) -> str:
 
 
 def as_bytes(text: str) -> bytes:
-    """What `as_text` was given that is no UTF-8.
-
-    Raises:
-        ValueError: the text is no such URL.
-    """
+    """What `as_text` was given that is no UTF-8; raises ValueError if it is no such URL."""
     if not text.startswith(_DATA):
         raise ValueError("it is text")
     return base64.b64decode(text.removeprefix(_DATA), validate=True)
@@ -83,8 +82,8 @@ def read_input(path: Path, most: int = LARGEST_INPUT) -> str:
             action="correct the path, or make the file",
         ) from None
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"the file cannot be read: {said}", where=str(path)) from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"the file cannot be read: {why}", where=str(path)) from None
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -109,18 +108,12 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
-_PIECE_BYTES = 1 << 20
-
-
 def digest(path: Path) -> str:
-    """`sha256:…` of a file's bytes or of a directory's manifest.
+    """`sha256:…` of a file's bytes or of a directory's manifest; raises OSError.
 
     The manifest has one line per entry, sorted by path: path, type, permission bits,
     size, and the content's hash or the link's target. Owner and times are left out:
     they differ between a root's and a user's copy of the same image.
-
-    Raises:
-        OSError: something cannot be read.
     """
     if not path.is_dir():
         return f"sha256:{_file_hash(path)}"
@@ -172,14 +165,10 @@ def _file_hash(path: Path) -> str:
     return state.hexdigest()
 
 
-# As people write numbers; Python takes nan, 1_000 and the digits of every script, too.
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-
-
 def read_rows(
     path: Path, columns: Sequence[str], optional: Sequence[str] = (), most: int = LARGEST_INPUT
 ) -> list[dict[str, str]]:
-    """The rows of a CSV file as text by column.
+    """The rows of a CSV file that people write, as text by column: every row with every column.
 
     Args:
         optional: columns that it may have, too; with any, all may come in any order.
@@ -197,11 +186,11 @@ def read_rows(
         if (sorted(given) != sorted(expected)) if optional else (given != expected):
             missing = [name for name in columns if name not in given]
             lack = f"; missing columns: {', '.join(missing)}" if missing else ""
+            also = f"; or also {', '.join(optional)}" if optional else ""
             raise UserError(
                 f"the columns are not those of such a file: {shown(given, ', '.join)}{lack}",
                 where=str(path),
-                allowed=", ".join(columns)
-                + (f"; or also {', '.join(optional)}" if optional else ""),
+                allowed=", ".join(columns) + also,
             )
         for row in reader:
             where = row_of(path, len(rows))
@@ -222,11 +211,7 @@ def row_of(path: Path, index: int) -> str:
 
 
 def finite(text: str, name: str, where: str) -> float:
-    """A number in a cell.
-
-    Raises:
-        UserError: it is none, or not finite.
-    """
+    """A number in a cell; raises UserError if it is none, or not finite."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise UserError(f"{name} is {shown(text)}, not a number", where=where)
@@ -234,11 +219,7 @@ def finite(text: str, name: str, where: str) -> float:
 
 
 def moment(text: str, name: str, where: str) -> datetime:
-    """A time with its zone, ISO 8601.
-
-    Raises:
-        UserError: it is none, or does not say its zone.
-    """
+    """A time with its zone, ISO 8601; raises UserError if it is none, or without a zone."""
     with suppress(ValueError):
         value = datetime.fromisoformat(text)
         if value.tzinfo is not None:

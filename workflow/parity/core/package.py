@@ -1,22 +1,32 @@
-"""Finds what a folder of modules provides, so that adding one is adding a file."""
+"""The package itself: what its folders of modules provide, and which state of it runs.
+
+Adding a runtime or a benchmark is adding a file; a parser's fix re-parses and nothing else.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 import platform
 import subprocess
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 from parity.core.files import files_below
 
+PACKAGE = Path(__file__).parents[1]
 # Each extension is a folder with rooms that are called as the packages that they add to.
-EXTENSIONS = Path(__file__).parents[1] / "extensions"
+EXTENSIONS = PACKAGE / "extensions"
+# From the ground up: what is done in one of them may follow from those before it, and from none
+# after it. The contracts in pyproject.toml hold the imports to it.
+LAYERS = (
+    *("core", "runtimes", "benchmarks", "software", "plan", "measure", "records", "analysis"),
+    *("claims", "report", "preview", "imports", "checks", "diagnose", "command_line"),
+)
 
 
 def modules_with(package: ModuleType, attribute: str) -> list[Any]:
@@ -35,28 +45,15 @@ def extensions_with(package: ModuleType, attribute: str) -> list[Any]:
 def _rooms(package: ModuleType) -> list[ModuleType]:
     """The packages that extensions add to one of the core."""
     _, _, room = package.__name__.partition(".")
-    folders = EXTENSIONS.glob(f"*/{room.replace('.', '/')}/__init__.py")
-    names = (there.parents[room.count(".") + 1].name for there in folders)
-    return [importlib.import_module(f"parity.extensions.{name}.{room}") for name in names]
+    inits = EXTENSIONS.glob(f"*/{room.replace('.', '/')}/__init__.py")
+    names = (path.relative_to(EXTENSIONS).parts[0] for path in inits)
+    return [import_module(f"parity.extensions.{name}.{room}") for name in names]
 
 
-def _values(packages: list[ModuleType], attribute: str) -> list[Any]:
-    found = sorted(
-        (info.name, package.__name__)
-        for package in packages
-        for info in pkgutil.iter_modules(package.__path__)
-    )
-    modules = [importlib.import_module(f"{package}.{name}") for name, package in found]
+def _values(packages: Iterable[ModuleType], attribute: str) -> list[Any]:
+    names = sorted((info.name, p.__name__) for p in packages for info in iter_modules(p.__path__))
+    modules = [import_module(f"{package}.{name}") for name, package in names]
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
-
-
-PACKAGE = Path(__file__).parents[1]
-# From the ground up: what is done in one of them may follow from those before it, and from none
-# after it. The contracts in pyproject.toml hold the imports to it.
-LAYERS = (
-    *("core", "runtimes", "benchmarks", "software", "plan", "measure", "records", "analysis"),
-    *("claims", "report", "preview", "imports", "checks", "diagnose", "command_line"),
-)
 
 
 @cache
@@ -73,7 +70,7 @@ def code_of(package: str, root: Path = PACKAGE) -> str:
 
 
 def identity() -> dict[str, str | bool]:
-    """Which state of this program it is, for records: commit, sources, lock, Python.
+    """Which state of this program it is, for records.
 
     Returns:
         commit (empty outside of a clone), changed (whether tracked files differ from
@@ -85,13 +82,12 @@ def identity() -> dict[str, str | bool]:
         "commit": _git(root, "rev-parse", "HEAD"),
         "changed": bool(_git(root, "status", "--porcelain", "--untracked-files=no")),
         "package_sha256": _digest(files_below(PACKAGE), PACKAGE),
-        "lock_sha256": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else "",
+        "lock_sha256": _content(lock) if lock.exists() else "",
         "python": platform.python_version(),
     }
 
 
 def _digest(files: Iterable[Path], root: Path) -> str:
-    """Over the name and the SHA-256 of the content of each file."""
     lines = [f"{path.relative_to(root)} {_content(path)}\n" for path in files]
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
@@ -106,9 +102,7 @@ def _git(root: Path, *words: str) -> str:
     if not (root / ".git").exists():
         return ""
     try:
-        done = subprocess.run(
-            ["git", "-C", root, *words], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["git", "-C", root, *words], capture_output=True, text=True)
     except FileNotFoundError:
         return ""
     return done.stdout.strip()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import jsonschema
 import yaml
@@ -22,8 +22,6 @@ SCHEMAS = {
     path.name.removesuffix(".schema.yaml"): path
     for path in Path(__file__).parents[1].glob("*/*.schema.yaml")
 }
-
-
 # libyaml takes a fifth of the time of Python's own parser, where PyYAML has it.
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The register of claims has 5,000 values, nested 8 deep; aliases count as what they stand for.
@@ -32,49 +30,67 @@ _LONGEST_NUMBER = 64
 # Of so many violations the one that says most is shown.
 MOST_COMPARED = 500
 _LARGEST_INTEGER = 2**63 - 1
-_PLAIN = ("str", "bool", "int", "float", "null", "timestamp", "seq", "map")
 _TAG = "tag:yaml.org,2002:"
 
 
-class _StrictLoader(_Parser):  # type: ignore[misc, valid-type]
-    """A safe loader that refuses what YAML or Python would take silently, or choke on.
+class _Values:
+    """The values of YAML's nodes; what YAML or Python would take silently is refused.
 
     A key given twice, of which YAML keeps the last one; numbers that are not finite or beyond
-    64 bits; control characters; a tag that the text does not fit.
+    64 bits; control characters; a tag that the text does not fit; ten lines of aliases that
+    stand for more than any memory holds.
     """
 
-    yaml_constructors: ClassVar[dict[str | None, Any]] = {
-        tag: yaml.SafeLoader.yaml_constructors[tag]
-        for tag in (None, *(f"{_TAG}{name}" for name in _PLAIN))
-    }
+    def __init__(self) -> None:
+        self._parser = _Parser("")
+        # By node, its value and how many are in it; None while it is read.
+        self._known: dict[int, tuple[Any, int] | None] = {}
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise _refused(f"the key {shown(key)} is not text", key_node)
-            if key in seen:
-                raise _refused(f"the key {shown(key)} is given twice", key_node)
-            seen.add(key)
-        found: dict[Any, Any] = super().construct_mapping(node, deep)
-        return found
+    def of(self, node: yaml.Node) -> tuple[Any, int]:
+        """The value of a node, and how many are in it; raises YAMLError."""
+        if id(node) not in self._known:
+            self._known[id(node)] = None
+            self._known[id(node)] = self._made(node)
+        known = self._known[id(node)]
+        if known is None:
+            raise _refused("it contains itself", node)
+        return known
 
-    def construct_scalar(self, node: yaml.Node) -> Any:
-        # As in `!!bool` before a list.
-        if not isinstance(node, yaml.ScalarNode):
-            raise _refused(f"a collection is no {node.tag.removeprefix(_TAG)}", node)
-        text, is_text = node.value, node.tag == f"{_TAG}str"
+    def _made(self, node: yaml.Node) -> tuple[Any, int]:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node), 1
+        tag, count = node.tag.removeprefix(_TAG), 1
+        if tag != ("map" if isinstance(node, yaml.MappingNode) else "seq"):
+            raise _refused(f"a collection is no {tag}", node)
+        keyed, values = dict[str, Any](), list[Any]()
+        for inner in node.value:
+            key_node, value_node = inner if tag == "map" else (None, inner)
+            if key_node is not None:
+                key, size = self.of(key_node)
+                if not isinstance(key, str):
+                    raise _refused(f"the key {shown(key)} is not text", key_node)
+                if key in keyed:
+                    raise _refused(f"the key {shown(key)} is given twice", key_node)
+                keyed[key], count = None, count + size
+            value, size = self.of(value_node)
+            values.append(value)
+            count += size
+            if count > MOST_VALUES:
+                what = f"it has more than {MOST_VALUES} values, aliases replaced"
+                raise _refused(what, value_node)
+        return (dict(zip(keyed, values, strict=True)) if tag == "map" else values), count
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        text, kind = node.value, node.tag.removeprefix(_TAG)
         if CONTROL.search(text):
             raise _refused(f"a control character in {shown(text)}", node)
-        if not is_text and self.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
-            raise _refused(f"{shown(text)} is no {node.tag.removeprefix(_TAG)}", node)
-        if not is_text and len(text) > _LONGEST_NUMBER:
+        if kind == "str":
+            return text
+        if self._parser.resolve(yaml.ScalarNode, text, (True, False)) != node.tag:
+            raise _refused(f"{shown(text)} is no {kind}", node)
+        if len(text) > _LONGEST_NUMBER:
             raise _refused(f"{shown(text)} is too long for a number", node)
-        return super().construct_scalar(node)
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        value = super().construct_object(node, deep)
+        value = self._parser.construct_object(node)
         if isinstance(value, int | float) and not is_number(value):
             raise _refused(f"{shown(value)} is {NO_NUMBER}", node)
         return value
@@ -94,48 +110,21 @@ def _refused(problem: str, at: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
-def _events(text: str) -> Iterator[yaml.Event]:
-    """What a YAML text is made of; what is wrong with it in the words of Python's parser."""
+def _refuse_deep(text: str) -> None:
+    """Refuse what is no YAML, in the words of Python's parser, or so deep that libyaml crashes."""
+    depth = 0
     try:
-        yield from yaml.parse(text, Loader=_Parser)
+        for event in yaml.parse(text, Loader=_Parser):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth >= MOST_NESTED:
+                break
+        else:
+            return
     except yaml.YAMLError:
         deque(yaml.parse(text, Loader=yaml.SafeLoader), maxlen=0)
         raise
-
-
-def _refuse_excess(text: str) -> None:
-    """Refuse what is too large or too deep before anything is made of it.
-
-    libyaml crashes on deep nesting, and ten lines of aliases can stand for more than any
-    memory holds.
-
-    Raises:
-        YAMLError: it is not YAML; or has too many values, aliases replaced, or is too deep.
-    """
-    anchors: dict[str, int] = {}
-    # Values in each collection that is open, and its anchor; the outermost is the file.
-    still_open: list[tuple[str | None, int]] = [(None, 0)]
-    for event in _events(text):
-        anchor, size = getattr(event, "anchor", None), 1
-        if isinstance(event, yaml.CollectionStartEvent):
-            still_open.append((anchor, 1))
-            if len(still_open) > MOST_NESTED:
-                raise _refused("it is nested too deep", event)
-            continue
-        if isinstance(event, yaml.CollectionEndEvent):
-            anchor, size = still_open.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            if any(anchor == name for name, _ in still_open):
-                raise _refused("it contains itself", event)
-            anchor, size = None, anchors.get(str(anchor), 1)
-        elif not isinstance(event, yaml.ScalarEvent):
-            continue
-        if anchor:
-            anchors[anchor] = size
-        outer, inside = still_open.pop()
-        if inside + size > MOST_VALUES:
-            raise _refused(f"it has more than {MOST_VALUES} values, aliases replaced", event)
-        still_open.append((outer, inside + size))
+    raise _refused("it is nested too deep", event)
 
 
 def load_yaml(path: Path | str) -> Any:
@@ -148,8 +137,9 @@ def load_yaml(path: Path | str) -> Any:
     path = Path(path)
     text = read_input(path)
     try:
-        _refuse_excess(text)
-        return yaml.load(text, Loader=_StrictLoader)
+        _refuse_deep(text)
+        root = yaml.compose(text, Loader=_Parser)
+        return None if root is None else _Values().of(root)[0]
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
@@ -182,13 +172,13 @@ def _frozen(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
-def _is_integer(_checker: Any, value: Any) -> bool:
-    """An integer is written as one: 3.0 would go on as a float into what counts with it."""
-    return isinstance(value, int) and not isinstance(value, bool) and is_number(value)
-
-
 def _is_number(_checker: Any, value: Any) -> bool:
     return is_number(value) and not isinstance(value, bool)
+
+
+def _is_integer(checker: Any, value: Any) -> bool:
+    """An integer is written as one: 3.0 would go on as a float into what counts with it."""
+    return isinstance(value, int) and _is_number(checker, value)
 
 
 # The stubs have no types for `extend`.
@@ -238,10 +228,9 @@ def _explain(error: jsonschema.ValidationError) -> tuple[str, str]:
     meaning = rules.get("description", "")
     if error.validator == "additionalProperties":
         known = rules.get("properties", {})
-        patterns = rules.get("patternProperties", {})
         unknown = sorted(shown(key, str) for key in value if key not in known)
-        allowed = sorted(known) + [f"names like {pattern}" for pattern in patterns]
-        return f"unknown key: {', '.join(unknown)}", ", ".join(allowed)
+        names = [f"names like {pattern}" for pattern in rules.get("patternProperties", {})]
+        return f"unknown key: {', '.join(unknown)}", ", ".join(sorted(known) + names)
     if error.validator == "required":
         missing = sorted(set(rule) - set(value))
         return f"missing key: {', '.join(missing)}", f"the keys {', '.join(rule)} are needed"

@@ -1,14 +1,9 @@
 """Who provides the programs, and where those that Spack builds lie, natively and in images."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 # The distribution's packages, or Spack with the toolchain of that name below.
-DISTRIBUTION = "system"
-SPACK = "spack"
-TOOLCHAIN = "debian12"
-
+DISTRIBUTION, SPACK, TOOLCHAIN = "system", "spack", "debian12"
 # Binaries carry it. Each toolchain has a folder in it, with its installations and its view.
 PREFIX = Path("/opt/parity")
 
@@ -25,6 +20,5 @@ def provider_of(toolchain: str) -> str:
 
 def toolchain_of(provider: str) -> str:
     """The toolchain of a provider; empty for the distribution."""
-    if provider == DISTRIBUTION:
-        return ""
-    return TOOLCHAIN if provider == SPACK else provider.removeprefix(f"{SPACK}-")
+    named = {DISTRIBUTION: "", SPACK: TOOLCHAIN}
+    return named.get(provider, provider.removeprefix(f"{SPACK}-"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parity.benchmarks.model import Beside
-from parity.core.commands import DEVICE, Availability, is_installed, no_fuse
+from parity.core.commands import FUSE, Availability, is_installed, no_fuse
 from parity.runtimes.model import KERNEL
 
 FOLDER = "servers"
@@ -122,7 +122,7 @@ def server_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
     return tuple(cpus[len(cpus) // 2 :])
 
 
-def cannot_serve(device: Path = DEVICE) -> Availability | None:
+def cannot_serve(device: Path = FUSE) -> Availability | None:
     """Why no file system of servers can be mounted over a link here; None if it can.
 
     Args:
