@@ -12,26 +12,84 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planted_truth.report import COLUMNS, cells, document, render, row
+from jinja2 import StrictUndefined, Template
+from planted_truth.promises import CONFIDENCE
 from planted_truth.scenarios import scenarios
-from planted_truth.trials import NO, SHOWN, YES, validate
+from planted_truth.trials import NO, SHOWN, TOO_FEW, YES, Result, Scenario, validate
 
 from parity.core.errors import shown_to_the_user
 from parity.core.files import read_json, write_json
 
-ROOT = Path(__file__).resolve().parents[1]
-GOLDEN = ROOT / "tests/golden"
-COMMITTED = ROOT / "docs/validation.json"
+COMMITTED = Path(__file__).resolve().parents[1] / "docs/validation.json"
 DOCUMENT = COMMITTED.with_suffix(".md")
+TEMPLATE = Path(__file__).with_name("planted_truth") / "validation.md.jinja"
 SEED = 20_260_101
 # Hundreds of thousands of small files are written and removed: in memory, where there is room.
 MEMORY = Path("/dev/shm")
-Document = dict[str, Any]
-WIDTHS = (20, 34, 47, 14, 10, 24, 7)
+# Of each column how wide it is on a terminal.
+WIDTHS = {"scenario": 20, "planted": 34, "measured": 47, "promised": 14, "replicates": 10,
+          "observed": 24, "holds": 7}  # fmt: skip
+# Enough for any table, and the same on machines whose last bits differ.
+DIGITS = 6
+_NOT_HOLDING = {NO: "refuted", TOO_FEW: "open, of too few replicates"}
+
+
+def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int) -> dict[str, Any]:
+    """All that the report says, as JSON."""
+    designs = [
+        {"scenario": each.name, "part": each.part, "planted": each.about, "blocks": each.blocks,
+         "margin": each.margin}
+        for each in scenarios
+    ]  # fmt: skip
+    return {"seed": seed, "scenarios": designs, "results": [row(result) for result in results]}
+
+
+def row(result: Result) -> dict[str, Any]:
+    """One result as JSON."""
+    measure, observed = result.measure, result.observed
+    return {
+        "scenario": result.scenario, "planted": measure.planted, "measured": measure.measured,
+        "promised": measure.promise.text, "replicates": observed.replicates,
+        **{key: round(getattr(observed, key), DIGITS) for key in ("value", "low", "high")},
+        "holds": result.holds,
+    }  # fmt: skip
+
+
+def shown(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with what was observed in words: in per cent, small shares with two digits more."""
+    value, low, high = (
+        "0" if not share else f"{100 * share:.3f}" if abs(share) < 0.01 else f"{100 * share:.1f}"
+        for share in (result["value"], result["low"], result["high"])
+    )
+    return {**result, "observed": f"{value} [{low}, {high}] %"}
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """The whole docs/validation.md."""
+    template = Template(
+        TEMPLATE.read_text("utf-8"), undefined=StrictUndefined, trim_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    parts = {each["scenario"]: each["part"] for each in found["scenarios"]}
+    designs, results = defaultdict(list), defaultdict(list)
+    for each in found["scenarios"]:
+        margin = "" if each["margin"] is None else f"{100 * each['margin']:g} %"
+        design = each["scenario"], each["blocks"], margin, each["planted"]
+        designs[each["part"]].append(design)
+    rows = [shown(each) for each in found["results"]]
+    for each in rows:
+        results[parts[each["scenario"]]].append(tuple(str(each[column]) for column in WIDTHS))
+    text: str = template.render(
+        seed=found["seed"], confidence=round(100 * CONFIDENCE), columns=tuple(WIDTHS),
+        designs=designs, results=results, promised=sum(each["holds"] != SHOWN for each in rows),
+        open=[(_NOT_HOLDING[e["holds"]], e) for e in rows if e["holds"] in _NOT_HOLDING],
+    )  # fmt: skip
+    return text
 
 
 def validation_text() -> str:
@@ -39,20 +97,7 @@ def validation_text() -> str:
     return render(read_json(COMMITTED))
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--effort", type=float, default=1.0, help="part of the replicates")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", help="name of one scenario")
-    return parser.parse_args()
-
-
-def _line(texts: tuple[str, ...]) -> str:
-    return "  ".join(text.ljust(width) for text, width in zip(texts, WIDTHS, strict=True)).rstrip()
-
-
-def renewed(committed: Document, made: Document, order: Sequence[str]) -> Document:
+def renewed(committed: Mapping[str, Any], made: dict[str, Any], order: Sequence[str]) -> Any:
     """A report in which what was made anew stands in the place of what was there.
 
     Args:
@@ -61,39 +106,46 @@ def renewed(committed: Document, made: Document, order: Sequence[str]) -> Docume
     fresh = {each["scenario"] for each in made["scenarios"]}
     return made | {
         part: [
-            row
-            for name in order
-            for row in (made if name in fresh else committed)[part]
-            if row["scenario"] == name
+            row for name in order
+            for row in (made if name in fresh else committed)[part] if row["scenario"] == name
         ]
         for part in ("scenarios", "results")
-    }
+    }  # fmt: skip
+
+
+def _print(cells: Mapping[str, Any]) -> None:
+    line = "  ".join(str(cells[column]).ljust(width) for column, width in WIDTHS.items())
+    print(line.rstrip(), flush=True)
 
 
 def main() -> int:
     """Run all scenarios, print the table as it grows, and write the report of a full run."""
-    options, begun = _arguments(), time.monotonic()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--effort", type=float, default=1.0, help="part of the replicates")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", help="name of one scenario")
+    options, begun = parser.parse_args(), time.monotonic()
     chosen = [each for each in scenarios() if options.only in (None, each.name)]
     if os.access(MEMORY, os.W_OK):
         tempfile.tempdir = str(MEMORY)
     results = []
-    print(_line(COLUMNS))
-    for result in validate(chosen, GOLDEN, options.seed, options.effort, options.workers):
+    _print({column: column for column in WIDTHS})
+    for result in validate(chosen, options.seed, options.effort, options.workers):
         results.append(result)
-        print(_line(cells(row(result))), flush=True)
-    promised = [result for result in results if result.holds != SHOWN]
-    holding = [result for result in promised if result.holds == YES]
-    broken = [result for result in results if result.holds == NO]
+        _print(shown(row(result)))
+    count = {word: sum(result.holds == word for result in results) for word in (YES, NO, SHOWN)}
+    promised = len(results) - count[SHOWN]
     print(
-        f"{len(holding)} of {len(promised)} promises hold; "
+        f"{count[YES]} of {promised} promises hold; "
         f"{time.monotonic() - begun:.0f} s with {options.workers} processes, seed {options.seed}"
     )
     if (options.effort, options.seed) == (1.0, SEED):
         made, order = document(chosen, results, SEED), [each.name for each in scenarios()]
         write_json(COMMITTED, renewed(read_json(COMMITTED), made, order))
         DOCUMENT.write_text(validation_text(), encoding="utf-8")
-        return int(len(holding) < len(promised))
-    return int(bool(broken))
+        return int(count[YES] < promised)
+    return int(count[NO] > 0)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from parity.analysis import conclusions, evidence, tables
+from parity.analysis.analysis import Analysis
+from parity.analysis.contrast import Engine
 from parity.analysis.dataset import Dataset
 from parity.core.documents import Document
 from parity.plan.plan import Plan
@@ -25,26 +28,20 @@ from parity.preview.simulated import numbers_of, planned_runs, table_of
 from parity.records import schema
 from parity.runtimes import arms as known_arms
 from planted_truth.plans import crossed
-from planted_truth.study import DOUBLE, PLUS, REFERENCE, SYSTEM, sha256
+from planted_truth.study import DOUBLE, PLUS, REFERENCE, SYSTEM, WORK_PERCENT, sha256
 
 BENCHMARK = "planted"
 NODE_MIB = 16 * 1024
 _BEGINNING = np.datetime64("2026-01-01T00:00:00")
+TIME = ("time", "s", "lower")
 # How a run ends that gives no number: its reason, and what the witness inside has said.
 ENDINGS = {
     "timeout": ("timeout", "{}"),
     "refused": ("exit-status", "{}"),
     "failed inside": ("exit-status", '{"marker": ""}'),
 }
-
-
-@dataclass(frozen=True)
-class Metric:
-    """What the planted program measures."""
-
-    name: str = "time"
-    unit: str = "s"
-    better: str = "lower"
+# Student's t of so many degrees of freedom, brought to the standard deviation of the others.
+_FREEDOM = {"t3": 3, "t5": 5}
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,7 @@ class Layout:
     Attributes:
         parameters: of each case, by its name.
         arms: those beside the A/A pair.
+        metric: what the program measures: name, unit, and which is better.
         ending: of `ENDINGS`, of the runs without a number.
         looks: the numbers of blocks at which it is looked at; none for once.
     """
@@ -62,7 +60,7 @@ class Layout:
     arms: tuple[str, ...]
     nodes: tuple[int, ...]
     margin: float | None
-    metric: Metric = Metric()
+    metric: tuple[str, str, str] = TIME
     ending: str = "timeout"
     looks: tuple[int, ...] = ()
 
@@ -73,25 +71,18 @@ class Layout:
 
     def plan(self) -> Plan:
         """The plan; the order of runs plays no part in what is planted, and is always the same."""
-        usual = {"benchmark": BENCHMARK, "margin": self.margin, "primary": [self.metric.name]}
-        more = {
-            "arm": PLUS,
-            "work_percent": 4,
-            "parameters": {name: {} for name in self.parameters},
-        }
+        usual = {"benchmark": BENCHMARK, "margin": self.margin, "primary": [self.metric[0]]}
+        control = {"arm": PLUS, "work_percent": WORK_PERCENT,
+                   "parameters": {name: {} for name in self.parameters}}  # fmt: skip
         return crossed(
             "planted-memory",
             [{"case": name, "parameters": own, **usual} for name, own in self.parameters.items()],
-            self.all_arms,
-            len(self.nodes),
-            looks=list(self.looks),
-            attempts=1,
-            positive_control=more if PLUS in self.arms else None,
+            self.all_arms, len(self.nodes), looks=list(self.looks), attempts=1,
+            positive_control=control if PLUS in self.arms else None,
             arm_titles={arm: known_arms()[arm].title for arm in self.all_arms},
             arm_runtimes={arm: known_arms()[arm].runtime for arm in self.all_arms},
-            benchmark_titles={BENCHMARK: "Planted"},
-            benchmark_notes={BENCHMARK: ""},
-        )
+            benchmark_titles={BENCHMARK: "Planted"}, benchmark_notes={BENCHMARK: ""},
+        )  # fmt: skip
 
 
 def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = None) -> Dataset:
@@ -104,18 +95,15 @@ def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = Non
     """
     plan, flat, count = layout.plan(), values.ravel(), len(values)
     measured = msgspec.structs.replace(plan, blocks=plan.blocks[:count])
-    lost, (reason, evidence) = np.isnan(flat), ENDINGS[layout.ending]
+    lost, (reason, said) = np.isnan(flat), ENDINGS[layout.ending]
     position = np.tile(np.arange(1, values[0].size + 1), count)
     days = np.repeat(np.arange(count), values[0].size).astype("timedelta64[D]")
     started = np.datetime_as_string(_BEGINNING + days + position.astype("timedelta64[s]"))
     runs = planned_runs(
-        measured,
-        position=position,
-        stage=np.where(lost, "ran", "valid"),
-        reason=np.where(lost, reason, ""),
-        evidence=np.where(lost, evidence, "{}"),
+        measured, position=position, stage=np.where(lost, "ran", "valid"),
+        reason=np.where(lost, reason, ""), evidence=np.where(lost, said, "{}"),
         started=np.char.add(started, "+00:00"),
-    )
+    )  # fmt: skip
     if stopped is not None:
         # As parsing shows runs that were not made any more.
         gone = stopped.ravel() != ""
@@ -124,36 +112,30 @@ def dataset(layout: Layout, values: np.ndarray, stopped: np.ndarray | None = Non
         nothing |= dict.fromkeys(("started", "binary_sha256", "closure_sha256"), "")
         for column, value in nothing.items():
             runs.loc[gone, column] = value
-    metric = layout.metric
-    return Dataset(
-        name="live/planted-memory",
-        plan=plan,
-        plan_sha256=sha256("plan"),
-        kind=kind_of(["vm"]),
-        runs=runs,
-        metrics=numbers_of(runs, flat, metric=metric.name, unit=metric.unit, better=metric.better),
-        nodes=_nodes(layout, measured),
-        images=table_of(schema.IMAGES, 0, {}),
-    )
-
-
-def _nodes(layout: Layout, measured: Plan) -> pd.DataFrame:
-    """The memory of the node of each block, before and after it."""
-    rows = [
-        (measured.campaign, block.name, f"{SYSTEM}-{node}", phase, fact, value)
+    nodes = [
+        (plan.campaign, block.name, f"{SYSTEM}-{node}", phase, fact, value)
         for block, node in zip(measured.blocks, layout.nodes, strict=False)
         for phase in ("before", "after")
         for fact, value in (
-            ("hostname", f"{SYSTEM}-{node}"),
-            ("memory_total", f"{NODE_MIB * 1024} kB"),
+            ("hostname", f"{SYSTEM}-{node}"), ("memory_total", f"{NODE_MIB * 1024} kB")
         )
-    ]
-    return pd.DataFrame(rows, columns=[column.name for column in schema.NODES.columns])
+    ]  # fmt: skip
+    metric = dict(zip(("metric", "unit", "better"), layout.metric, strict=True))
+    return Dataset(
+        name="live/planted-memory", plan=plan, plan_sha256=sha256("plan"), kind=kind_of(["vm"]),
+        runs=runs, metrics=numbers_of(runs, flat, **metric),
+        nodes=pd.DataFrame(nodes, columns=[column.name for column in schema.NODES.columns]),
+        images=table_of(schema.IMAGES, 0, {}),
+    )  # fmt: skip
 
 
-NORMAL = "normal"
-# Student's t of so many degrees of freedom, brought to the standard deviation of the others.
-_FREEDOM = {"t3": 3, "t5": 5}
+def analysed(made: Dataset) -> Analysis:
+    """As much of a dataset's analysis as verdicts and looks rest on."""
+    nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
+    counted = evidence.counted_values(made.metrics, nothing["exclusions"])
+    concluded, pairs = conclusions.conclude(Engine(made, evidence.numbers(counted)))
+    known = {"values": counted, "conclusions": concluded, "pairs": pairs}
+    return Analysis(**(nothing | known))
 
 
 class Chance(Document, frozen=True):
@@ -173,7 +155,7 @@ class Chance(Document, frozen=True):
 
     run: float = 0.006
     block: float = 0.03
-    law: str = NORMAL
+    law: str = "normal"
     times: dict[str, float] = msgspec.field(default_factory=dict)
     spikes: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     by_node: float = 0.0
@@ -181,13 +163,9 @@ class Chance(Document, frozen=True):
     lost: dict[str, float] = msgspec.field(default_factory=dict)
 
     def draw(
-        self,
-        random: np.random.Generator,
-        costs: np.ndarray,
-        blocks: Sequence[int],
-        arms: Sequence[str],
-        replicates: int,
-    ) -> np.ndarray:
+        self, random: np.random.Generator, costs: np.ndarray, blocks: Sequence[int],
+        arms: Sequence[str], replicates: int,
+    ) -> np.ndarray:  # fmt: skip
         """Logs of what runs cost; NaN for those that were lost.
 
         Args:
@@ -199,36 +177,31 @@ class Chance(Document, frozen=True):
         own = self.run * self._serial(self._law(random, shape))
         own *= np.array([self.times.get(arm, 1.0) for arm in arms])
         for arm, (share, size) in self.spikes.items():
-            place = arms.index(arm)
             # The mean is that of all runs, disturbed ones included.
-            own[..., place] += size * ((random.random(shape[:-1]) < share) - share)
+            own[..., arms.index(arm)] += size * ((random.random(shape[:-1]) < share) - share)
         if self.by_node:
             nodes = random.normal(0, self.by_node, (*shape[:2], 1 + max(blocks), len(arms) - 2))
             own[..., 2:] += nodes[:, :, list(blocks)]
         # Levels of a factor stand in the same blocks.
         together = random.normal(0, self.block, (replicates, 1, len(blocks)))
-        return self._without_lost(costs[:, None] + own + together[..., None], own, arms)
+        logs = costs[:, None] + own + together[..., None]
+        for arm, share in self.lost.items():
+            place, gone = arms.index(arm), round(share * len(blocks))
+            slowest = np.argsort(own[..., place], axis=2)[..., len(blocks) - gone :]
+            np.put_along_axis(logs[..., place], slowest, np.nan, axis=2)
+        return logs
 
     def _law(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Deviations of mean 0 and standard deviation 1."""
-        if self.law == NORMAL:
+        if self.law not in _FREEDOM:
             return random.standard_normal(shape)
         freedom = _FREEDOM[self.law]
         return np.asarray(random.standard_t(freedom, shape) * np.sqrt(1 - 2 / freedom))
 
     def _serial(self, fresh: np.ndarray) -> np.ndarray:
         """The same from one block to the next: a stationary process of first order."""
-        if not self.serial:
-            return fresh
         made = fresh.copy()
-        for block in range(1, fresh.shape[2]):
+        for block in range(1, fresh.shape[2] if self.serial else 0):
             kept = np.sqrt(1 - self.serial**2) * fresh[:, :, block]
             made[:, :, block] = self.serial * made[:, :, block - 1] + kept
         return made
-
-    def _without_lost(self, logs: np.ndarray, own: np.ndarray, arms: Sequence[str]) -> np.ndarray:
-        for arm, share in self.lost.items():
-            place, gone = arms.index(arm), round(share * logs.shape[2])
-            slowest = np.argsort(own[..., place], axis=2)[..., logs.shape[2] - gone :]
-            np.put_along_axis(logs[..., place], slowest, np.nan, axis=2)
-        return logs

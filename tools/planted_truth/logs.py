@@ -1,18 +1,21 @@
 """The raw logs of a planted study: what the runner and the programs leave in block folders.
 
-All documents that the real runner writes are made here, by its own code where it has some.
+The runner's rules (measure/block.py) say which attempts it makes: a failed run is tried again, a
+case that a kill tore apart is made anew as a whole, and arms that cannot be started are skipped.
+What the records must say of each run is known from that alone. All documents are made by the real
+runner's own code where it has some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from parity.core.documents import Document, canonical
 from parity.measure import inner_command
@@ -25,6 +28,7 @@ from parity.measure.documents import (
     Binary,
     BlockRecord,
     Gate,
+    NotStarted,
     ProgramIdentity,
     SessionEnd,
     SessionStart,
@@ -33,34 +37,192 @@ from parity.measure.documents import (
 )
 from parity.measure.session import Allocation, Session
 from parity.measure.timed_process import Finished
-from parity.plan.plan import Block, Case, Plan
+from parity.plan.plan import Block, Case, Plan, Run
 from parity.plan.system import System
 from parity.runtimes import arms
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm, Image, Launch
 from parity.software.binaries import Library
 from parity.software.images import ImageRecord
-from planted_truth.runner import (
-    INTERRUPTED,
-    NOT_STARTED,
-    OTHER_WORK,
-    TRUNCATED,
-    Attempt,
-    SimulatedBlock,
-    shared_costs,
-    simulate,
+from planted_truth.study import (
+    ATTEMPTS,
+    FORMATS,
+    NODE,
+    SYSTEM,
+    Campaign,
+    Printer,
+    is_contained,
+    sha256,
 )
-from planted_truth.study import FORMATS, NODE, SYSTEM, Campaign, Printer, sha256
 
-MINUTES_PER_BLOCK = 24 * 60
+GOOD, INTERRUPTED, TRUNCATED, OTHER_WORK = "good", "interrupted", "truncated", "wrong-size"
+# How an attempt can fail: the reason codes of the real runner.
+FAILING = ("not-started", "exit-status", "signal", "timeout", "gate-where", "gate-steal")
+# As the runner sees it, which does not read the output.
+ENDED_WELL = (GOOD, TRUNCATED, OTHER_WORK)
 # Endings that leave only a part of the output.
-_CUT_OFF = (TRUNCATED, INTERRUPTED, "exit-status", "signal", "timeout")
-RECIPE = sha256("recipe")
+CUT_OFF = (TRUNCATED, INTERRUPTED, "exit-status", "signal", "timeout")
+# Why a run of an arm that is absent is not started.
+NOT_STARTED = NotStarted(reason="not-tested", detail="the daemon is not running")
+MINUTES_PER_RUN, MINUTES_PER_BLOCK = 2.0, 24 * 60
+# What a failed, stopped or left-behind attempt prints is far from the truth, in containers
+# the one way and natively the other: a pipeline that counts it is found out.
+WRONG = 0.3
+RECIPE, HOST, MAX_STEAL = sha256("recipe"), "planted", 0.1
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-MAX_STEAL = 0.1
-HOST = "planted"
 # The runner's own namespaces, and those of a container.
-_HOST = {name: str(4_026_531_835 + number) for number, name in enumerate(NAMESPACES)}
-_INSIDE = {name: str(4_026_532_177 + number) for number, name in enumerate(NAMESPACES)}
+_HOST, _INSIDE = ({name: str(first + number) for number, name in enumerate(NAMESPACES)}
+                  for first in (4_026_531_835, 4_026_532_177))  # fmt: skip
+# The little of a node's facts that the analysis reads.
+FACTS = {
+    "cpu_model": "planted", "kernel": "planted", "memory_total": "24684092 kB",
+    "memory_available": "23367848 kB", "last_level_cache": "272629760 B",
+}  # fmt: skip
+BINARY = Binary(
+    arm="", benchmark="", path="", sha256=sha256("binary"), build_id=sha256("build")[:40],
+    closure=(Library(library="libc.so.6", sha256=sha256("library")),),
+    closure_sha256=sha256("closure"),
+)  # fmt: skip
+PROGRAM = ProgramIdentity(
+    commit="0" * 40, changed=False, package_sha256=sha256("package"), lock_sha256=sha256("lock"),
+    python="3.11.0",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt: number and session from 1, and the minutes since the study began."""
+
+    case: str
+    arm: str
+    number: int
+    session: int
+    ending: str
+    log_cost: float
+    minutes: float
+
+
+@dataclass
+class SimulatedBlock:
+    """The runner in one block, and what becomes of it.
+
+    Attributes:
+        costs: log cost of each run before chance.
+        clock: minutes since the study began.
+        attempts: by run.
+        sessions: how many the runner needed.
+        absent: the arm that the last session could not start; empty if none.
+    """
+
+    campaign: Campaign
+    runs: Sequence[Run]
+    node: str
+    costs: Mapping[str, float]
+    random: np.random.Generator
+    clock: float
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    sessions: int = 1
+    absent: str = ""
+
+    def simulate(self) -> None:
+        """Make the block to its end."""
+        misfortune, random = self.campaign.misfortune, self.random
+        arms = sorted({run.arm for run in self.runs})
+        if random.random() < misfortune.absent:
+            self.absent = arms[int(random.integers(len(arms)))]
+        if random.random() < misfortune.killed:
+            killed = int(random.integers(len(self.runs)))
+            self._session(1, self.runs[: killed + 1], stop=self.runs[killed].name)
+            self.sessions = 2
+        self._session(self.sessions, self.runs)
+        # Made wrong is what must not count: all attempts but the last ones of valid runs.
+        endings = self.endings()
+        for run in self.runs:
+            made = self.attempts.get(run.name, [])
+            counted = made[-1:] if endings[run.name][0] == "valid" else []
+            wrong = WRONG if is_contained(run.arm) else -WRONG
+            self.attempts[run.name] = [
+                attempt if attempt in counted
+                else replace(attempt, log_cost=attempt.log_cost + wrong)
+                for attempt in made
+            ]  # fmt: skip
+
+    def _session(self, number: int, runs: Sequence[Run], stop: str = "") -> None:
+        """Go through the runs as the runner does; it is killed in the run `stop`."""
+        for _, group in groupby(runs, key=lambda run: run.case):
+            # A kill comes in a first session, in which every arm is there.
+            can = [run for run in group if stop or run.arm != self.absent]
+            if not self._is_settled(can):
+                for run in can:
+                    self._make(run, number, stop)
+
+    def _is_settled(self, runs: Sequence[Run]) -> bool:
+        """Whether nothing of a case has to be made any more (measure/progress.py)."""
+        sessions = set()
+        for run in runs:
+            if good := self.ended_well(run.name):
+                sessions.add(good.session)
+            elif self._failures(run.name) < ATTEMPTS:
+                return False
+        return len(sessions) <= 1
+
+    def _failures(self, run: str) -> int:
+        return sum(attempt.ending in FAILING for attempt in self.attempts.get(run, ()))
+
+    def _make(self, run: Run, session: int, stop: str) -> None:
+        """Attempts of one run until one ends well or enough have failed."""
+        made, noise, random = (
+            self.attempts.setdefault(run.name, []),
+            self.campaign.noise,
+            self.random,
+        )
+        while self._failures(run.name) < ATTEMPTS:
+            ending = INTERRUPTED if run.name == stop else self._drawn_ending()
+            cost = self.costs[run.name] + random.normal(0, noise.run)
+            if noise.outlier_share and random.random() < noise.outlier_share:
+                cost += random.exponential(noise.outlier_size)
+            made.append(Attempt(
+                run.case, run.arm, len(made) + 1, session, ending, float(cost), self.clock
+            ))  # fmt: skip
+            self.clock += MINUTES_PER_RUN
+            if ending not in FAILING:
+                return
+
+    def _drawn_ending(self) -> str:
+        misfortune, at = self.campaign.misfortune, self.random.random()
+        if at < misfortune.failing:
+            return FAILING[int(self.random.integers(len(FAILING)))]
+        at -= misfortune.failing
+        if at < misfortune.truncated:
+            return TRUNCATED
+        return OTHER_WORK if at < misfortune.truncated + misfortune.other_work else GOOD
+
+    def ended_well(self, run: str) -> Attempt | None:
+        """The last attempt of a run, if it ended well."""
+        made = self.attempts.get(run)
+        return made[-1] if made and made[-1].ending in ENDED_WELL else None
+
+    def endings(self) -> dict[str, tuple[str, str]]:
+        """Stage and reason that the records must give each run; a valid one has no reason."""
+        good = {run.name: self.ended_well(run.name) for run in self.runs}
+        # The newest session in which each case ended well.
+        newest: dict[str, int] = {}
+        for made in filter(None, good.values()):
+            newest[made.case] = max(made.session, newest.get(made.case, 0))
+        endings = {}
+        for run in self.runs:
+            attempt = good[run.name]
+            if attempt is None:
+                absent = "planned", f"{NOT_STARTED.reason}: {NOT_STARTED.detail}"
+                is_absent = run.arm == self.absent
+                endings[run.name] = (
+                    absent if is_absent else ("ran", self.attempts[run.name][-1].ending)
+                )
+            elif attempt.session < newest[run.case]:
+                endings[run.name] = "ran", "other-session"
+            else:
+                is_good = attempt.ending == GOOD
+                endings[run.name] = ("valid", "") if is_good else ("parsed", attempt.ending)
+        return endings
 
 
 @dataclass(frozen=True)
@@ -77,187 +239,138 @@ class Planted:
     endings: Mapping[tuple[str, str], tuple[str, str]]
 
 
-def plant(campaign: Campaign, golden: Path, folder: Path, seed: int) -> Planted:
-    """Write the raw logs of a campaign below a folder; the same seed, the same logs.
-
-    Args:
-        golden: folder of the golden outputs.
-    """
-    random = np.random.default_rng(seed)
-    plan = campaign.plan(seed)
-    costs, nodes = shared_costs(campaign.effects, plan.blocks, random)
+def plant(campaign: Campaign, folder: Path, seed: int) -> Planted:
+    """Write the raw logs of a campaign below a folder; the same seed, the same logs."""
+    random, plan = np.random.default_rng(seed), campaign.plan(seed)
+    costs, nodes = _shared_costs(campaign, plan.blocks, random)
     folders: list[Path] = []
     endings: dict[tuple[str, str], tuple[str, str]] = {}
     for number, block in enumerate(plan.blocks):
-        if random.random() < campaign.effects.misfortune.lost:
+        if random.random() < campaign.misfortune.lost:
             endings |= {(block.name, run.name): ("planned", "not-run") for run in block.runs}
             continue
-        simulated = SimulatedBlock(block.runs, f"node-{nodes[number]}", number * MINUTES_PER_BLOCK)
-        simulate(simulated, campaign.effects, costs[number], random)
-        endings |= {(block.name, run): end for run, end in simulated.endings().items()}
+        begin, node = float(number * MINUTES_PER_BLOCK), f"node-{nodes[number]}"
+        made = SimulatedBlock(campaign, block.runs, node, costs[number], random, begin)
+        made.simulate()
+        endings |= {(block.name, run): end for run, end in made.endings().items()}
         folders.append(folder / block.name)
         for run in block.runs:
             case = plan.case_in(plan.case(run.case), run.arm)
-            for attempt in simulated.attempts.get(run.name, ()):
+            for attempt in made.attempts.get(run.name, ()):
                 place = folders[-1] / f"runs/{run.name}/attempt-{attempt.number}"
-                _write_attempt(campaign.printer, golden, case, attempt, place)
-        _write_block(campaign, plan, block, simulated, folders[-1])
+                _write_attempt(campaign.printer, case, attempt, place)
+        _write_block(made, plan, block, begin, folders[-1])
     return Planted(plan, tuple(folders), endings)
 
 
+def _shared_costs(
+    campaign: Campaign, blocks: Sequence[Block], random: np.random.Generator
+) -> tuple[list[dict[str, float]], list[int]]:
+    """The log cost of each planned run before chance, by block, and each block's node from 0."""
+    noise = campaign.noise
+    of_node = random.normal(0, noise.node, noise.nodes)
+    nodes = [int(node) for node in random.integers(0, noise.nodes, len(blocks))]
+    costs = []
+    for number, block in enumerate(blocks):
+        level = of_node[nodes[number]] + random.normal(0, noise.block)
+        level += noise.campaign * number / len(blocks)
+        of_run, before = {}, None
+        for position, run in enumerate(block.runs):
+            order = noise.block_drift * position + noise.first * (run.case != before)
+            cost = np.log(campaign.ratios.get(run.arm, 1.0))
+            of_run[run.name] = float(level + order + cost)
+            before = run.case
+        costs.append(of_run)
+    return costs, nodes
+
+
 def _write_block(
-    campaign: Campaign, plan: Plan, block: Block, simulated: SimulatedBlock, folder: Path
+    made: SimulatedBlock, plan: Plan, block: Block, begin: float, folder: Path
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for number in range(1, simulated.sessions + 1):
-        last = number == simulated.sessions
-        start = _start(campaign, simulated.absent if last else "", simulated)
+    facts, campaign = {"hostname": made.node, **FACTS}, made.campaign
+    path = campaign.printer.benchmark.binaries[0]
+    for number in range(1, made.sessions + 1):
+        absent = made.absent if number == made.sessions else ""
+        start = SessionStart(
+            started=at(begin), program=PROGRAM, system=SYSTEM, scale_label="vm", allocation={},
+            node_name=made.node, facts=facts, busy_fraction=0.0, other_nodes=(),
+            arms={arm: _state(arm, arm == absent) for arm in campaign.all_arms},
+            binaries=tuple(
+                msgspec.structs.replace(BINARY, arm=arm, benchmark=campaign.benchmark, path=path)
+                for arm in campaign.all_arms if arm != absent
+            ),
+        )  # fmt: skip
         write(folder / f"session-{number}-start.json", start)
-        if last:
-            ended = at(simulated.begin + MINUTES_PER_BLOCK)
-            end = SessionEnd(ended=ended, busy_fraction=0.0, facts=_facts(simulated.node))
-            write(folder / f"session-{number}-end.json", end)
+    end = SessionEnd(ended=at(begin + MINUTES_PER_BLOCK), busy_fraction=0.0, facts=facts)
+    write(folder / f"session-{made.sessions}-end.json", end)
     record = BlockRecord(
-        campaign=plan.campaign,
-        name=block.name,
-        number=block.number,
-        runs=block.runs,
+        campaign=plan.campaign, name=block.name, number=block.number, runs=block.runs,
         sessions=read_sessions(folder),
-        not_started=simulated.not_started,
-    )
+        not_started={run.name: NOT_STARTED for run in block.runs if run.arm == made.absent},
+    )  # fmt: skip
     write(folder / BLOCK.file, record)
 
 
-def _start(campaign: Campaign, absent: str, simulated: SimulatedBlock) -> SessionStart:
-    """What a session finds before anything is timed."""
-    names = campaign.all_arms
-    binary = Binary(
-        arm="",
-        benchmark=campaign.benchmark,
-        path=campaign.printer.benchmark.binaries[0],
-        sha256=sha256("binary"),
-        build_id=sha256("build")[:40],
-        closure=(Library(library="libc.so.6", sha256=sha256("library")),),
-        closure_sha256=sha256("closure"),
-    )
-    return SessionStart(
-        started=at(simulated.begin),
-        program=ProgramIdentity(
-            commit="0" * 40,
-            changed=False,
-            package_sha256=sha256("package"),
-            lock_sha256=sha256("lock"),
-            python="3.11.0",
-        ),
-        system=SYSTEM,
-        scale_label="vm",
-        allocation={},
-        node_name=simulated.node,
-        facts=_facts(simulated.node),
-        busy_fraction=0.0,
-        arms={name: _state(name, name == absent) for name in names},
-        binaries=tuple(replace(binary, arm=name) for name in names if name != absent),
-        other_nodes=(),
-    )
-
-
-def _state(arm: str, is_absent: bool) -> ArmState:
+def _state(arm: str, is_absent: bool = False) -> ArmState:
     """What the session finds out about an arm."""
-    image = image_of(arm)
+    image_format, image = arms()[arm].image_format, None
+    if image_format is not None:
+        known = image_records()[image_format]
+        image = Image(image_format, known.location, known.digest)
     return ArmState(
-        image=image,
-        recipe=RECIPE if image else "",
-        gate=Gate("image", True),
-        version="planted 1.0",
-        reason=NOT_STARTED.reason if is_absent else "",
+        image=image, recipe=RECIPE if image else "", gate=Gate("image", True),
+        version="planted 1.0", reason=NOT_STARTED.reason if is_absent else "",
         detail=NOT_STARTED.detail if is_absent else "",
-    )
+    )  # fmt: skip
 
 
-def _facts(node: str) -> dict[str, str]:
-    """The little of a node's facts that the analysis reads."""
-    return {
-        "hostname": node,
-        "cpu_model": "planted",
-        "kernel": "planted",
-        "memory_total": "24684092 kB",
-        "memory_available": "23367848 kB",
-        "last_level_cache": "272629760 B",
-    }
-
-
-def _write_attempt(
-    printer: Printer, golden: Path, case: Case, attempt: Attempt, folder: Path
-) -> None:
+def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path) -> None:
     """Write what an attempt leaves in its folder."""
-    state = folder / "state"
+    state, ending, parameters = folder / "state", attempt.ending, case.parameters
     state.mkdir(parents=True)
-    started, name = at(attempt.minutes), f"parity-1-1-{attempt.number}"
+    started, name, arm = at(attempt.minutes), f"parity-1-1-{attempt.number}", arms()[attempt.arm]
     write(folder / STARTED.file, Started(name=name, arm=attempt.arm, ranks=0, started=started))
-    order, stdout, stderr = _order(printer, case, attempt), "", ""
-    if attempt.ending != "not-started":
-        stdout = _output(printer, golden, case.parameters, attempt)
-        stderr = _witness(order.arm, order.program.cpus, attempt.ending == "gate-where")
+    program, stdout, stderr = printer.benchmark.program(parameters, NODE), "", ""
+    if ending != "not-started":
+        more = printer.counter, parameters[printer.counter] + (ending == OTHER_WORK)
+        stdout = printer.text({**parameters, more[0]: more[1]}, attempt.log_cost)
+        stdout = stdout[: len(stdout) * 9 // 10] if ending in CUT_OFF else stdout
+        stderr = _witness(arm, program.cpus, ending == "gate-where")
     (folder / "stdout").write_text(stdout, encoding="utf-8")
     (folder / "stderr").write_text(stderr, encoding="utf-8")
-    if attempt.ending == INTERRUPTED:
+    if ending == INTERRUPTED:
         return
-    launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
-    command = order.arm.command(launch, inner_command.witnessed(order.program))
-    seen = _seen(printer.seconds(case.parameters, attempt.log_cost), attempt.ending, command)
-    seen.steal = 0.5 if attempt.ending == "gate-steal" else 0.001
-    write(folder / RECORD.file, record(order, seen, stderr, 0.1, started))
-
-
-def _output(printer: Printer, golden: Path, parameters: Mapping[str, Any], attempt: Attempt) -> str:
-    if attempt.ending == OTHER_WORK:
-        parameters = {**parameters, printer.counter: parameters[printer.counter] + 1}
-    text = printer.text(golden, parameters, attempt.log_cost)
-    return text[: len(text) * 9 // 10] if attempt.ending in _CUT_OFF else text
-
-
-def _order(printer: Printer, case: Case, attempt: Attempt) -> Order:
     session = Session(
-        number=attempt.session,
-        node=NODE,
-        allocation=Allocation((HOST,)),
-        states={},
-        namespaces={HOST: _HOST},
-        benchmarks={},
-        block_gates=(Gate("quiet", True),),
+        number=attempt.session, node=NODE, allocation=Allocation((HOST,)), states={},
+        namespaces={HOST: _HOST}, benchmarks={}, block_gates=(Gate("quiet", True),),
         system=System(SYSTEM, "vm", "bootstrap", 1.0, 0.0, MAX_STEAL),
-    )
-    return Order(
-        run=f"{attempt.case}.{attempt.arm}",
-        case=case,
-        arm=arms()[attempt.arm],
-        state=_state(attempt.arm, is_absent=False),
-        program=printer.benchmark.program(case.parameters, NODE),
-        session=session,
-    )
-
-
-def _seen(seconds: float, ending: str, command: list[str]) -> Seen:
-    """What the runner saw of a program that took so long: how it ended, and the outer clock."""
-    if ending == "not-started":
-        return Seen([], [], error=f"cannot start {command[0]}: planted")
-    finished = Finished(
-        exit_code={"exit-status": 1, "signal": -9, "timeout": -9}.get(ending, 0),
-        wall_seconds=seconds + 0.05,
-        user_seconds=seconds,
-        system_seconds=0.01,
-        timed_out=ending == "timeout",
-    )
-    return Seen([command], [finished])
+    )  # fmt: skip
+    order = Order(
+        run=f"{attempt.case}.{attempt.arm}", case=case, arm=arm, state=_state(attempt.arm),
+        program=program, session=session,
+    )  # fmt: skip
+    launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
+    command = arm.command(launch, inner_command.witnessed(program))
+    seen = Seen([], [], error=f"cannot start {command[0]}: planted")
+    if ending != "not-started":
+        # How it ended, and the outer clock.
+        seconds = printer.values(parameters, attempt.log_cost)["seconds"]
+        codes = {"exit-status": 1, "signal": -9, "timeout": -9}
+        seen = Seen([command], [Finished(
+            exit_code=codes.get(ending, 0), wall_seconds=seconds + 0.05, user_seconds=seconds,
+            system_seconds=0.01, timed_out=ending == "timeout",
+        )])  # fmt: skip
+    seen.steal = 0.5 if ending == "gate-steal" else 0.001
+    write(folder / RECORD.file, record(order, seen, stderr, 0.1, started))
 
 
 def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:
     """What the witness says; `elsewhere` if the process is not where its arm says."""
     contained = arm.image_format is not None
     inodes = {name: (_INSIDE if name in arm.isolates else _HOST)[name] for name in NAMESPACES}
-    marker = RECIPE if contained != elsewhere else ""
     lines = [
-        f"marker={marker}",
+        f"marker={RECIPE if contained != elsewhere else ''}",
         "hostname=planted",
         *(f"namespace./proc/self/ns/{name}={inode}" for name, inode in inodes.items()),
         "NoNewPrivs:=0",
@@ -282,24 +395,9 @@ def image_records() -> dict[str, ImageRecord]:
     """The records of the image formats, as images.json holds them."""
     return {
         name: ImageRecord(
-            name,
-            digest=f"sha256:{sha256(name)}",
-            parent=parent,
-            parent_digest=f"sha256:{sha256(parent)}" if parent else "",
-            bytes=100_000_000,
-            seconds=1.0,
-            tool="planted 1.0",
-            location=f"/images/{name}",
-            recipe=RECIPE,
+            name, digest=f"sha256:{sha256(name)}", parent=parent,
+            parent_digest=f"sha256:{sha256(parent)}" if parent else "", bytes=100_000_000,
+            seconds=1.0, tool="planted 1.0", location=f"/images/{name}", recipe=RECIPE,
         )
         for name, parent in zip(FORMATS, ("", "oci", "directory", "oci"), strict=True)
-    }
-
-
-def image_of(arm: str) -> Image | None:
-    """The image that an arm runs from; None outside of any container."""
-    image_format = arms()[arm].image_format
-    if image_format is None:
-        return None
-    record = image_records()[image_format]
-    return Image(image_format, record.location, record.digest)
+    }  # fmt: skip

@@ -30,15 +30,9 @@ def plan_of(content: Mapping[str, Any]) -> Plan:
 
 
 def crossed(
-    campaign: str,
-    cases: Sequence[Mapping[str, Any]],
-    arms: Iterable[str],
-    blocks: int,
-    *,
-    reported: Collection[str] = (),
-    node_counts: Sequence[int] = (),
-    **content: Any,
-) -> Plan:
+    campaign: str, cases: Sequence[Mapping[str, Any]], arms: Iterable[str], blocks: int, *,
+    reported: Collection[str] = (), node_counts: Sequence[int] = (), **content: Any,
+) -> Plan:  # fmt: skip
     """A plan whose blocks hold all cases in all arms, in this order.
 
     Every arm is compared with the first by every primary metric of a case, at its margin.
@@ -49,40 +43,21 @@ def crossed(
         content: further keys of plan.json.
     """
     reference, *others = arms
-
-    def block(number: int, nodes: int | None) -> dict[str, Any]:
-        held = [
-            case["case"]
-            for case in cases
-            if nodes is None or case.get("parameters", {}).get("nodes") == nodes
-        ]
-        part = "" if nodes is None else f"n{nodes}-"
-        return {
-            "block": f"{campaign}-{part}b{number:04d}-00000000",
-            "number": number,
-            "nodes": nodes or 1,
-            "runs": [
-                {"run": f"{case}.{arm}", "case": case, "arm": arm}
-                for case in held
-                for arm in (reference, *others)
-            ],
-        }
-
+    numbered = []
+    for number in range(1, blocks + 1):
+        for nodes in node_counts or (None,):
+            part = "" if nodes is None else f"n{nodes}-"
+            held = [case["case"] for case in cases
+                    if nodes in (None, case.get("parameters", {}).get("nodes"))]  # fmt: skip
+            runs = [{"run": f"{case}.{arm}", "case": case, "arm": arm}
+                    for case in held for arm in (reference, *others)]  # fmt: skip
+            name = f"{campaign}-{part}b{number:04d}-00000000"
+            numbered.append({"block": name, "number": number, "nodes": nodes or 1, "runs": runs})
     compared = [
-        {
-            "case": case["case"],
-            "metric": metric,
-            "arm": arm,
-            "reference": reference,
-            "margin": None if metric in reported else case.get("margin"),
-        }
-        for case in cases
-        for metric in case.get("primary", ())
-        for arm in others
-    ]
-    numbered = [
-        block(number, nodes) for number in range(1, blocks + 1) for nodes in node_counts or (None,)
-    ]
+        {"case": case["case"], "metric": metric, "arm": arm, "reference": reference,
+         "margin": None if metric in reported else case.get("margin")}
+        for case in cases for metric in case.get("primary", ()) for arm in others
+    ]  # fmt: skip
     made = {
         "campaign": campaign, "study": campaign.partition("-")[0], "arms": [reference, *others],
         "cases": cases, "blocks": numbered, "comparisons": compared,

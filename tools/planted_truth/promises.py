@@ -62,8 +62,7 @@ class Promise:
 
     Attributes:
         text: the promise in words.
-        low, high: the range.
-        slack: what an interval may reach beyond it for want of replicates.
+        slack: what an interval may reach beyond the range for want of replicates.
         is_kept: whether it is promised at all; what is not controlled is only shown.
     """
 
@@ -83,19 +82,12 @@ class Promise:
         return inside and not self.refuted_by(observed)
 
 
+NOT_CONTROLLED = Promise("not controlled", 0.0, 1.0, is_kept=False)
+
+
 def at_most(limit: float, slack: float = 0.02) -> Promise:
-    """A rate that must not exceed a limit, at which it may lie exactly."""
-    return Promise(f"≤ {100 * limit:.3g} %", 0.0, limit, slack)
-
-
-def never(slack: float = 0.01) -> Promise:
-    """Something that must not happen even once."""
-    return Promise("none", 0.0, 0.0, slack)
-
-
-def not_controlled() -> Promise:
-    """Something that is known to happen, and how often."""
-    return Promise("not controlled", 0.0, 1.0, is_kept=False)
+    """A rate that must not exceed a limit, at which it may lie exactly; 0: not even once."""
+    return Promise(f"≤ {100 * limit:.3g} %" if limit else "none", 0.0, limit, slack)
 
 
 def at_least(limit: float, slack: float = 0.005) -> Promise:
@@ -137,13 +129,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is counted over the replicates.
-
-    Attributes:
-        planted: the truth, in words.
-        measured: what is counted, in words.
-        observe: counts it.
-    """
+    """Something that is counted over the replicates: the truth and it in words, and how."""
 
     planted: str
     measured: str
@@ -174,30 +160,13 @@ def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: P
     return frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 
 
-def _passed(planted: str, arm: str, promise: Promise) -> Measure:
-    """How often the equivalence test alone passes."""
-    return frequency(
-        planted,
-        "equivalence test passed, without the A/A gate",
-        promise,
+def proven(arm: str, ratio: float, promise: Promise) -> list[Measure]:
+    """How often an arm is proven to cost the same, by the test alone and by the verdict."""
+    by_test = frequency(
+        cost(ratio), "equivalence test passed, without the A/A gate", promise,
         lambda trials: trials.compared(arm)["p_equivalence"] < LEVEL,
-    )
-
-
-def falsely_equivalent(arm: str, ratio: float) -> list[Measure]:
-    """At the margin: test and verdict may call it equivalent in 5 % of the cases."""
-    limit = at_most(LEVEL)
-    return [
-        _passed(cost(ratio), arm, limit),
-        judged(cost(ratio), SAME, (arm,), SUPPORTED, limit),
-    ]
-
-
-def power(arm: str) -> list[Measure]:
-    """For an equal arm: how often it is proven. Nothing is promised of it."""
-    shown = not_controlled()
-    claim = judged("the same", SAME, (arm,), SUPPORTED, shown)
-    return [_passed("the same", arm, shown), claim]
+    )  # fmt: skip
+    return [by_test, judged(cost(ratio), SAME, (arm,), SUPPORTED, promise)]
 
 
 def covered(arm: str, ratio: float) -> Measure:
@@ -218,8 +187,7 @@ def unbiased(arm: str, ratio: float, slack: float = 0.0) -> Measure:
         rows = trials.compared(arm).dropna(subset=["estimate"])
         return mean(np.log(rows["estimate"] / rows["planted"]))
 
-    promise = around_zero(0.0005, slack)
-    return Measure(cost(ratio), "mean error of the estimate", promise, observe)
+    return Measure(cost(ratio), "mean error of the estimate", around_zero(0.0005, slack), observe)
 
 
 def consistent(arm: str, ratio: float) -> Measure:
@@ -232,13 +200,11 @@ def consistent(arm: str, ratio: float) -> Measure:
         return apart | ((verdicts == CONTRADICTED) != (outcomes == DIFFERENT))
 
     measured = "verdict other than the analysis's outcome"
-    return frequency(cost(ratio), measured, never(), is_apart)
+    return frequency(cost(ratio), measured, at_most(0, 0.01), is_apart)
 
 
-def miscounted() -> Measure:
-    """The runs that the ledger does not show once, at the stage and with the reason planted."""
-
-    def observe(trials: Trials) -> Observed:
-        return share(trials.miscounted, trials.runs)
-
-    return Measure("each run's fate", "runs not counted once as such", never(), observe)
+# The runs that the ledger does not show once, at the stage and with the reason planted.
+MISCOUNTED = Measure(
+    "each run's fate", "runs not counted once as such", at_most(0, 0.01),
+    lambda trials: share(trials.miscounted, trials.runs),
+)  # fmt: skip

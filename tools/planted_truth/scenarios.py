@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +13,7 @@ import pandas as pd
 from parity.core.documents import Document
 from planted_truth import promises
 from planted_truth.looks import sequential
-from planted_truth.promises import LEVEL, Measure, Observed, Promise, Trials
+from planted_truth.promises import LEVEL, Measure, Trials
 from planted_truth.sketches import sketches
 from planted_truth.study import (
     CONTAINERS,
@@ -24,19 +23,18 @@ from planted_truth.study import (
     REFERENCE,
     SAME,
     Campaign,
-    Claimed,
-    Effects,
     Misfortune,
     Noise,
-)  # fmt: skip
-from planted_truth.trials import FromLogs, Scenario
+    claims_of,
+)
+from planted_truth.trials import Scenario, one_of_logs
 
 CASES = 25
 # What the arms stand for: no effect, one at the margin to either side, and one far beyond it.
 ARMS = dict(zip(("equal", "upper", "far", "lower"), CONTAINERS, strict=False))
 ARMS |= {"double": DOUBLE, "plus": PLUS}
 PROMISES = {
-    "never": promises.never(),
+    "never": promises.at_most(0, 0.01),
     "edge": promises.at_most(LEVEL),
     "half": promises.at_most(LEVEL / 2),
     "always": promises.at_least(0.95),
@@ -44,7 +42,6 @@ PROMISES = {
     # nearly nothing counts as an effect it then gates.
     "ungated": promises.at_least(1 - 2 * LEVEL, slack=0.05),
 }
-
 # STREAM's on the machine of the archives: from the first of five positions to the last.
 DRIFT = 0.011
 
@@ -53,7 +50,8 @@ class Counted(Document, frozen=True):
     """What is counted of a scenario.
 
     Attributes:
-        what: a function of `measures`, as `_counted` calls it.
+        what: `verdict`, `power`, `falsely equivalent`, `covered`, `unbiased`, `consistent` or
+            `miscounted`.
         arms: words of `ARMS`.
         says, verdict, promise: of what is claimed of the arms, and a word of `PROMISES`.
         slack: of what is promised.
@@ -65,6 +63,27 @@ class Counted(Document, frozen=True):
     verdict: str = ""
     promise: str = ""
     slack: float = 0.0
+
+    def measures(self, campaign: Campaign) -> list[Measure]:
+        """What is counted, with the planted truth in words."""
+        arms = tuple(ARMS[arm] for arm in self.arms)
+        ratios = [campaign.ratio(arm) for arm in arms]
+        match self.what:
+            case "miscounted":
+                return [promises.MISCOUNTED]
+            case "verdict":
+                planted, promise = ", ".join(map(promises.cost, ratios)), PROMISES[self.promise]
+                return [promises.judged(planted, self.says, arms, self.verdict, promise)]
+            case "power":
+                return promises.proven(arms[0], 1.0, promises.NOT_CONTROLLED)
+            case "falsely equivalent":
+                # At the margin test and verdict may call it equivalent in 5 % of the cases.
+                return promises.proven(arms[0], ratios[0], promises.at_most(LEVEL))
+            case "unbiased":
+                return [promises.unbiased(arms[0], ratios[0], self.slack)]
+            case "covered":
+                return [promises.covered(arms[0], ratios[0])]
+        return [promises.consistent(arms[0], ratios[0])]
 
 
 class LogScenario(Document, frozen=True):
@@ -87,95 +106,72 @@ class LogScenario(Document, frozen=True):
     margin: float = 0.01
     benchmark: str = PROCESSOR
     misfortune: Misfortune = Misfortune()
+    cases: int = CASES
+
+    @property
+    def campaign(self) -> Campaign:
+        """Its studies."""
+        same = [(SAME, (ARMS[arm],)) for arm in self.ratios if arm not in ("double", "plus")]
+        asked = [(each.says, tuple(ARMS[arm] for arm in each.arms))
+                 for each in self.counted if each.verdict]  # fmt: skip
+        return Campaign(
+            self.study, self.benchmark, self.cases, self.blocks, self.margin, self.noise,
+            {ARMS[arm]: ratio for arm, ratio in self.ratios.items()}, self.misfortune,
+            tuple(dict.fromkeys([*same, *asked])),
+        )  # fmt: skip
 
     def scenario(self) -> Scenario:
         """With what makes one of its studies, through the whole pipeline."""
-        campaign = self.campaign()
-        measured = [measure for each in self.counted for measure in _counted(campaign, each)]
-        size = (campaign.blocks, self.margin, CASES, self.replicates)
-        return Scenario(self.name, "logs", self.about, *size, measured, FromLogs(campaign))
-
-    def campaign(self) -> Campaign:
-        """Its studies."""
-        same = [Claimed(SAME, (ARMS[arm],)) for arm in self.ratios if arm not in ("double", "plus")]
-        asked = [
-            Claimed(each.says, tuple(ARMS[arm] for arm in each.arms))
-            for each in self.counted
-            if each.verdict
-        ]
-        ratios = {ARMS[arm]: ratio for arm, ratio in self.ratios.items()}
-        effects = Effects(self.noise, ratios, self.misfortune)
-        claims = tuple(dict.fromkeys([*same, *asked]))
-        return Campaign(
-            self.study, self.benchmark, CASES, self.blocks, self.margin, effects, claims
-        )
-
-
-def _counted(campaign: Campaign, each: Counted) -> list[Measure]:
-    """What is counted, with the planted truth in words."""
-    arms = tuple(ARMS[arm] for arm in each.arms)
-    ratios = [campaign.ratio(arm) for arm in arms]
-    if each.what == "miscounted":
-        return [promises.miscounted()]
-    if each.what == "verdict":
-        planted = ", ".join(map(promises.cost, ratios))
-        promise = PROMISES[each.promise]
-        return [promises.judged(planted, each.says, arms, each.verdict, promise)]
-    (arm,), (ratio,) = arms, ratios
-    if each.what == "power":
-        return promises.power(arm)
-    if each.what == "falsely equivalent":
-        return promises.falsely_equivalent(arm, ratio)
-    if each.what == "unbiased":
-        return [promises.unbiased(arm, ratio, each.slack)]
-    return [{"covered": promises.covered, "consistent": promises.consistent}[each.what](arm, ratio)]
+        campaign = self.campaign
+        measured = [measure for each in self.counted for measure in each.measures(campaign)]
+        size = (self.blocks, self.margin, self.cases, self.replicates)
+        return Scenario(self.name, "logs", self.about, *size, measured,
+                        lambda: partial(one_of_logs, campaign, claims_of(campaign)))  # fmt: skip
 
 
 def scenarios() -> list[Scenario]:
     """All of them, in the order of the report."""
-    in_memory = [each.scenario() for each in sketches()]
-    return [*log_scenarios().values(), *in_memory, *drifts(), *sequential()]
+    from_logs = [entry.scenario() for entry in log_scenarios().values()]
+    in_memory = [sketch.scenario() for sketch in sketches()]
+    return [*from_logs, *in_memory, *drifts(), *sequential()]
 
 
-def log_scenarios() -> dict[str, Scenario]:
+def log_scenarios() -> dict[str, LogScenario]:
     """Those through the whole pipeline, by name."""
     text = Path(__file__).with_suffix(".yaml").read_bytes()
-    entries = msgspec.yaml.decode(text, type=list[LogScenario])
-    return {entry.name: entry.scenario() for entry in entries}
+    return {entry.name: entry for entry in msgspec.yaml.decode(text, type=list[LogScenario])}
 
 
 def drifts() -> list[Scenario]:
-    """Blocks that fill whole squares, of which nothing may be left, and two that do not.
+    """Runs that differ by their position alone, so that every estimate but none is an error.
 
-    Each of the two may hold the arms two positions apart, as any two of five are on average.
+    Blocks that fill whole squares, of which nothing may be left, and two that do not; each of the
+    two may hold the arms two positions apart, as any two of five are on average.
     """
-    two_left = promises.around_zero(2 * 2 * DRIFT / 4 / 12)
-    size = "mean size of the estimate's error"
-    return [
-        _drift("drift", 10, "estimates with an error", promises.never(0.015), _off),
-        _drift("drift, squares not filled", 12, size, two_left, _size),
-    ]
-
-
-def _drift(
-    name: str,
-    blocks: int,
-    measured: str,
-    promise: Promise,
-    observe: Callable[[pd.DataFrame], Observed],
-) -> Scenario:
-    """Runs that differ by their position alone, so that every estimate but none is an error."""
     about = (
         f"each run costs more the later it stands in its case, {100 * DRIFT:g} % from the first of "
         "five to the last, and deviates by nothing else"
     )
-    effects = Effects(Noise(0.0), dict.fromkeys(CONTAINERS[:3], 1.0))
-    campaign = Campaign("order", PROCESSOR, 25, blocks, 0.01, effects, ())
-    measure = Measure("the same", measured, promise, lambda trials: observe(trials.comparisons))
-    size = (blocks, None, campaign.cases, 500)
-    return Scenario(
-        name, "hazards", about, *size, [measure], lambda _golden: partial(_errors, campaign)
-    )
+    # What is left of whole squares is what adding numbers of the machine leaves.
+    off = Measure(
+        "the same", "estimates with an error", promises.at_most(0, 0.015),
+        lambda trials: promises.share(
+            int((trials.comparisons["error"].abs() > 1e-12).sum()), len(trials.comparisons)
+        ),
+    )  # fmt: skip
+    size = Measure(
+        "the same", "mean size of the estimate's error",
+        promises.around_zero(2 * 2 * DRIFT / 4 / 12),
+        lambda trials: promises.mean(trials.comparisons["error"].abs()),
+    )  # fmt: skip
+    made = []
+    for name, blocks, measure in (("drift", 10, off), ("drift, squares not filled", 12, size)):
+        ratios = dict.fromkeys(CONTAINERS[:3], 1.0)
+        campaign = Campaign("order", PROCESSOR, CASES, blocks, 0.01, Noise(0.0), ratios)
+        # An early binding of the campaign of this turn.
+        made.append(Scenario(name, "hazards", about, blocks, None, CASES, 500, [measure],
+                             partial(partial, _errors, campaign)))  # fmt: skip
+    return made
 
 
 def _errors(campaign: Campaign, _number: int, seed: int) -> Trials:
@@ -188,12 +184,3 @@ def _errors(campaign: Campaign, _number: int, seed: int) -> Trials:
             planned.setdefault(case, []).append(order.index(CONTAINERS[0]) - order.index(REFERENCE))
     errors = [step * np.mean(each) for each in planned.values()]
     return Trials(comparisons=pd.DataFrame({"error": errors}))
-
-
-def _size(errors: pd.DataFrame) -> Observed:
-    return promises.mean(errors["error"].abs())
-
-
-def _off(errors: pd.DataFrame) -> Observed:
-    # What is left of whole squares is what adding numbers of the machine leaves.
-    return promises.share(int((errors["error"].abs() > 1e-12).sum()), len(errors))

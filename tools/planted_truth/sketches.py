@@ -14,33 +14,30 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from parity.analysis import conclusions, evidence, tables
-from parity.analysis.analysis import Analysis
-from parity.analysis.contrast import Engine
-from parity.analysis.dataset import Dataset
 from parity.claims.cells import JudgingData
 from parity.claims.register import Register
 from parity.claims.verdicts import judge
 from parity.core.documents import Document
 from planted_truth import in_memory, promises
-from planted_truth.in_memory import BENCHMARK, Chance, Layout, Metric
+from planted_truth.in_memory import BENCHMARK, TIME, Chance, Layout
 from planted_truth.promises import LEVEL, Measure, Promise, Trials, frequency
 from planted_truth.study import entry, register_of
 from planted_truth.trials import Scenario
 
-# Replicates that are analysed together.
-BATCH = 8
+BATCH = 8  # replicates that are analysed together
 RATIO, ADDED, SHARE, ENDED = "ratio", "added", "share", "ended"
+METRICS = {RATIO: TIME, ADDED: ("used", "MiB", "lower"), SHARE: ("seen", "1", "neither"),
+           ENDED: TIME}  # fmt: skip
 _CENTRE = 100.0
 # What a claim may become, and how often. The slack is what an interval of 400 replicates may
 # reach beyond a rate that may lie at its limit, or at zero.
 PROMISES = {
-    "never": promises.never(slack=0.015),
+    "never": promises.at_most(0, slack=0.015),
     "edge": promises.at_most(LEVEL, slack=0.03),
     # The power that designs are usually made for (Cohen, Statistical Power Analysis, 1988).
     "often": promises.at_least(0.8),
     "always": promises.at_least(0.95),
-    "not-controlled": promises.not_controlled(),
+    "not-controlled": promises.NOT_CONTROLLED,
 }
 
 
@@ -101,21 +98,15 @@ class Sketch(Document, frozen=True):
     def scenario(self) -> Scenario:
         """With a measure for each promise."""
         percent = self.test.get("margin_percent")
-        return Scenario(
-            name=self.name,
-            part=self.part,
-            about=self.about,
-            blocks=self.blocks,
-            margin=None if percent is None else percent / 100,
-            cases=BATCH,
-            replicates=self.replicates,
-            measures=[
-                self._measure(number, verdict, PROMISES[word])
-                for number, truth in enumerate(self.truths)
-                for verdict, word in truth.promises.items()
-            ],
-            trial=lambda _golden: partial(_one, self, self._register()),
-        )
+        measures = [
+            self._measure(number, verdict, PROMISES[word])
+            for number, truth in enumerate(self.truths)
+            for verdict, word in truth.promises.items()
+        ]
+        margin = None if percent is None else percent / 100
+        size = (self.blocks, margin, BATCH, self.replicates)
+        return Scenario(self.name, self.part, self.about, *size, measures,
+                        lambda: partial(_one, self, self._register()))  # fmt: skip
 
     @property
     def layout(self) -> Layout:
@@ -129,60 +120,37 @@ class Sketch(Document, frozen=True):
             for place, level in enumerate(self.levels)
         }  # fmt: skip
         node_of = tuple(number % self.nodes for number in range(self.blocks))
-        metric = {
-            RATIO: Metric(),
-            ADDED: Metric("used", "MiB"),
-            SHARE: Metric("seen", "1", "neither"),
-            ENDED: Metric(),
-        }[self.cost]
         margin = self.planned_margin if self.cost == RATIO else None
-        arms = (*self.arms, *self.present)
+        arms, metric = (*self.arms, *self.present), METRICS[self.cost]
         return Layout(parameters, arms, node_of, margin, metric, self.ending)
 
     def _measure(self, number: int, verdict: str, promise: Promise) -> Measure:
-        truth, key = self.truths[number], str(number)
-
         def has_ended_so(trials: Trials) -> pd.Series:
-            return trials.verdicts.loc[trials.verdicts["says"] == key, "verdict"] == verdict
+            return trials.verdicts.loc[trials.verdicts["says"] == str(number), "verdict"] == verdict
 
         measured = f"{self.test['rule']} {verdict}"
-        return frequency(truth.planted, measured, promise, has_ended_so)
+        return frequency(self.truths[number].planted, measured, promise, has_ended_so)
 
     def _register(self) -> Register:
         """A claim for each replicate of each truth, each of a study and so a family of its own."""
-        numbers = [(truth, each) for truth in range(len(self.truths)) for each in range(BATCH)]
-        published = [
-            self.published.format(claim=f"t{truth}-{replicate}", study=f"s{truth}-{replicate}")
-            for truth, replicate in numbers
-            if self.published
-        ]
-        entries = [
-            entry(f"t{truth}-{replicate}", f"s{truth}-{replicate}", self._test(truth, replicate))
-            for truth, replicate in numbers
-        ]
-        return register_of(entries, published)
-
-    def _test(self, truth: int, replicate: int) -> dict[str, Any]:
-        """The claim's rule about the cells of one replicate."""
-        cells = {
-            "benchmark": BENCHMARK,
-            "metric": self.layout.metric.name,
-            "parameters": {"truth": truth, "replicate": replicate},
-        }
-        test = {**self.test, "cells": {**cells, "arms": list(self.arms)}}
-        return test | ({"control": {**cells, "arms": [self.control]}} if self.control else {})
-
-    def costs(self, truth: Truth) -> np.ndarray:
-        """The costs in the shape (levels, arms)."""
-        nothing = 1.0 if self.cost == RATIO else 0.0
-        made = np.full((len(self.levels), len(self.layout.all_arms)), nothing)
-        for arm, cost in truth.costs.items():
-            made[:, self.layout.all_arms.index(arm)] = cost
-        return made
+        entries, published = [], []
+        for truth in range(len(self.truths)):
+            for replicate in range(BATCH):
+                name, study = f"t{truth}-{replicate}", f"s{truth}-{replicate}"
+                cells = {"benchmark": BENCHMARK, "metric": METRICS[self.cost][0],
+                         "parameters": {"truth": truth, "replicate": replicate}}  # fmt: skip
+                test = {**self.test, "cells": {**cells, "arms": list(self.arms)}}
+                control = {"control": {**cells, "arms": [self.control]}} if self.control else {}
+                entries.append(entry(name, study, test | control))
+                published.append(self.published.format(claim=name, study=study))
+        return register_of(entries, [line for line in published if line])
 
     def values(self, truth: Truth, random: np.random.Generator) -> np.ndarray:
         """What the runs of a truth give, in the shape (replicates, levels, blocks, arms)."""
-        layout, costs = self.layout, self.costs(truth)
+        layout = self.layout
+        costs = np.full((len(self.levels), len(layout.all_arms)), float(self.cost == RATIO))
+        for arm, cost in truth.costs.items():
+            costs[:, layout.all_arms.index(arm)] = cost
         if self.cost in (SHARE, ENDED):
             shape = (BATCH, len(self.levels), self.blocks, costs.shape[1])
             happens = (random.random(shape) < costs[:, None]).astype(float)
@@ -198,22 +166,11 @@ def _one(sketch: Sketch, register: Register, number: int, seed: int) -> Trials:
     # From (truths, replicates, levels, blocks, arms) to (blocks, cases, arms).
     values = np.stack([sketch.values(truth, random) for truth in sketch.truths])
     values = values.reshape(-1, *values.shape[3:]).transpose(1, 0, 2)
-    judged = judge(register, [JudgingData(*judging(sketch.layout, values))], ()).verdicts
-    says = judged["claim"].str.removeprefix("t").str.split("-")
-    verdicts = pd.DataFrame(
-        {"study": number, "case": says.str[1], "says": says.str[0], "verdict": judged["verdict"]}
-    )
-    return Trials(verdicts=verdicts)
-
-
-def judging(layout: Layout, values: np.ndarray) -> tuple[Dataset, Analysis]:
-    """The dataset, and as much of its analysis as verdicts rest on."""
-    dataset = in_memory.dataset(layout, values)
-    nothing = {name: tables.frame(table, []) for name, table in tables.TABLES.items()}
-    counted = evidence.counted_values(dataset.metrics, nothing["exclusions"])
-    concluded, pairs = conclusions.conclude(Engine(dataset, evidence.numbers(counted)))
-    known = nothing | {"values": counted, "conclusions": concluded, "pairs": pairs}
-    return dataset, Analysis(**known)
+    made = in_memory.dataset(sketch.layout, values)
+    judged = judge(register, [JudgingData(made, in_memory.analysed(made))], ()).verdicts
+    truth, replicate = (judged["claim"].str.removeprefix("t").str.split("-").str[n] for n in (0, 1))
+    known = {"study": number, "case": replicate, "says": truth, "verdict": judged["verdict"]}
+    return Trials(verdicts=pd.DataFrame(known))
 
 
 def sketches() -> list[Sketch]:

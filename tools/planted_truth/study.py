@@ -13,7 +13,6 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,9 @@ from parity.plan.plan import Case, Plan, PositiveControl
 from parity.plan.study import Study
 from parity.runtimes import arms
 
+GOLDEN = Path(__file__).parents[2] / "tests/golden"
 ATTEMPTS = 2
-SCALE = "planted"
-SYSTEM = "planted"
+SCALE = SYSTEM = "planted"
 FORMATS = ("oci", "directory", "squashfs", "sif")
 REFERENCE, DOUBLE = [name for name, arm in arms().items() if arm.is_native][:2]
 # The arms that stand for containers: which ones plays no part, only their cost does.
@@ -43,22 +42,17 @@ WORK_PERCENT = 4
 # What a claim says of the arms it names: that they cost what the reference costs, within the
 # margin; or that they cost more.
 SAME, MORE = "same", "more"
+# Nearly nothing, so that a false claim of more is a matter of the test and not of this bound.
+SMALLEST_EFFECT_PERCENT = 0.1
 # A node that never was, with the cache of the machine that printed the golden outputs.
 NODE = NodeFacts(cpus=(0, 1), last_level_cache=272_629_760, memory=24_684_092 * 1024)
 PROCESSOR, BANDWIDTH = sysbench.BENCHMARK.name, likwid.BENCHMARK.name
 CLOCK_HERTZ = 2_299_950_634
-PROCESSOR_SECONDS = 100.0
-EVENTS = 2800
-BANDWIDTH_SECONDS = 4.973632
-MEGA = 1e6
-
-Values = Mapping[str, float]
-# Nearly nothing, so that a false claim of more is a matter of the test and not of this bound.
-SMALLEST_EFFECT_PERCENT = 0.1
+PROCESSOR_SECONDS, EVENTS, BANDWIDTH_SECONDS = 100.0, 2800, 4.973632
 _STUDY = {"title": "Planted", "authors": "nobody", "venue": "nowhere", "year": 2026}
 
 
-class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Noise(Document, frozen=True):
     """What makes a run's cost deviate from its arm's. All of it is on the log scale.
 
     Attributes:
@@ -84,7 +78,7 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outlier_size: float = 0.0
 
 
-class Misfortune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Misfortune(Document, frozen=True):
     """How often things go wrong, each as a probability.
 
     Attributes:
@@ -102,23 +96,6 @@ class Misfortune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absent: float = 0.0
     killed: float = 0.0
     lost: float = 0.0
-
-
-@dataclass(frozen=True)
-class Effects:
-    """What is planted in a study.
-
-    Attributes:
-        ratios: the true cost of each arm over the reference's; 1 where none is named.
-    """
-
-    noise: Noise
-    ratios: Mapping[str, float] = field(default_factory=dict)
-    misfortune: Misfortune = field(default_factory=Misfortune)
-
-    def ratio(self, arm: str) -> float:
-        """The true cost ratio of an arm to the reference."""
-        return self.ratios.get(arm, 1.0)
 
 
 class Printer(Document, frozen=True):
@@ -142,12 +119,7 @@ class Printer(Document, frozen=True):
 
     @property
     def benchmark(self) -> Benchmark:
-        """The benchmark itself."""
         return benchmarks()[self.name]
-
-    def values(self, parameters: Mapping[str, Any], log_cost: float) -> Values:
-        """What to fill in, from parameters and log cost."""
-        return _VALUES[self.name](parameters, log_cost)
 
     def case_parameters(self, number: int) -> dict[str, Any]:
         """The parameters of the case of that number, from 0."""
@@ -155,93 +127,64 @@ class Printer(Document, frozen=True):
         parameters = defaults | self.parameters
         return parameters | {self.counter: parameters[self.counter] + number}
 
-    def text(self, folder: Path, parameters: Mapping[str, Any], log_cost: float) -> str:
-        """The whole standard output.
+    def values(self, parameters: Mapping[str, Any], log_cost: float) -> dict[str, float]:
+        """What to fill in; `log_cost` is relative to the benchmark's usual cost."""
+        if self.name == PROCESSOR:
+            events = parameters["events"]
+            seconds = PROCESSOR_SECONDS * events / EVENTS * math.exp(log_cost)
+            busy = seconds - 0.0007
+            return {
+                "prime": parameters["prime"], "events": events, "rate": events / seconds,
+                "seconds": seconds, "busy": busy, "mean": 1000 * busy / events,
+                "total": 1000 * busy,
+            }  # fmt: skip
+        argv, iterations = self.benchmark.program(parameters, NODE).argv, parameters["iterations"]
+        size = int(argv[argv.index("-w") + 1].split(":")[1].removesuffix("kB")) * 1000
+        seconds = BANDWIDTH_SECONDS * iterations / 60 * math.exp(log_cost)
+        volume = size * iterations
+        return {
+            "cycles": round(seconds * CLOCK_HERTZ), "seconds": seconds, "iterations": iterations,
+            "size": size, "volume": volume, "rate": volume / seconds / 1e6,
+        }  # fmt: skip
 
-        Args:
-            folder: of the golden outputs.
-            log_cost: log of the cost relative to the benchmark's usual one.
-        """
-        template = _template(folder / self.golden, self.places)
-        return template.format(**self.values(parameters, log_cost))
-
-    def seconds(self, parameters: Mapping[str, Any], log_cost: float) -> float:
-        """How long the program's own work takes at that cost."""
-        return self.values(parameters, log_cost)["seconds"]
+    def text(self, parameters: Mapping[str, Any], log_cost: float) -> str:
+        """The whole standard output."""
+        return _template(self).format(**self.values(parameters, log_cost))
 
 
-@cache
-def _template(golden: Path, places: tuple[tuple[str, str], ...]) -> str:
+_PRINTERS = msgspec.yaml.decode(
+    Path(__file__).with_name("outputs.yaml").read_bytes(), type=list[Printer]
+)
+PRINTERS = {printer.name: printer for printer in _PRINTERS}
+_TEMPLATES: dict[str, str] = {}
+
+
+def _template(printer: Printer) -> str:
     """The golden text as a format string.
 
     Raises:
         ValueError: a text that is to be replaced is not there exactly once.
     """
-    text = golden.read_text(encoding="utf-8").replace("{", "{{").replace("}", "}}")
-    for old, new in places:
-        if text.count(old) != 1:
-            raise ValueError(f"{golden}: {old!r} is there {text.count(old)} times, not once")
-        text = text.replace(old, new)
-    return text
+    if printer.name not in _TEMPLATES:
+        text = (GOLDEN / printer.golden).read_text(encoding="utf-8")
+        text = text.replace("{", "{{").replace("}", "}}")
+        for old, new in printer.places:
+            if text.count(old) != 1:
+                raise ValueError(f"{printer.golden}: {old!r} is there {text.count(old)} times")
+            text = text.replace(old, new)
+        _TEMPLATES[printer.name] = text
+    return _TEMPLATES[printer.name]
 
 
-def _processor(parameters: Mapping[str, Any], log_cost: float) -> Values:
-    seconds = PROCESSOR_SECONDS * parameters["events"] / EVENTS * math.exp(log_cost)
-    busy = seconds - 0.0007
-    return {
-        "prime": parameters["prime"],
-        "events": parameters["events"],
-        "rate": parameters["events"] / seconds,
-        "seconds": seconds,
-        "busy": busy,
-        "mean": 1000 * busy / parameters["events"],
-        "total": 1000 * busy,
-    }
-
-
-def _bandwidth(parameters: Mapping[str, Any], log_cost: float) -> Values:
-    argv = likwid.BENCHMARK.program(parameters, NODE).argv
-    size = int(argv[argv.index("-w") + 1].split(":")[1].removesuffix("kB")) * 1000
-    seconds = BANDWIDTH_SECONDS * parameters["iterations"] / 60 * math.exp(log_cost)
-    volume = size * parameters["iterations"]
-    return {
-        "cycles": round(seconds * CLOCK_HERTZ),
-        "seconds": seconds,
-        "iterations": parameters["iterations"],
-        "size": size,
-        "volume": volume,
-        "rate": volume / seconds / MEGA,
-    }
-
-
-_VALUES = {PROCESSOR: _processor, BANDWIDTH: _bandwidth}
-PRINTERS = {
-    printer.name: printer
-    for printer in msgspec.yaml.decode(
-        Path(__file__).with_name("outputs.yaml").read_bytes(), type=list[Printer]
-    )
-}
-
-
-@dataclass(frozen=True)
-class Claimed:
-    """A claim that is made about every case: what it says, and of which arms at once."""
-
-    says: str
-    arms: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Campaign:
+class Campaign(Document, frozen=True):
     """A study whose truth is known. Each case is a replicate of the same experiment.
 
     Attributes:
-        name: the study's name.
         benchmark: whose output is printed.
         margin: of the equivalence test, as a fraction.
-        effects: with a ratio for each arm that takes part beside the A/A pair; that of the
-            positive control comes on top of its extra work.
-        claims: what is claimed of each case.
+        ratios: the true cost of each arm over the reference's, which takes part beside the A/A
+            pair; that of the positive control comes on top of its extra work.
+        claims: what is claimed of each case: `SAME` or `MORE`, and of which arms at once.
     """
 
     name: str
@@ -249,73 +192,50 @@ class Campaign:
     cases: int
     blocks: int
     margin: float
-    effects: Effects
-    claims: tuple[Claimed, ...]
-
-    @property
-    def positive_control(self) -> PositiveControl | None:
-        """With more of the benchmark's work, if the arm takes part."""
-        if PLUS not in self.effects.ratios:
-            return None
-        work = self.printer.benchmark.work
-        more = {
-            case: {work: round(parameters[work] * (1 + WORK_PERCENT / 100))}
-            for case, parameters in self.parameters().items()
-        }
-        return PositiveControl(arm=PLUS, work_percent=WORK_PERCENT, parameters=more)
+    noise: Noise
+    ratios: dict[str, float]
+    misfortune: Misfortune = Misfortune()
+    claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def ratio(self, arm: str) -> float:
         """What is planted for an arm: its cost over the reference's, extra work included."""
-        more = 1 + WORK_PERCENT / 100 if arm == PLUS else 1.0
-        return self.effects.ratio(arm) * more
+        return self.ratios.get(arm, 1.0) * (1 + WORK_PERCENT / 100 if arm == PLUS else 1.0)
 
     @property
     def printer(self) -> Printer:
-        """How its benchmark prints."""
         return PRINTERS[self.benchmark]
 
     @property
     def all_arms(self) -> tuple[str, ...]:
         """The A/A pair and all others, the positive control among them."""
-        return tuple(dict.fromkeys([REFERENCE, DOUBLE, *self.effects.ratios]))
+        return tuple(dict.fromkeys([REFERENCE, DOUBLE, *self.ratios]))
 
     def parameters(self) -> dict[str, dict[str, Any]]:
         """The parameters of each case."""
-        width = len(str(self.cases - 1))
-        return {
-            f"{self.benchmark}-{number:0{width}d}": self.printer.case_parameters(number)
-            for number in range(self.cases)
-        }
+        width, own = len(str(self.cases - 1)), self.printer.case_parameters
+        return {f"{self.benchmark}-{at:0{width}d}": own(at) for at in range(self.cases)}
 
     def plan(self, seed: int) -> Plan:
         """The plan, with the real planner's random order of runs."""
-        return make_plan(
-            Study(
-                study=self.name,
-                scale=SCALE,
-                title="Planted truth: these numbers describe no machine",
-                reproduces="nothing",
-                seed=seed,
-                reference=REFERENCE,
-                aa_pair=(REFERENCE, DOUBLE),
-                arms=self.all_arms,
-                cases=tuple(
-                    Case(
-                        name=case,
-                        benchmark=self.benchmark,
-                        parameters=parameters,
-                        margin=self.margin,
-                        primary=self.printer.benchmark.primary,
-                        differences=self.printer.benchmark.differences,
-                        timeout_seconds=600,
-                    )
-                    for case, parameters in self.parameters().items()
-                ),
-                blocks=self.blocks,
-                attempts=ATTEMPTS,
-                positive_control=self.positive_control,
+        known, parameters, control = self.printer.benchmark, self.parameters(), None
+        if PLUS in self.ratios:
+            share = 1 + WORK_PERCENT / 100
+            more = {c: {known.work: round(p[known.work] * share)} for c, p in parameters.items()}
+            control = PositiveControl(arm=PLUS, work_percent=WORK_PERCENT, parameters=more)
+        cases = [
+            Case(
+                name=name, benchmark=self.benchmark, parameters=own, margin=self.margin,
+                primary=known.primary, differences=known.differences, timeout_seconds=600,
             )
-        )
+            for name, own in parameters.items()
+        ]  # fmt: skip
+        study = Study(
+            study=self.name, scale=SCALE, reproduces="nothing", seed=seed, blocks=self.blocks,
+            title="Planted truth: these numbers describe no machine", reference=REFERENCE,
+            aa_pair=(REFERENCE, DOUBLE), arms=self.all_arms, cases=tuple(cases), attempts=ATTEMPTS,
+            positive_control=control,
+        )  # fmt: skip
+        return make_plan(study)
 
 
 def is_contained(arm: str) -> bool:
@@ -323,6 +243,7 @@ def is_contained(arm: str) -> bool:
     return arms()[arm].image_format is not None
 
 
+@cache
 def sha256(text: str) -> str:
     """A digest that stands for something that is not there."""
     return hashlib.sha256(text.encode()).hexdigest()
@@ -330,16 +251,11 @@ def sha256(text: str) -> str:
 
 def entry(name: str, study: str, test: Mapping[str, Any]) -> dict[str, Any]:
     """A claim of one test. Claims of one study and kind are a family."""
+    kind = test["rule"] if test["rule"] in ("direction", "magnitude") else "equivalence"
     return {
-        "id": name,
-        "study": study,
-        "kind": test["rule"] if test["rule"] in ("direction", "magnitude") else "equivalence",
-        "claim": "It is so.",
-        "where": "nowhere",
-        "published": "nothing",
-        "scales": {"machine": "full", "cluster": "full"},
-        "tests": [test],
-    }
+        "id": name, "study": study, "kind": kind, "claim": "It is so.", "where": "nowhere",
+        "published": "nothing", "scales": {"machine": "full", "cluster": "full"}, "tests": [test],
+    }  # fmt: skip
 
 
 def register_of(entries: Sequence[Mapping[str, Any]], published: Sequence[str] = ()) -> Register:
@@ -352,43 +268,24 @@ def register_of(entries: Sequence[Mapping[str, Any]], published: Sequence[str] =
         return load_register(claims, numbers)
 
 
-@dataclass(frozen=True)
-class Claims:
-    """A register, and what each claim is about: claim, case, says, arms."""
+def claims_of(campaign: Campaign) -> tuple[Register, pd.DataFrame]:
+    """The claims about a campaign, and what each is about: claim, case, says, arms.
 
-    register: Register
-    about: pd.DataFrame
-
-
-def claims_of(campaign: Campaign) -> Claims:
-    """The claims about a campaign; those about one case make a study, and so a family."""
-    parameters = campaign.parameters()
-    each = [(case, claimed) for case in parameters for claimed in campaign.claims]
-    about = pd.DataFrame(
-        [(f"claim-{i}", case, said.says, said.arms) for i, (case, said) in enumerate(each)],
-        columns=["claim", "case", "says", "arms"],
-    )
-    entries = [
-        entry(f"claim-{i}", f"study-{case}", _test(said, campaign, parameters[case]))
-        for i, (case, said) in enumerate(each)
-    ]
-    return Claims(register_of(entries), about)
-
-
-def _test(claimed: Claimed, campaign: Campaign, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    counter = campaign.printer.counter
-    decided = {
-        SAME: {"rule": "equivalence", "margin_percent": 100 * campaign.margin},
-        MORE: {
-            "rule": "direction",
-            "expect": "costs-more",
-            "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
-        },
-    }[claimed.says]
-    cells = {
-        "benchmark": campaign.benchmark,
-        "metric": campaign.printer.metric,
-        "parameters": {counter: parameters[counter]},
-        "arms": list(claimed.arms),
-    }
-    return {**decided, "cells": cells}
+    Those about one case make a study, and so a family.
+    """
+    about, counter = [], campaign.printer.counter
+    entries: list[dict[str, Any]] = []
+    same = {"rule": "equivalence", "margin_percent": 100 * campaign.margin}
+    more = {"rule": "direction", "expect": "costs-more",
+            "smallest_effect_percent": SMALLEST_EFFECT_PERCENT}  # fmt: skip
+    for case, parameters in campaign.parameters().items():
+        for says, claimed in campaign.claims:
+            cells = {
+                "benchmark": campaign.benchmark, "metric": campaign.printer.metric,
+                "parameters": {counter: parameters[counter]}, "arms": list(claimed),
+            }  # fmt: skip
+            name, test = f"claim-{len(entries)}", same if says == SAME else more
+            about.append((name, case, says, claimed))
+            entries.append(entry(name, f"study-{case}", {**test, "cells": cells}))
+    columns = ["claim", "case", "says", "arms"]
+    return register_of(entries), pd.DataFrame(about, columns=columns)

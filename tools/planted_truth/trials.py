@@ -12,7 +12,6 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +21,14 @@ from parity.analysis import dataset
 from parity.analysis.analysis import analyse
 from parity.analysis.descriptive import run_stages
 from parity.claims.cells import JudgingData
+from parity.claims.register import Register
 from parity.claims.verdicts import judge
 from parity.plan.plan import PLAN, write_plan
 from parity.records.dataset import gather_records, parse_dataset
 from parity.software.images import IMAGES, without_location, write_images
 from planted_truth.logs import Planted, image_records, plant
 from planted_truth.promises import Measure, Observed, Trials
-from planted_truth.study import SYSTEM, Campaign, Claims, claims_of
+from planted_truth.study import SYSTEM, Campaign
 
 YES, NO, TOO_FEW, SHOWN = "yes", "NO", "too few", "–"
 
@@ -64,7 +64,7 @@ class Scenario:
         cases: replicates of one study.
         replicates: of a full validation.
         measures: what is counted and promised.
-        trial: from the folder of golden outputs, what makes one study of its number and seed.
+        trial: gives what makes one study of its number and seed.
     """
 
     name: str
@@ -75,21 +75,20 @@ class Scenario:
     cases: int
     replicates: int
     measures: Sequence[Measure]
-    trial: Callable[[Path], Callable[[int, int], Trials]]
+    trial: Callable[[], Callable[[int, int], Trials]]
 
 
 def validate(
-    scenarios: Iterable[Scenario], golden: Path, seed: int, effort: float = 1.0, workers: int = 1
+    scenarios: Iterable[Scenario], seed: int, effort: float = 1.0, workers: int = 1
 ) -> Iterator[Result]:
     """Check every promise of every scenario; the same seed, the same results.
 
     Args:
-        golden: folder of the golden outputs.
         effort: part of the full number of replicates.
         workers: processes that share the work; they do not change the results.
     """
     for scenario in scenarios:
-        trials = make_trials(scenario, golden, seed, effort, workers)
+        trials = make_trials(scenario, seed, effort, workers)
         for measure in scenario.measures:
             yield Result(scenario.name, measure, measure.observe(trials))
 
@@ -103,9 +102,7 @@ def _set_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def make_trials(
-    scenario: Scenario, golden: Path, seed: int, effort: float = 1.0, workers: int = 1
-) -> Trials:
+def make_trials(scenario: Scenario, seed: int, effort: float = 1.0, workers: int = 1) -> Trials:
     """All replicates of a scenario: as many planted studies as its cases need."""
     studies = math.ceil(effort * scenario.replicates / scenario.cases)
     name = int.from_bytes(scenario.name.encode(), "big")
@@ -113,7 +110,7 @@ def make_trials(
         int(np.random.SeedSequence([seed, name, number]).generate_state(1)[0])
         for number in range(studies)
     ]
-    one = scenario.trial(golden)
+    one = scenario.trial()
     # statsmodels collects garbage at every adjustment for several tests, and each time would
     # walk through all modules: 20 ms for every claim.
     gc.freeze()
@@ -121,34 +118,22 @@ def make_trials(
         if workers == 1:
             parts = [one(*numbered) for numbered in enumerate(seeds)]
         else:
-            fork = multiprocessing.get_context("fork")
-            with fork.Pool(workers, _set_signals) as pool:
+            with multiprocessing.get_context("fork").Pool(workers, _set_signals) as pool:
                 parts = pool.starmap(one, enumerate(seeds), chunksize=1)
     finally:
         gc.unfreeze()
     together = {each.name: [getattr(part, each.name) for part in parts] for each in fields(Trials)}
-    return Trials(
-        **{
-            name: sum(found) if isinstance(found[0], int) else pd.concat(found, ignore_index=True)
-            for name, found in together.items()
-        }
-    )
+    return Trials(**{
+        name: sum(found) if isinstance(found[0], int) else pd.concat(found, ignore_index=True)
+        for name, found in together.items()
+    })  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FromLogs:
-    """What makes studies of a campaign from their raw logs."""
-
-    campaign: Campaign
-
-    def __call__(self, golden: Path) -> Callable[[int, int], Trials]:
-        """What makes one of them."""
-        return partial(_one, self.campaign, claims_of(self.campaign), golden)
-
-
-def _one(campaign: Campaign, claims: Claims, golden: Path, number: int, seed: int) -> Trials:
-    """One study; its number tells its cases from those of the others."""
-    outcome = run_pipeline(campaign, claims, golden, seed)
+def one_of_logs(
+    campaign: Campaign, claims: tuple[Register, pd.DataFrame], number: int, seed: int
+) -> Trials:
+    """One study from its raw logs; its number tells its cases from those of the others."""
+    outcome = run_pipeline(campaign, claims, seed)
     planted = outcome.comparisons["arm"].map(campaign.ratio)
     return Trials(
         comparisons=outcome.comparisons.assign(planted=planted, study=number),
@@ -174,23 +159,19 @@ class Outcome:
     planted: Planted
 
 
-def run_pipeline(campaign: Campaign, claims: Claims, golden: Path, seed: int) -> Outcome:
-    """Plant a campaign, and take its logs through everything that real logs go through.
-
-    Args:
-        golden: folder of the golden outputs.
-    """
+def run_pipeline(campaign: Campaign, claims: tuple[Register, pd.DataFrame], seed: int) -> Outcome:
+    """Plant a campaign, and take its logs through everything that real logs go through."""
     with tempfile.TemporaryDirectory(prefix="parity-planted-") as place:
-        planted = plant(campaign, golden, Path(place) / "blocks", seed)
+        planted = plant(campaign, Path(place) / "blocks", seed)
         folder = Path(place) / "live" / planted.plan.campaign
         collect(planted, folder)
         loaded = dataset.load(folder)
-    analysis = analyse(loaded)
-    judged = judge(claims.register, [JudgingData(loaded, analysis)], ()).verdicts
+    analysis, (register, about) = analyse(loaded), claims
+    judged = judge(register, [JudgingData(loaded, analysis)], ()).verdicts
     compared = analysis.comparisons
     return Outcome(
         comparisons=compared[compared["metric"] == campaign.printer.metric],
-        verdicts=judged[["claim", "verdict"]].merge(claims.about, on="claim"),
+        verdicts=judged[["claim", "verdict"]].merge(about, on="claim"),
         stages=run_stages(loaded, analysis.pairs, analysis.exclusions),
         planted=planted,
     )
@@ -208,20 +189,15 @@ def collect(planted: Planted, folder: Path) -> None:
 
 def miscounted(outcome: Outcome) -> int:
     """How many planned runs the ledger does not show exactly once, at their stage and reason."""
-    stages = outcome.stages[["block", "run", "stage", "reason"]]
-    shown = set(stages.itertuples(index=False, name=None))
-    expected = _expected(outcome.planted)
-    wrong = [run for run, ending in expected.items() if (*run, *ending) not in shown]
-    return len(wrong) + max(0, len(stages) - len(expected))
-
-
-def _expected(planted: Planted) -> dict[tuple[str, str], tuple[str, str]]:
-    """Stage and reason in the ledger: a valid run is analysed if its pair is valid, too."""
-    expected = dict(planted.endings)
+    planted, expected = outcome.planted, dict(outcome.planted.endings)
     for block in planted.plan.blocks:
+        # A valid run is analysed if its pair is valid, too.
         valid = [run for run in block.runs if expected[block.name, run.name][0] == "valid"]
         for run in valid:
             arms = {other.arm for other in valid if other.case == run.case}
             is_paired = planted.plan.reference in arms and len(arms) > 1
             expected[block.name, run.name] = ("analysed", "") if is_paired else ("valid", "no-pair")
-    return expected
+    stages = outcome.stages[["block", "run", "stage", "reason"]]
+    shown = set(stages.itertuples(index=False, name=None))
+    wrong = [run for run, ending in expected.items() if (*run, *ending) not in shown]
+    return len(wrong) + max(0, len(stages) - len(expected))

@@ -13,8 +13,6 @@ from planted_truth.study import (
     PROCESSOR,
     REFERENCE,
     Campaign,
-    Effects,
-    Misfortune,
     Noise,
 )
 from planted_truth.trials import collect
@@ -26,16 +24,15 @@ from parity.analysis.looks import look_at, share_left, stops_in_time
 from parity.core.errors import UserError
 from parity.plan.looks import DECIDED, HOPELESS, Look, Stop
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 EQUAL, COSTLY = CONTAINERS[:2]
 LOOKS = (12, 16)
 
 
 def _planted(folder: Path, noise: float, double: float = 1.0) -> Planted:
     """Three cases in 16 blocks, of which the first 12 are measured."""
-    effects = Effects(Noise(run=noise), {DOUBLE: double, EQUAL: 1.0, COSTLY: 1.1}, Misfortune())
-    campaign = Campaign("looked", PROCESSOR, 3, LOOKS[-1], 0.01, effects, ())
-    planted = plant(campaign, GOLDEN, folder / "blocks", seed=1)
+    ratios = {DOUBLE: double, EQUAL: 1.0, COSTLY: 1.1}
+    campaign = Campaign("looked", PROCESSOR, 3, LOOKS[-1], 0.01, Noise(run=noise), ratios)
+    planted = plant(campaign, folder / "blocks", seed=1)
     plan = replace(planted.plan, looks=LOOKS)
     return dataclasses.replace(planted, plan=plan, folders=planted.folders[: LOOKS[0]])
 

@@ -7,7 +7,6 @@ import pytest
 from planted_truth import in_memory
 from planted_truth.in_memory import Chance, Layout, dataset
 from planted_truth.scenarios import DRIFT, drifts
-from planted_truth.sketches import judging
 from planted_truth.study import DOUBLE, PLUS, REFERENCE
 from scipy import stats
 
@@ -95,12 +94,12 @@ def test_its_tables_are_those_of_the_records() -> None:
     for table, frame in tables.items():
         schema.to_table(table, frame.astype(object).where(frame.notna(), None).to_dict("records"))
     assert made.plan.positive_arm == PLUS
-    judged = JudgingData(*judging(_layout(), np.ones((3, 2, 4))))
+    judged = JudgingData(made, in_memory.analysed(made))
     assert judged.memory_mib == in_memory.NODE_MIB
 
 
 def test_drift_over_positions_is_an_error_unless_squares_are_filled() -> None:
-    filled, left = (drift.trial(None)(0, 11) for drift in drifts())
+    filled, left = (drift.trial()(0, 11) for drift in drifts())
     assert filled.comparisons["error"].abs().max() < 1e-12
     # That of shuffles: two of five positions are so far apart, by the mean of 12 blocks.
     of_shuffles = math.sqrt(2 / math.pi) * math.sqrt(5 / 12) * DRIFT / 4

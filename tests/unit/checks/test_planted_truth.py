@@ -1,7 +1,5 @@
 """Planted truth: the pipeline recovers it, and a broken pipeline is found out."""
 
-import dataclasses
-import importlib.util
 import json
 import re
 import sys
@@ -10,18 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planted_truth import (
-    in_memory,
-    looks,
-    promises,
-    report,
-    trials,
-)
-from planted_truth.logs import plant
-from planted_truth.runner import FAILING
+import validate
+from msgspec.structs import replace
+from planted_truth import in_memory, looks, promises, trials
+from planted_truth.logs import FAILING, plant
 from planted_truth.scenarios import log_scenarios, scenarios
 from planted_truth.sketches import sketches
-from planted_truth.study import PRINTERS, Misfortune, claims_of
+from planted_truth.study import GOLDEN, PRINTERS, Misfortune, claims_of
 
 from parity.analysis import contrast, decision, estimate, outcomes
 from parity.analysis.dataset import Dataset
@@ -33,8 +26,8 @@ from parity.claims.rules import along, exists, rules
 from parity.records import parse, schema
 
 ROOT = Path(__file__).parents[3]
-GOLDEN = ROOT / "tests/golden"
 SEED = 20_260_101
+LOGS = log_scenarios()
 
 
 @pytest.fixture(autouse=True)
@@ -43,36 +36,26 @@ def _in_memory(monkeypatch) -> None:
         monkeypatch.setattr(tempfile, "tempdir", "/dev/shm")
 
 
-def _small(scenario, cases: int = 25):
-    made = trials.FromLogs(dataclasses.replace(scenario.trial.campaign, cases=cases))
-    return dataclasses.replace(scenario, cases=cases, replicates=cases, trial=made)
-
-
-def _unlucky(campaign, misfortune: Misfortune):
-    effects = dataclasses.replace(campaign.effects, misfortune=misfortune)
-    return dataclasses.replace(campaign, effects=effects)
-
-
-def _tool():
-    spec = importlib.util.spec_from_file_location("validate", ROOT / "tools/validate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _run(campaign) -> trials.Outcome:
-    return trials.run_pipeline(campaign, claims_of(campaign), GOLDEN, SEED)
+    return trials.run_pipeline(campaign, claims_of(campaign), SEED)
 
 
 def _refuted(scenario, replicates: int) -> set[str]:
-    effort = replicates / scenario.replicates
-    results = trials.validate([scenario], GOLDEN, SEED, effort)
+    """What is broken of a scenario."""
+    results = trials.validate([scenario], SEED, replicates / scenario.replicates)
     return {result.measure.measured for result in results if result.holds == trials.NO}
+
+
+def _refuted_truths(name: str) -> set[str]:
+    """The truths of which a promise is broken, of one study."""
+    sketch = next(each.scenario() for each in sketches() if each.name == name)
+    results = trials.validate([sketch], SEED, sketch.cases / sketch.replicates)
+    return {result.measure.planted for result in results if result.holds == trials.NO}
 
 
 @pytest.mark.long
 def test_no_promise_is_broken() -> None:
-    results = list(trials.validate(scenarios(), GOLDEN, SEED, effort=0.02, workers=2))
+    results = list(trials.validate(scenarios(), SEED, effort=0.02, workers=2))
     assert len(results) == sum(len(scenario.measures) for scenario in scenarios())
     assert [result for result in results if result.holds == trials.NO] == []
 
@@ -84,16 +67,17 @@ def test_decisions_by_intervals_of_68_percent_are_found_out(monkeypatch) -> None
     # The rank test alone would hide it from the claims.
     by_ranks = estimate.rank_interval
     monkeypatch.setattr(estimate, "rank_interval", lambda effects, _: by_ranks(effects, 0.68))
-    found = _refuted(log_scenarios()["quiet"], 75)
+    found = _refuted(LOGS["quiet"].scenario(), 75)
     assert {"claim of a higher cost supported", "95 % interval holds the truth"} <= found
     # Where the A/A pair lies at the margin, equivalence hangs on its short interval alone.
-    assert _refuted(log_scenarios()["pair at margin"], 150) == {"claim of equivalence supported"}
+    at_margin = LOGS["pair at margin"].scenario()
+    assert _refuted(at_margin, 150) == {"claim of equivalence supported"}
 
 
 def test_a_missing_gate_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(judging, "gated", lambda found, proves_sameness: found)
     monkeypatch.setattr(judging, "_steady", lambda found, data: found)
-    assert _refuted(log_scenarios()["spoiled pair"], 25) == {
+    assert _refuted(LOGS["spoiled pair"].scenario(), 25) == {
         "claim of equivalence supported",
         "claim of equivalence contradicted",
         "claim of a higher cost supported",
@@ -105,7 +89,7 @@ def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
     monkeypatch.setattr(Decision, "gated", lambda self, *controls: self)
     words = ["validate", "--only=spoiled pair", "--effort=0.025", "--workers=1"]
     monkeypatch.setattr(sys, "argv", words)
-    assert _tool().main() == 1
+    assert validate.main() == 1
     broken = [line for line in capsys.readouterr().out.splitlines() if line.endswith(trials.NO)]
     assert any("verdict other than the analysis's outcome" in line for line in broken)
 
@@ -113,13 +97,13 @@ def test_an_analysis_without_the_gate_is_found_out(monkeypatch, capsys) -> None:
 def test_a_parser_that_takes_cut_off_output_is_found_out(monkeypatch) -> None:
     monkeypatch.setattr(sysbench, "require_complete", lambda text, begin, end: None)
     monkeypatch.setattr(sysbench, "_require_consistent", lambda *_: None)
-    found = _refuted(log_scenarios()["failures"], 25)
+    found = _refuted(LOGS["failures"].scenario(), 25)
     assert {"runs not counted once as such", "mean error of the estimate"} <= found
 
 
 def test_counting_what_an_earlier_session_left_is_found_out(monkeypatch) -> None:
     often = Misfortune(absent=1.0, killed=1.0)
-    campaign = _unlucky(_small(log_scenarios()["failures"], cases=6).trial.campaign, often)
+    campaign = replace(LOGS["failures"], cases=6, misfortune=often).campaign
     outcome = _run(campaign)
     assert trials.miscounted(outcome) == 0
     assert "other-session" in set(outcome.stages["reason"])
@@ -133,87 +117,70 @@ def test_every_rule_has_a_scenario() -> None:
     assert tried == rules().keys() - {"anchor"}
 
 
-def _sketch(name: str):
-    return next(each.scenario() for each in sketches() if each.name == name)
+ASKED, KENDALL = decision.objection_of, along.tau
 
 
-def test_a_missing_positive_control_is_found_out(monkeypatch) -> None:
-    real = decision.objection_of
-    monkeypatch.setattr(finding, "objection_of", lambda control, same, _assay: real(control, same))
-    planted = {"not seen; the same", "a gain; the same", "lost in every block; the same"}
-    assert _refuted_truths(_sketch("positive control")) == planted
-
-
-def test_counting_what_losses_left_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(contrast, "objection_to_losses", lambda *_: "")
-    assert "14 of 30 lost; +1 %" in _refuted_truths(_sketch("losses of slow runs"))
-
-
-def test_a_difference_of_five_blocks_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(decision, "_objection", lambda outcome, robust, blocks: "")
-    monkeypatch.setattr(finding, "FEWEST_FOR_A_DIFFERENCE", 0)
-    assert _refuted_truths(_sketch("5 blocks")) == {"+5 %"}
-
-
-def test_a_control_that_is_refused_itself_is_found_out(monkeypatch) -> None:
-    holds = decision.Decision(14, outcome=outcomes.EQUIVALENT)
-    monkeypatch.setattr(exists, "_control", lambda counts, limit: holds)
-    planted = {"all, of the control half", "all, of the control, too"}
-    assert _refuted_truths(_sketch("exists, refused")) == planted
+@pytest.mark.parametrize(
+    ("sketch", "broken", "truths"),
+    [
+        # A missing positive control.
+        ("positive control",
+         [(finding, "objection_of", lambda control, same, _assay: ASKED(control, same))],
+         {"not seen; the same", "a gain; the same", "lost in every block; the same"}),
+        # Counting what losses left.
+        ("losses of slow runs", [(contrast, "objection_to_losses", lambda *_: "")],
+         {"14 of 30 lost; +1 %"}),
+        # A difference of five blocks.
+        ("5 blocks", [(decision, "_objection", lambda outcome, robust, blocks: ""),
+                      (finding, "FEWEST_FOR_A_DIFFERENCE", 0)], {"+5 %"}),
+        # A control that is refused itself.
+        ("exists, refused",
+         [(exists, "_control",
+           lambda counts, limit: decision.Decision(14, outcome=outcomes.EQUIVALENT))],
+         {"all, of the control half", "all, of the control, too"}),
+        # Any cell in the place of most.
+        ("most", [(judging, "p_of_most", lambda pool: 0.0)],
+         {"one of three +5 %, the others the same"}),
+        # An order within groups.
+        ("rank, groups",
+         [(along, "tau", lambda losses, at: KENDALL(losses, np.arange(len(at))))],
+         {"that order, within the groups its opposite", "that order, but for one pair of four"}),
+    ],
+)  # fmt: skip
+def test_a_rule_without_what_it_hangs_on_is_found_out(monkeypatch, sketch, broken, truths) -> None:
+    for where, name, instead in broken:
+        monkeypatch.setattr(where, name, instead)
+    found = _refuted_truths(sketch)
+    assert truths <= found and (found == truths or sketch in ("losses of slow runs", "most"))
 
 
 def test_failures_inside_that_count_as_refused_are_found_out(monkeypatch) -> None:
     monkeypatch.setitem(in_memory.ENDINGS, "failed inside", in_memory.ENDINGS["refused"])
-    assert _refuted_truths(_sketch("exists, not refused")) == {"all"}
-
-
-def test_any_cell_in_the_place_of_most_is_found_out(monkeypatch) -> None:
-    monkeypatch.setattr(judging, "p_of_most", lambda pool: 0.0)
-    assert "one of three +5 %, the others the same" in _refuted_truths(_sketch("most"))
-
-
-def test_an_order_within_groups_is_found_out(monkeypatch) -> None:
-    real = along.tau
-    monkeypatch.setattr(along, "tau", lambda losses, at: real(losses, np.arange(len(at))))
-    planted = {"that order, within the groups its opposite", "that order, but for one pair of four"}
-    assert _refuted_truths(_sketch("rank, groups")) == planted
+    assert _refuted_truths("exists, not refused") == {"all"}
 
 
 def test_looks_at_the_level_of_one_are_found_out(monkeypatch) -> None:
     monkeypatch.setattr(Dataset, "levels", lambda *_: ONE_LOOK)
-    assert _refuted(_looks(), 180) == {
+    assert _refuted(looks.sequential()[0], 180) == {
         "ever called the same", "ever called different", "95 % interval holds the truth",
     }  # fmt: skip
 
 
 def test_looks_that_stop_too_late_are_found_out(monkeypatch) -> None:
-    real = looks.stops
+    real, first = looks.stops, looks.sequential()[0]
 
     def late(plan, compared, before, most):
         seen = max(each.decision.blocks for each in compared)
         return real(plan, compared, before, most) if seen >= 25 else ()
 
     monkeypatch.setattr(looks, "stops", late)
-    found = _refuted(_looks(), 40)
-    assert found == {
-        measure.measured for measure in _looks().measures if "blocks until" in measure.measured
-    }
-
-
-def _looks():
-    """The first scenario with looks."""
-    return looks.sequential()[0]
-
-
-def _refuted_truths(sketch) -> set[str]:
-    """The truths of which a promise is broken, of one study."""
-    results = trials.validate([sketch], GOLDEN, SEED, effort=sketch.cases / sketch.replicates)
-    return {result.measure.planted for result in results if result.holds == trials.NO}
+    words = {measure.measured for measure in first.measures}
+    assert _refuted(first, 40) == {word for word in words if "blocks until" in word}
 
 
 def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> None:
     found = json.loads((ROOT / "docs/validation.json").read_text())
-    assert (ROOT / "docs/validation.md").read_text() == report.render(found)
+    assert (ROOT / "docs/validation.md").read_text() == validate.render(found)
     promised = [(scenario.name, each) for scenario in scenarios() for each in scenario.measures]
     keys = ("scenario", "planted", "measured", "promised")
     said = [(name, one.planted, one.measured, one.promise.text) for name, one in promised]
@@ -224,13 +191,13 @@ def test_the_committed_report_is_of_these_scenarios_and_says_what_holds() -> Non
     # What does not hold, or is not shown to, is named here with the reason.
     others = [row for row in found["results"] if row["holds"] not in (trials.YES, trials.SHOWN)]
     assert others == []
-    assert found["seed"] == _tool().SEED
+    assert found["seed"] == validate.SEED
 
 
 def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> None:
-    scenario = _small(log_scenarios()["quiet"], cases=3)
+    scenario = replace(LOGS["quiet"], cases=3, replicates=3).scenario()
     made = [
-        trials.make_trials(scenario, GOLDEN, seed, effort=2, workers=workers).verdicts
+        trials.make_trials(scenario, seed, effort=2, workers=workers).verdicts
         for seed, workers in ((1, 1), (1, 2), (2, 1))
     ]
     assert made[0].equals(made[1])
@@ -238,8 +205,8 @@ def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes() -> No
 
 
 def test_every_misfortune_happens_and_is_told_apart() -> None:
-    often = Misfortune(0.3, truncated=0.1, other_work=0.1, absent=0.9, killed=0.9, lost=0.2)
-    outcome = _run(_unlucky(log_scenarios()["failures"].trial.campaign, often))
+    often = Misfortune(failing=0.3, truncated=0.1, other_work=0.1, absent=0.9, killed=0.9, lost=0.2)
+    outcome = _run(replace(LOGS["failures"], misfortune=often).campaign)
     assert trials.miscounted(outcome) == 0
     assert set(outcome.stages["stage"]) == {"planned", "ran", "parsed", "valid", "analysed"}
     reasons = {"truncated", "wrong-size", "not-run", "no-pair", "other-session", *FAILING}
@@ -248,29 +215,24 @@ def test_every_misfortune_happens_and_is_told_apart() -> None:
 
 @pytest.mark.parametrize("name", PRINTERS)
 def test_what_is_printed_differs_from_real_output_in_its_numbers_only(name: str) -> None:
-    printer = PRINTERS[name]
-    real = (GOLDEN / printer.golden).read_text().splitlines()
-    planted = printer.text(GOLDEN, printer.case_parameters(0), 0.0).splitlines()
-    assert [_words(line) for line in planted] == [_words(line) for line in real]
-
-
-def _words(line: str) -> str:
-    return re.sub(r" *[0-9.]+(e[+-][0-9]+)?", "#", line)
+    printer, number = PRINTERS[name], re.compile(r" *[0-9.]+(e[+-][0-9]+)?")
+    real = (GOLDEN / printer.golden).read_text()
+    planted = printer.text(printer.case_parameters(0), 0.0)
+    assert number.sub("#", planted).splitlines() == number.sub("#", real).splitlines()
 
 
 def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
-    planted = plant(
-        _small(log_scenarios()["quiet"], cases=2).trial.campaign, GOLDEN, tmp_path, SEED
-    )
-    folder = planted.folders[0]
+    folder = plant(replace(LOGS["quiet"], cases=2).campaign, tmp_path, SEED).folders[0]
     archive = ROOT / "results/archive/machine-2026-11-20/records"
-    raw = schema.read(schema.RAW, archive / "raw.parquet").slice(0, 1).to_pylist()[0]
-    block = schema.read(schema.BLOCKS, archive / "blocks.parquet").slice(0, 1).to_pylist()[0]
+    raw, block = (
+        json.loads(schema.read(table, archive / name).slice(0, 1).to_pylist()[0]["record"])
+        for table, name in ((schema.RAW, "raw.parquet"), (schema.BLOCKS, "blocks.parquet"))
+    )
     record = json.loads(next(folder.glob("runs/*/attempt-1/record.json")).read_text())
-    assert record.keys() >= json.loads(raw["record"]).keys()
-    ours, real = json.loads((folder / "block.json").read_text()), json.loads(block["record"])
-    assert ours.keys() == real.keys()
-    start, real_start = (each["sessions"][0]["start"] for each in (ours, real))
+    assert record.keys() >= raw.keys()
+    ours = json.loads((folder / "block.json").read_text())
+    assert ours.keys() == block.keys()
+    start, real_start = (each["sessions"][0]["start"] for each in (ours, block))
     assert start.keys() >= real_start.keys()
     assert start["binaries"][0].keys() == real_start["binaries"][0].keys()
     assert start["node"].keys() <= real_start["node"].keys()
@@ -278,11 +240,12 @@ def test_records_have_the_keys_of_real_ones(tmp_path) -> None:
 
 def test_a_promise_needs_enough_replicates_to_hold() -> None:
     promise = promises.at_most(0.05)
-    assert promise.holds_for(promises.share(200, 4000))
-    assert not promise.holds_for(promises.share(2, 40))
-    assert not promise.refuted_by(promises.share(2, 40))
-    assert promise.refuted_by(promises.share(10, 40))
-    assert promise.refuted_by(promises.share(280, 4000))
+    for good, replicates, holds, is_refuted in (
+        (200, 4000, True, False), (2, 40, False, False), (10, 40, False, True),
+        (280, 4000, False, True),
+    ):  # fmt: skip
+        seen = promises.share(good, replicates)
+        assert (promise.holds_for(seen), promise.refuted_by(seen)) == (holds, is_refuted)
 
 
 def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
