@@ -13,8 +13,9 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,17 +73,10 @@ MARGIN, CAMPAIGNS = 0.01, 20
 
 def short_plan() -> Plan:
     """A block of 200 native runs that do nearly nothing."""
-    pair, sysbench = ("native-a", "native-b"), benchmarks()["sysbench"]
+    pair, primary = ("native-a", "native-b"), benchmarks()["sysbench"].primary
+    parameters = {"prime": 100, "events": 1, "threads": 1}
     cases = tuple(
-        Case(
-            name=f"sysbench-{number}",
-            benchmark="sysbench",
-            parameters={"prime": 100, "events": 1, "threads": 1},
-            margin=0.01,
-            primary=sysbench.primary,
-            differences=(),
-            timeout_seconds=60,
-        )
+        Case(f"sysbench-{number}", "sysbench", parameters, 0.01, primary, (), 60)
         for number in range(RUNS // 2)
     )
     study = Study("bench", "short", "Harness", "none", 1, pair[0], pair, pair, cases, 1, blocks=1)
@@ -139,16 +133,11 @@ def recorded(runs: int = RECORDINGS, seconds: int = SECONDS) -> list[Window]:
     return made
 
 
-def simulate(windows: Sequence[Window]) -> int:
-    """How many rows an arm gives the table of programs on up to a million ranks."""
-    by_step = (replay.replay(windows, replay.delays(windows, step)) for step in replay.STEPS)
-    return sum(1 for rows in by_step for _ in rows)
-
-
 def replayed() -> Iterator[str]:
     """All numbers of ranks and lengths of steps, with their intervals."""
-    windows, began = recorded(), time.monotonic()
-    rows = sum(simulate(windows) for _ in range(REPLAYED_ARMS))
+    windows, began, rows = recorded(), time.monotonic(), 0
+    for _, step in product(range(REPLAYED_ARMS), replay.STEPS):
+        rows += sum(1 for _ in replay.replay(windows, replay.delays(windows, step)))
     yield (
         f"replay of {REPLAYED_ARMS} arms of {RECORDINGS} runs of {SECONDS} s  {rows:,} rows in"
         f" {time.monotonic() - began:.0f} s  (bound 60)"
@@ -282,7 +271,7 @@ class Planted(NamedTuple):
 
 def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
     """One campaign of a study with looks, its blocks drawn anew from those of an archive."""
-    known = numbers(dataset_values(archive))
+    known = numbers(analysis.analysed(ARCHIVES / archive).analysis.values)
     taken = pd.read_parquet(TAKEN_FROM, columns=["case", "arm", "wall_seconds"])
     seconds = taken.groupby(["case", "arm"])["wall_seconds"].median()
     cases = {case.name: case for case in study.cases if case.margin is not None}
@@ -300,11 +289,6 @@ def planted(study: Study, archive: str, random: np.random.Generator) -> Planted:
             values[:, number, place] = np.exp(stretched * (np.log(drawn[arm]) - noise.level))
     rest = [case.name for case in study.cases if case.margin is None]
     return Planted(layout, values, seconds[list(cases)], float(seconds[rest].sum()))
-
-
-def dataset_values(archive: str) -> pd.DataFrame:
-    """The values that count of an archived dataset."""
-    return analysis.analysed(ARCHIVES / archive).analysis.values
 
 
 def decided_in(campaign: Planted, minutes: float) -> int:

@@ -13,9 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -36,43 +35,14 @@ from parity.software.images import ROOT as IMAGE_ROOT
 ROOT = Path(__file__).parents[1]
 STUDY = "config/studies/bench.yaml"
 REPETITIONS = (50, 100, 200)
-# Its node counts are 1, 2 and 4.
-SCALE = "smoke"
+SCALE = "smoke"  # its node counts are 1, 2 and 4
 BLOCKS_PER_JOB = (1, 4)
 _CLUSTER = [sys.executable, str(ROOT / "tools/virtual_cluster")]
 _SLURM = ("snakemake", "--profile", "slurm")
 
 
-@dataclass(frozen=True)
-class Job:
-    """Where the time of one job went, in seconds.
-
-    Attributes:
-        blocks: how many it measured.
-        programs: wall time of all its programs.
-        starting: from the job's start until the runner begins.
-        checking: the runner's check of the nodes, until the first run may start.
-        between: within the runs and blocks, around and between the programs.
-        ending: from the last run to the job's end.
-    """
-
-    blocks: int
-    nodes: int
-    arms: int
-    programs: float
-    starting: float
-    checking: float
-    between: float
-    ending: float
-
-    @property
-    def overhead(self) -> float:
-        """All of it but the programs."""
-        return self.starting + self.checking + self.between + self.ending
-
-
-def job_of(blocks: Sequence[Path], started: float, ended: float) -> Job:
-    """The parts of a job's time from what its blocks left.
+def job_line(blocks: Sequence[Path], started: float, ended: float) -> tuple[int, str]:
+    """Where the time of one job went, by what it takes for each of its blocks; and its nodes.
 
     Args:
         blocks: the folders of the blocks, in order, each run in one session.
@@ -80,41 +50,48 @@ def job_of(blocks: Sequence[Path], started: float, ended: float) -> Job:
     """
     tallies = [read_json(block / "progress.json") for block in blocks]
     session = read_json(blocks[0] / "session-1-start.json")
-    begun, checked = _seconds(tallies[0]["started"]), _seconds(session["started"])
-    last = _seconds(tallies[-1]["updated"])
+    begun, checked, last = (
+        datetime.fromisoformat(text).timestamp()
+        for text in (tallies[0]["started"], session["started"], tallies[-1]["updated"])
+    )
     runs = [run for block in blocks for run in (block / "runs").iterdir()]
     attempts = [made for run in runs for made in progress.attempts_of(run)]
     programs = sum(made.wall_seconds or 0.0 for made in attempts if made)
-    return Job(
-        blocks=len(blocks),
-        nodes=1 + len(session["other_nodes"]),
-        arms=len(session["arms"]),
-        programs=programs,
-        starting=begun - started,
-        checking=checked - begun,
-        between=last - checked - programs,
-        ending=ended - last,
+    overhead, nodes = ended - started - programs, 1 + len(session["other_nodes"])
+    return nodes, (
+        f"a job beyond its programs, for each of {len(blocks)} blocks  "
+        f"{overhead / len(blocks):.2f} s  (bound 2 of several; {nodes} nodes, "
+        f"{len(session['arms'])} arms; in all: until the runner starts {begun - started:.2f}, "
+        f"looking at the nodes {checked - begun:.2f}, around programs "
+        f"{last - checked - programs:.2f}, ending {ended - last:.2f}; programs {programs:.1f})"
     )
 
 
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
-
-
-def planning_seconds(clone: Path) -> dict[int, float]:
-    """Wall time of a dry run of the published cluster design, by blocks per node count."""
+def planning_seconds(clone: Path, blocks: int) -> float:
+    """Wall time of a dry run of the published cluster design, of so many blocks per node count."""
     document = yaml.safe_load((ROOT / "config/studies/scaling.yaml").read_text())
-    taken = {}
-    for blocks in REPETITIONS:
-        document["scales"]["cluster"]["blocks"] = blocks
-        (clone / STUDY).write_text(yaml.safe_dump(document))
-        began = time.monotonic()
-        run([*_SLURM, "-n", "all", "--config", f"study={STUDY}", "scale=cluster"], clone)
-        taken[blocks] = time.monotonic() - began
-    return taken
+    document["scales"]["cluster"]["blocks"] = blocks
+    (clone / STUDY).write_text(yaml.safe_dump(document))
+    began = time.monotonic()
+    run([*_SLURM, "-n", "all", "--config", f"study={STUDY}", "scale=cluster"], clone)
+    return time.monotonic() - began
 
 
-def jobs_of(clone: Path, blocks: int) -> list[Job]:
+def planning_lines(taken: Sequence[float]) -> Iterator[str]:
+    """The dry runs of `REPETITIONS`, and how they grow.
+
+    Snakemake's start is in all of them, so growth is judged by differences: twice the
+    blocks added take twice the time if planning is linear.
+    """
+    growth = (taken[2] - taken[1]) / (taken[1] - taken[0])
+    yield f"snakemake --profile slurm -n all, cluster  {taken[0]:.1f} s  (bound 10)"
+    yield (
+        f"  {REPETITIONS[1]} and {REPETITIONS[2]} blocks per node count    {taken[1]:.1f} s, "
+        f"{taken[2]:.1f} s  (the second step takes {growth:.2f} times the first; 2 is linear)"
+    )
+
+
+def job_lines(clone: Path, blocks: int) -> list[str]:
     """One job of so many blocks on each number of nodes, run on the virtual cluster in a row."""
     _study_of_one_job(clone, blocks)
     times = clone / "job-times"
@@ -131,13 +108,11 @@ def jobs_of(clone: Path, blocks: int) -> list[Job]:
         run([*_SLURM, *words, "--", *targets], clone)
     moments = [float(line) for line in times.read_text().split()]
     spans = list(itertools.pairwise(moments))[::2]
-    folders = [
-        [clone / "results/blocks" / block.name for block in batch.blocks]
-        for batch in batches.values()
-    ]
+    place = clone / "results/blocks"
+    folders = [[place / block.name for block in batch.blocks] for batch in batches.values()]
     folders.sort(key=lambda blocks: read_json(blocks[0] / "progress.json")["started"])
-    jobs = [job_of(blocks, *span) for blocks, span in zip(folders, spans, strict=True)]
-    return sorted(jobs, key=lambda job: job.nodes)
+    jobs = [job_line(folder, *span) for folder, span in zip(folders, spans, strict=True)]
+    return [line for _, line in sorted(jobs, key=lambda job: job[0])]
 
 
 def _study_of_one_job(clone: Path, blocks: int) -> None:
@@ -202,34 +177,7 @@ def lines() -> Iterator[str]:
         yield f"snakemake --profile slurm  not measured: no {', '.join(missing)} on PATH"
         return
     with new_clone() as clone:
-        yield from planning_lines(planning_seconds(clone))
+        yield from planning_lines([planning_seconds(clone, each) for each in REPETITIONS])
     for blocks in BLOCKS_PER_JOB:
         with new_clone() as clone:
-            yield from job_lines(jobs_of(clone, blocks))
-
-
-def planning_lines(taken: Mapping[int, float]) -> list[str]:
-    """The dry run of the published design, and how it grows.
-
-    Snakemake's start is in all of them, so growth is judged by differences: twice the
-    blocks added take twice the time if planning is linear.
-    """
-    few, more, most = REPETITIONS
-    growth = (taken[most] - taken[more]) / (taken[more] - taken[few])
-    return [
-        f"snakemake --profile slurm -n all, cluster  {taken[few]:.1f} s  (bound 10)",
-        f"  {more} and {most} blocks per node count    {taken[more]:.1f} s, {taken[most]:.1f} s  "
-        f"(the second step takes {growth:.2f} times the first; 2 is linear)",
-    ]
-
-
-def job_lines(jobs: list[Job]) -> list[str]:
-    """A job on each number of nodes, by what it takes for each of its blocks."""
-    return [
-        f"a job beyond its programs, for each of {job.blocks} blocks  "
-        f"{job.overhead / job.blocks:.2f} s  (bound 2 of several; {job.nodes} nodes, {job.arms} "
-        f"arms; in all: until the runner starts {job.starting:.2f}, looking at the nodes "
-        f"{job.checking:.2f}, around programs {job.between:.2f}, ending {job.ending:.2f}; "
-        f"programs {job.programs:.1f})"
-        for job in jobs
-    ]
+            yield from job_lines(clone, blocks)

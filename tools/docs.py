@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa
 from msgspec import to_builtins
 
 from parity.analysis import analysis, dataset
@@ -91,8 +90,8 @@ is not marked as nullable always holds a value.
 """
 
 
-def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
+def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [tuple(head), tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -101,15 +100,8 @@ def _allowed(rule: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in rule["enum"])
     kinds = rule.get("type", "")
     kinds = kinds if isinstance(kinds, str) else " or ".join(kinds)
-    bounds = [
-        f"{sign} {rule[key]}"
-        for key, sign in (
-            ("minimum", "≥"),
-            ("exclusiveMinimum", ">"),
-            ("maximum", "≤"),
-        )
-        if key in rule
-    ]
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤"}
+    bounds = [f"{sign} {rule[key]}" for key, sign in signs.items() if key in rule]
     return " ".join([kinds, ", ".join(bounds)]).strip()
 
 
@@ -129,25 +121,13 @@ def _keys(rules: Mapping[str, Any], root: Mapping[str, Any], path: str = "") -> 
             yield from _keys(rule["items"], root, f"{here}[].")
 
 
-def _schema_table(name: str) -> str:
-    rules = schema(name)
-    return _table(("key", "allowed", "needed", "meaning"), _keys(rules, rules))
-
-
 def _arm_table() -> str:
-    return _table(
-        ("arm", "runtime", "image format", "own namespaces", "Debian packages"),
-        (
-            (
-                f"`{name}`",
-                arm.title,
-                arm.image_format or "none",
-                ", ".join(arm.isolates) or "none",
-                " ".join(arm.packages) or "none",
-            )
-            for name, arm in arms().items()
-        ),
-    )
+    rows = [
+        (f"`{name}`", arm.title, arm.image_format or "none", ", ".join(arm.isolates) or "none",
+         " ".join(arm.packages) or "none")
+        for name, arm in arms().items()
+    ]  # fmt: skip
+    return _table(("arm", "runtime", "image format", "own namespaces", "Debian packages"), rows)
 
 
 def _benchmark_table() -> str:
@@ -169,22 +149,13 @@ def _benchmark_table() -> str:
 def documents() -> dict[Path, str]:
     """The text that every generated document should have, by file."""
     reference = ROOT / "config/README.md"
-    parts = {
-        "config": _schema_table("config"),
-        "study": _schema_table("study"),
-        "system": _schema_table("system"),
-        "exclusions": _schema_table("exclusions"),
-        "arms": _arm_table(),
-        "benchmarks": _benchmark_table(),
-    }
-    tables = [
-        *records.TABLES.values(),
-        records.EVENTS,
-        *analysed.TABLES.values(),
-        *claims.TABLES.values(),
-        AGREEMENT,
-        *(table for file in ADDED for table in records.tables_beside(str(file)).values()),
-    ]
+    parts = {"arms": _arm_table(), "benchmarks": _benchmark_table()}
+    for name in ("config", "study", "system", "exclusions"):
+        rules = schema(name)
+        parts[name] = _table(("key", "allowed", "needed", "meaning"), _keys(rules, rules))
+    tables = [*records.TABLES.values(), records.EVENTS, *analysed.TABLES.values()]
+    tables += [*claims.TABLES.values(), AGREEMENT]
+    tables += [table for file in ADDED for table in records.tables_beside(str(file)).values()]
     readme = ROOT / "README.md"
     answers = _table(FOUND_HEAD, found_rows(read_json(FOUND)))
     return {
@@ -198,21 +169,16 @@ def documents() -> dict[Path, str]:
 
 def _dictionary(tables: Iterable[records.TableSchema]) -> str:
     """The dictionary of these tables as Markdown."""
-    return "\n".join(
-        [DICTIONARY_HEAD.format(version=records.SCHEMA_VERSION), *map(_dictionary_part, tables)]
-    )
-
-
-def _dictionary_part(table: records.TableSchema) -> str:
-    lines = [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}.", ""]
-    lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
-    return "\n".join([*lines, *map(_dictionary_row, table.columns), ""])
-
-
-def _dictionary_row(column: pa.Field) -> str:
-    metadata = {key.decode(): value.decode() for key, value in (column.metadata or {}).items()}
-    kind = f"{column.type}, nullable" if column.nullable else str(column.type)
-    return f"| {column.name} | {kind} | {metadata.get('unit', '')} | {metadata['doc']} |"
+    lines = [DICTIONARY_HEAD.format(version=records.SCHEMA_VERSION)]
+    for table in tables:
+        lines += [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}."]
+        lines += ["", "| column | type | unit | meaning |", "|---|---|---|---|"]
+        for column in table.columns:
+            told = {key.decode(): text.decode() for key, text in (column.metadata or {}).items()}
+            kind = f"{column.type}, nullable" if column.nullable else str(column.type)
+            lines.append(f"| {column.name} | {kind} | {told.get('unit', '')} | {told['doc']} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def with_parts(text: str, named: Mapping[str, str]) -> str:
@@ -241,25 +207,22 @@ def found() -> list[dict[str, Any]]:
     systems: dict[str, list[str]] = {}
     for name, (system, _) in archived(ARCHIVE).items():
         systems.setdefault(system, []).append(name)
-    return [_of_system(system, names) for system, names in sorted(systems.items())]
-
-
-def _of_system(system: str, names: Iterable[str]) -> dict[str, Any]:
-    loaded = [dataset.load(ARCHIVE / name) for name in names]
-    ended = [
-        each
-        for data in loaded
-        for each in answer.of_dataset(data.plan, analysis.analyse(data).comparisons)
-        if each.is_plain and each.is_cost
-    ]
-    return {
-        "system": system,
-        "kind": loaded[0].kind.label,
-        "datasets": {name: digest(name) for name in names},
-        "ratios": len(ended),
-        **answer.counts(ended),
-        "below": sum(each.row.high95 < 1 + WITHIN for each in ended),
-    }
+    made = []
+    for system, names in sorted(systems.items()):
+        loaded = [dataset.load(ARCHIVE / name) for name in names]
+        ended = [
+            each
+            for data in loaded
+            for each in answer.of_dataset(data.plan, analysis.analyse(data).comparisons)
+            if each.is_plain and each.is_cost
+        ]
+        made.append({
+            "system": system, "kind": loaded[0].kind.label,
+            "datasets": {name: digest(name) for name in names},
+            "ratios": len(ended), **answer.counts(ended),
+            "below": sum(each.row.high95 < 1 + WITHIN for each in ended),
+        })  # fmt: skip
+    return made
 
 
 def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:

@@ -74,16 +74,11 @@ def study_of(benchmark: str, pairs: int, label: str, seed: int) -> dict[str, Any
     """
     outside = [name for name, arm in arms().items() if arm.is_native]
     return {
-        "study": "harness",
-        "title": "Noise audit of the harness",
-        "reproduces": "none",
-        "seed": seed,
-        "reference": outside[0],
-        "aa_pair": outside[:2],
-        "arms": outside[:2],
+        "study": "harness", "title": "Noise audit of the harness", "reproduces": "none",
+        "seed": seed, "reference": outside[0], "aa_pair": outside[:2], "arms": outside[:2],
         "benchmarks": {benchmark: {"margin_percent": 1}},
         "scales": {label: {"blocks": pairs, "attempts": 1}},
-    }
+    }  # fmt: skip
 
 
 def pairs_of(plan: Plan) -> list[Pair]:
@@ -91,20 +86,13 @@ def pairs_of(plan: Plan) -> list[Pair]:
     blocks = plan.blocks
     halves = [True, False] * math.ceil(len(blocks) / 2)
     bare_first = random.Random(f"harness/{plan.seed}").sample(halves, len(blocks))
-    return [
-        Pair(block.number, block.name, first)
-        for block, first in zip(blocks, bare_first, strict=True)
-    ]
+    return [Pair(b.number, b.name, first) for b, first in zip(blocks, bare_first, strict=True)]
 
 
 def script_of(
-    pairs: Sequence[Pair],
-    program: Sequence[str],
-    starts: int,
-    block: Sequence[str],
-    folder: Path,
-    modules: Sequence[str],
-) -> str:
+    pairs: Sequence[Pair], program: Sequence[str], starts: int, block: Sequence[str],
+    folder: Path, modules: Sequence[str],
+) -> str:  # fmt: skip
     """The shell script that makes all pairs, one after the other.
 
     Args:
@@ -182,14 +170,9 @@ def times_of(pair: Pair, plan: Plan, folder: Path, blocks: Path) -> PairTimes:
     own_bare, outer_bare = zip(*bare, strict=True)
     own_inside, outer_inside = zip(*inside, strict=True)
     return PairTimes(
-        pair=pair.number,
-        block=pair.block,
-        bare_first=pair.bare_first,
-        bare=own_bare,
-        inside=own_inside,
-        bare_outer=outer_bare,
-        inside_outer=outer_inside,
-    )
+        pair=pair.number, block=pair.block, bare_first=pair.bare_first, bare=own_bare,
+        inside=own_inside, bare_outer=outer_bare, inside_outer=outer_inside,
+    )  # fmt: skip
 
 
 def _seconds(case: Case, stdout: Path, outer: float) -> tuple[float, float]:
@@ -211,17 +194,16 @@ def ratios(times: Sequence[PairTimes]) -> tuple[TimeRatio, TimeRatio]:
     """
     if len(times) < 2:
         raise UserError("fewer than two pairs are good: an interval needs more of them")
-    own = _ratio([(pair.inside, pair.bare) for pair in times])
-    return own, _ratio([(pair.inside_outer, pair.bare_outer) for pair in times])
-
-
-def _ratio(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> TimeRatio:
-    logs = [fmean(map(math.log, inside)) - fmean(map(math.log, bare)) for inside, bare in pairs]
-    decision = decide(logs, None)
-    (low95, high95), (low90, high90) = decision.interval95, decision.interval90
-    return TimeRatio(
-        ratio=decision.estimate, low95=low95, high95=high95, low90=low90, high90=high90
-    )
+    own = [(pair.inside, pair.bare) for pair in times]
+    outer = [(pair.inside_outer, pair.bare_outer) for pair in times]
+    made = []
+    for pairs in (own, outer):
+        logs = [fmean(map(math.log, inside)) - fmean(map(math.log, bare)) for inside, bare in pairs]
+        decision = decide(logs, None)
+        ends = dict(zip(("low95", "high95"), decision.interval95, strict=True))
+        ends |= zip(("low90", "high90"), decision.interval90, strict=True)
+        made.append(TimeRatio(ratio=decision.estimate, **ends))
+    return made[0], made[1]
 
 
 def measure(given: argparse.Namespace) -> NoiseAudit:
@@ -249,7 +231,12 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
     study.write_text(json.dumps(written, indent=1))
     plan = make_plan(load_study(study, label))
     write_plan(folder / PLAN, plan)
-    _without_image(plan, system)
+    # The records of no image, which the blocks ask for; those that are there stay.
+    chosen = [every_arm()[name] for name in plan.arms]
+    records = Path(needed_image(system.base_image, (), chosen).records_in(ROOT)) / IMAGES
+    if not records.exists():
+        records.parent.mkdir(parents=True, exist_ok=True)
+        write_images(records, {})
     order, case = pairs_of(plan), plan.cases[0]
     # Its words do not depend on the node that it runs on.
     program = case.definition.program(case.parameters, node.node_facts()).argv
@@ -267,32 +254,14 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
             lost.append(LostPair(pair=pair.number, block=pair.block, reason=str(error)))
     own, outer = ratios(times)
     audit = NoiseAudit(
-        version=NOISE_AUDIT_VERSION,
-        program=plan.benchmark_titles[case.benchmark],
-        parameters=case.parameters,
-        campaign=plan.campaign,
-        seed=plan.seed,
-        planned=len(order),
-        lost=tuple(lost),
-        own=own,
-        outer=outer,
-        values=tuple(times),
-        system=system.name,
-        scale_label=system.scale_label,
-        measured=began.isoformat(timespec="seconds"),
-    )
+        version=NOISE_AUDIT_VERSION, program=plan.benchmark_titles[case.benchmark],
+        parameters=case.parameters, campaign=plan.campaign, seed=plan.seed, planned=len(order),
+        lost=tuple(lost), own=own, outer=outer, values=tuple(times), system=system.name,
+        scale_label=system.scale_label, measured=began.isoformat(timespec="seconds"),
+    )  # fmt: skip
     for place in (folder, live):
         AUDIT.write_in(place, audit)
     return audit
-
-
-def _without_image(plan: Plan, system: System) -> None:
-    """Write the records of no image, which the blocks ask for; those that are there stay."""
-    chosen = [every_arm()[name] for name in plan.arms]
-    records = Path(needed_image(system.base_image, (), chosen).records_in(ROOT)) / IMAGES
-    if not records.exists():
-        records.parent.mkdir(parents=True, exist_ok=True)
-        write_images(records, {})
 
 
 def main() -> None:

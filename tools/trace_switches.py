@@ -34,14 +34,12 @@ HEAD = (
 
 @dataclass
 class Process:
-    """What the scheduler did with a process.
+    """What the scheduler did with a process; times are in seconds.
 
     Attributes:
-        first, last: when it was first and last seen, s.
         moves: how often it was moved to another CPU.
-        taken: when it was taken off a CPU though it could go on, s.
-        off: for how long, s.
-        others: how long others ran first in its place, by their names, s.
+        taken: when it was taken off a CPU though it could go on; `off`: for how long.
+        others: how long others ran first in its place, by their names.
     """
 
     first: float
@@ -51,19 +49,32 @@ class Process:
     off: list[float] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
 
+    def row(self, pid: int) -> str:
+        """A row below `HEAD`."""
+        seconds = max(self.last - self.first, 1e-9)
+        begin = f"{pid}  {seconds:.2f}  {self.moves / seconds:.1f}"
+        if not self.off:
+            return f"{begin}  0"
+        gaps = np.diff(self.taken) if len(self.taken) > 1 else np.array([np.nan])
+        shares = [(name, 100 * lost / sum(self.off)) for name, lost in self.others.most_common(3)]
+        return (
+            f"{begin}  {len(self.off) / seconds:.1f}  {1e3 * np.median(self.off):.3f}  "
+            f"{1e3 * max(self.off):.2f}  {1e3 * gaps.mean():.1f}  {gaps.std() / gaps.mean():.2f}  "
+            + ", ".join(f"{name} {share:.0f} %" for name, share in shares)
+        )
+
 
 def processes(lines: Iterable[str], name: str) -> Mapping[int, Process]:
     """The processes of a name, by their number, from the lines of `perf script`."""
     found: dict[int, Process] = {}
     waiting: dict[int, tuple[float, str]] = {}
     for line in lines:
-        if moved := MOVE.search(line):
-            if moved["name"] == name and int(moved["pid"]) in found:
-                found[int(moved["pid"])].moves += 1
+        if (moved := MOVE.search(line)) and moved["name"] == name and int(moved["pid"]) in found:
+            found[int(moved["pid"])].moves += 1
         elif switch := SWITCH.search(line):
-            time = float(switch["time"])
-            left, came = int(switch["left_pid"]), int(switch["came_pid"])
+            time, came = float(switch["time"]), int(switch["came_pid"])
             if switch["left"] == name:
+                left = int(switch["left_pid"])
                 found.setdefault(left, Process(time)).last = time
                 # One that can go on is taken off; others wait for something themselves.
                 if switch["state"].startswith("R"):
@@ -79,23 +90,6 @@ def processes(lines: Iterable[str], name: str) -> Mapping[int, Process]:
     return found
 
 
-def row(pid: int, process: Process) -> str:
-    """A row below `HEAD`."""
-    seconds = max(process.last - process.first, 1e-9)
-    if not process.off:
-        return f"{pid}  {seconds:.2f}  {process.moves / seconds:.1f}  0"
-    gaps = np.diff(process.taken) if len(process.taken) > 1 else np.array([np.nan])
-    who = ", ".join(
-        f"{name} {100 * lost / sum(process.off):.0f} %"
-        for name, lost in process.others.most_common(3)
-    )
-    return (
-        f"{pid}  {seconds:.2f}  {process.moves / seconds:.1f}  {len(process.off) / seconds:.1f}  "
-        f"{1e3 * np.median(process.off):.3f}  {1e3 * max(process.off):.2f}  "
-        f"{1e3 * gaps.mean():.1f}  {gaps.std() / gaps.mean():.2f}  {who}"
-    )
-
-
 def lines(name: str, command: list[str]) -> Iterator[str]:
     """The table of what a command ran."""
     with tempfile.TemporaryDirectory() as folder:
@@ -107,9 +101,9 @@ def lines(name: str, command: list[str]) -> Iterator[str]:
             ["perf", "script", "--ns", "-F", "time,event,trace", "-i", data],
             check=True, capture_output=True, text=True, errors="replace",
         )  # fmt: skip
-    found = processes(told.stdout.splitlines(), name)
     yield HEAD
-    yield from (row(pid, process) for pid, process in sorted(found.items()))
+    for pid, process in sorted(processes(told.stdout.splitlines(), name).items()):
+        yield process.row(pid)
 
 
 if __name__ == "__main__":

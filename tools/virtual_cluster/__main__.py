@@ -20,7 +20,8 @@ def _node_count(text: str) -> int:
     return int(text)
 
 
-def _arguments() -> argparse.Namespace:
+def main() -> None:
+    """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python tools/virtual_cluster", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start it and wait until all nodes are idle")
@@ -35,12 +36,7 @@ def _arguments() -> argparse.Namespace:
     start = commands.add_parser("start-node", help="start a node's slurmd again")
     start.add_argument("node")
     commands.add_parser("restart-controller", help="kill slurmctld and start it again")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Do what the command line says."""
-    chosen = _arguments()
+    chosen = parser.parse_args()
     if os.geteuid() != 0:
         raise UserError("the virtual cluster needs root: it makes namespaces, links and mounts")
     # Debian's daemons lie there, and not everybody's PATH has it.
@@ -53,8 +49,8 @@ def main() -> None:
         case "status":
             print(cluster.status())
         case "kill-node":
-            kill = nodes.kill_everything if chosen.everything else nodes.kill_slurmd
-            kill(cluster.node_named(chosen.node))
+            end = nodes.kill_everything if chosen.everything else nodes.kill_slurmd
+            end(cluster.node_named(chosen.node))
         case "start-node":
             nodes.start_slurmd(cluster.node_named(chosen.node))
         case "restart-controller":

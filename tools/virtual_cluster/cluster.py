@@ -15,18 +15,12 @@ from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_json, write_json
 from parity.measure.places import make_places, only_one
-from virtual_cluster import configuration, daemons, install, layout, network, nodes, processes
+from virtual_cluster import daemons, install, layout, network, nodes, processes
 from virtual_cluster.layout import Cluster, Host, Node
 
 LONGEST_WAIT_SECONDS = 60
 _LONGEST_CANCEL_SECONDS = 15
 _MIB = 2**20
-
-
-def this_host() -> Host:
-    """The machine that we are on."""
-    memory = psutil.virtual_memory().total // _MIB
-    return Host(socket.gethostname().partition(".")[0], os.cpu_count() or 1, memory)
 
 
 def up(node_count: int, accounting: bool) -> None:
@@ -36,7 +30,8 @@ def up(node_count: int, accounting: bool) -> None:
         UserError: this machine belongs to a cluster, a daemon does not start, and so on;
             what was started up to then is left for its logs, and `down` ends it.
     """
-    asked = Cluster(this_host(), node_count, accounting)
+    name, memory = socket.gethostname().partition(".")[0], psutil.virtual_memory().total // _MIB
+    asked = Cluster(Host(name, os.cpu_count() or 1, memory), node_count, accounting)
     _refuse_another_cluster()
     if layout.STATE.exists():
         _refuse_unless_up(asked)
@@ -60,6 +55,10 @@ def up(node_count: int, accounting: bool) -> None:
     print("sbatch, srun, squeue work here now; to end it: make cluster-down")
 
 
+def _is_our_link(path: Path) -> bool:
+    return path.is_symlink() and path.readlink() == layout.CONFIGURATION
+
+
 def _refuse_another_cluster() -> None:
     conf = layout.SYSTEM_CONFIGURATION
     named = os.environ.get("SLURM_CONF", str(layout.CONFIGURATION))
@@ -74,10 +73,6 @@ def _refuse_another_cluster() -> None:
             where=(theirs or [f"SLURM_CONF={named}"])[0],
             action="use that cluster, or a machine without one",
         )
-
-
-def _is_our_link(path: Path) -> bool:
-    return path.is_symlink() and path.readlink() == layout.CONFIGURATION
 
 
 def _refuse_unless_up(asked: Cluster) -> None:
@@ -107,11 +102,11 @@ def _write_state(cluster: Cluster) -> None:
     with only_one(layout.SCRATCH, "a measurement on this machine"):
         pass
     (layout.STATE / "plugstack.conf").touch()
-    (layout.STATE / "hosts").write_text(configuration.hosts(cluster))
-    layout.CONFIGURATION.write_text(configuration.slurm_conf(cluster))
+    (layout.STATE / "hosts").write_text(layout.hosts(cluster))
+    layout.CONFIGURATION.write_text(layout.configured("slurm.conf", cluster))
     if cluster.accounting:
         layout.DATABASE_CONFIGURATION.touch(mode=0o600)
-        layout.DATABASE_CONFIGURATION.write_text(configuration.slurmdbd_conf(cluster))
+        layout.DATABASE_CONFIGURATION.write_text(layout.configured("slurmdbd.conf", cluster))
     layout.SYSTEM_CONFIGURATION.parent.mkdir(exist_ok=True)
     layout.SYSTEM_CONFIGURATION.symlink_to(layout.CONFIGURATION)
 
@@ -205,27 +200,18 @@ def _remove_state() -> None:
         return
     before = read_json(layout.DESCRIPTION)["before"]
     network.restore_folder(before["namespaces"])
-    _remove_leftovers_of_ranks()
-    if not before["scratch"]:
-        _remove_unused(layout.SCRATCH)
-    shutil.rmtree(layout.STATE)
-
-
-def _remove_unused(scratch: Path) -> None:
-    """Remove what we made of it, unless somebody measured here meanwhile."""
-    own = scratch / f"{os.geteuid()}"
-    if not {path.name for path in scratch.iterdir()} - {own.name, "lock"}:
-        with suppress(OSError):
-            (own / "node").unlink(missing_ok=True)
-            own.rmdir()
-            layout.MEASUREMENT_LOCK.unlink(missing_ok=True)
-            scratch.rmdir()
-
-
-def _remove_leftovers_of_ranks() -> None:
-    """What Open MPI leaves in shared folders when its ranks are killed; it names the node."""
+    # What Open MPI leaves in shared folders when its ranks are killed; it names the node.
     for node in read_cluster().nodes:
         for segment in Path("/dev/shm").glob(f"vader_segment.{node.name}.*"):
             segment.unlink(missing_ok=True)
         for session in Path("/tmp").glob(f"ompi.{node.name}.*"):
             shutil.rmtree(session, ignore_errors=True)
+    # What we made of the scratch folder goes, unless somebody measured here meanwhile.
+    scratch, own = layout.SCRATCH, layout.SCRATCH / f"{os.geteuid()}"
+    if not before["scratch"] and not {each.name for each in scratch.iterdir()} - {own.name, "lock"}:
+        with suppress(OSError):
+            (own / "node").unlink(missing_ok=True)
+            own.rmdir()
+            layout.MEASUREMENT_LOCK.unlink(missing_ok=True)
+            scratch.rmdir()
+    shutil.rmtree(layout.STATE)

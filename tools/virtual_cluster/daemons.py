@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from parity.core.commands import answer_of, output_of
@@ -18,15 +17,18 @@ _LONGEST_START_SECONDS = 30
 _ENVIRONMENT = {"SLURM_CONF": str(layout.CONFIGURATION)}
 
 
-def _wait_for(what: Callable[[], bool], daemon: subprocess.Popen, log: Path) -> None:
+def _start(
+    argv: Sequence[str | Path], log: Path, is_up: Callable[[], bool], user: str | None = None,
+    **environment: str,
+) -> None:  # fmt: skip
+    """Start a daemon and wait until it is up."""
+    daemon = processes.start(argv, log, user=user, environment=_ENVIRONMENT | environment)
     deadline = time.monotonic() + _LONGEST_START_SECONDS
-    while not what():
+    while not is_up():
         # Slurm's daemons go to the background by themselves: their first process ends with 0.
         if daemon.poll() or time.monotonic() > deadline:
-            name = Path(daemon.args[0]).name
-            raise UserError(
-                f"{name} did not start", where=str(log), action="see what it says there"
-            )
+            what = f"{Path(argv[0]).name} did not start"
+            raise UserError(what, where=str(log), action="see what it says there")
         time.sleep(0.05)
 
 
@@ -38,20 +40,14 @@ def start_munged() -> None:
     key.write_bytes(secrets.token_bytes(128))
     for path in (layout.MUNGE, key):
         shutil.chown(path, "munge", "munge")
-    log = layout.LOGS / "munged.log"
-    files = {"key": "key", "pid": "pid", "seed": "seed", "log": "log"}
-    options = [f"--{name}-file={layout.MUNGE / file}" for name, file in files.items()]
+    options = [f"--{name}-file={layout.MUNGE / name}" for name in ("key", "pid", "seed", "log")]
     argv = ["munged", "--foreground", f"--socket={layout.MUNGE_SOCKET}", *options]
-    daemon = processes.start(argv, log, user="munge")
-    _wait_for(layout.MUNGE_SOCKET.exists, daemon, log)
+    _start(argv, layout.LOGS / "munged.log", layout.MUNGE_SOCKET.exists, user="munge")
 
 
 def start_controller() -> None:
-    """Start slurmctld and wait until it answers."""
-    log = layout.LOGS / "slurmctld.log"
     argv = ["slurmctld", "-f", layout.CONFIGURATION]
-    daemon = processes.start(argv, log, environment=_ENVIRONMENT)
-    _wait_for(lambda: answer_of(["scontrol", "ping"])[0], daemon, log)
+    _start(argv, layout.LOGS / "slurmctld.log", lambda: answer_of(["scontrol", "ping"])[0])
 
 
 def restart_controller() -> None:
@@ -62,32 +58,20 @@ def restart_controller() -> None:
 
 def start_accounting() -> None:
     """Start slurmdbd on a MariaDB of our own, which listens at a socket only."""
-    _start_database()
-    log = layout.LOGS / "slurmdbd.log"
-    # libmariadb looks there for the socket; slurmdbd.conf has no word for it.
-    environment = _ENVIRONMENT | {"MYSQL_UNIX_PORT": str(layout.DATABASE_SOCKET)}
-    daemon = processes.start(["slurmdbd"], log, environment=environment)
-    known = ["sacctmgr", "--noheader", "show", "cluster"]
-    _wait_for(lambda: answer_of(known)[0], daemon, log)
-    output_of(["sacctmgr", "--immediate", "add", "cluster", layout.NAME])
-
-
-def _start_database() -> None:
-    data = layout.DATABASE / "data"
+    data, log = layout.DATABASE / "data", layout.LOGS / "mariadbd.log"
     layout.DATABASE.mkdir(mode=0o755)
     shutil.chown(layout.DATABASE, "mysql", "mysql")
-    log = layout.LOGS / "mariadbd.log"
     whose = ["--user=mysql", f"--datadir={data}"]
     first = ["--skip-test-db", "--auth-root-authentication-method=socket"]
     output_of(["mariadb-install-db", "--no-defaults", *whose, *first], log=log)
     listen = [f"--socket={layout.DATABASE_SOCKET}", "--skip-networking"]
     small = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
-    argv = [_mariadbd(), "--no-defaults", *whose, *listen, *small]
-    daemon = processes.start([*argv, f"--pid-file={layout.DATABASE}/pid"], log)
-    _wait_for(layout.DATABASE_SOCKET.exists, daemon, log)
-
-
-def _mariadbd() -> str:
-    return (
-        shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/libexec") or "mariadbd"
-    )
+    places = f"{os.environ['PATH']}:/usr/sbin:/usr/libexec"
+    argv = [shutil.which("mariadbd", path=places) or "mariadbd", "--no-defaults", *whose]
+    argv += [*listen, *small, f"--pid-file={layout.DATABASE}/pid"]
+    _start(argv, log, layout.DATABASE_SOCKET.exists)
+    known = ["sacctmgr", "--noheader", "show", "cluster"]
+    # libmariadb looks there for the socket; slurmdbd.conf has no word for it.
+    _start(["slurmdbd"], layout.LOGS / "slurmdbd.log", lambda: answer_of(known)[0],
+           MYSQL_UNIX_PORT=str(layout.DATABASE_SOCKET))  # fmt: skip
+    output_of(["sacctmgr", "--immediate", "add", "cluster", layout.NAME])

@@ -16,7 +16,6 @@ PACKAGES = ("slurm-wlm", "slurm-client", "munge", "libpmix-dev", "iproute2", "ut
 ACCOUNTING_PACKAGES = ("slurmdbd", "mariadb-server")
 _POLICY = Path("/usr/sbin/policy-rc.d")
 _APT = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
-_UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
 def wanted(accounting: bool) -> tuple[str, ...]:
@@ -37,9 +36,8 @@ def install(accounting: bool) -> None:
         raise UserError(f"the virtual cluster needs Debian's packages: {' '.join(missing)}")
     print(f"installing {' '.join(missing)}", flush=True)
     with _no_daemons_started(), nothing_starts_at_boot():
-        output_of([*_APT, "update"], environment=_UNATTENDED)
-        install_words = [*_APT, "install", "--no-install-recommends", *missing]
-        output_of(install_words, environment=_UNATTENDED)
+        for words in (["update"], ["install", "--no-install-recommends", *missing]):
+            output_of([*_APT, *words], environment={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from jinja2 import StrictUndefined, Template
+
 STATE = Path("/run/parity-cluster")
 SYSTEM_CONFIGURATION = Path("/etc/slurm/slurm.conf")
 SCRATCH = Path("/tmp/parity")
@@ -54,7 +56,6 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Its name in Slurm."""
         return f"n{self.number}"
 
     @property
@@ -64,7 +65,6 @@ class Node:
 
     @property
     def address(self) -> str:
-        """Its address in the cluster's subnet."""
         return address(self.number)
 
     @property
@@ -79,7 +79,6 @@ class Node:
 
     @property
     def log(self) -> Path:
-        """The log of its slurmd."""
         return LOGS / f"slurmd-{self.name}.log"
 
     @property
@@ -107,5 +106,22 @@ class Cluster:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Its nodes, n1 first."""
         return tuple(Node(number) for number in range(1, self.node_count + 1))
+
+
+def configured(name: str, cluster: Cluster) -> str:
+    """The text of `slurm.conf`, or of `slurmdbd.conf`."""
+    text = Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")
+    template = Template(
+        text, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    filled: str = template.render(cluster=cluster, layout=globals())
+    return filled
+
+
+def hosts(cluster: Cluster) -> str:
+    """A node's /etc/hosts; containers that run on the node are given the same."""
+    lines = ["127.0.0.1 localhost", "::1 localhost", f"{address(HOST_NUMBER)} {cluster.host.name}"]
+    for node in cluster.nodes:
+        lines.append(" ".join(dict.fromkeys((node.address, node.host_name, node.name))))
+    return "\n".join(lines) + "\n"

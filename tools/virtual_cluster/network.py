@@ -17,17 +17,20 @@ NAMESPACES = Path("/run/netns")
 _OURS = re.compile(rf"{layout.SWITCH}|parity-n\d+")
 
 
+def _ip(*words: str, within: str | None = None) -> str:
+    return output_of(["ip", *(["-netns", within] if within else []), *words])
+
+
 def refuse_if_subnet_is_used() -> None:
     """Stop before two networks share their addresses.
 
     Raises:
         UserError: an address or route of this machine lies in the cluster's subnet.
     """
-    routes = json.loads(output_of(["ip", "-json", "-4", "route", "show", "table", "all"]))
-    used = [route["dst"] for route in routes if route["dst"] != "default"]
     ours = ip_network(layout.SUBNET)
-    for destination in used:
-        if ip_interface(destination).network.overlaps(ours):
+    for route in json.loads(_ip("-json", "-4", "route", "show", "table", "all")):
+        destination = route["dst"]
+        if destination != "default" and ip_interface(destination).network.overlaps(ours):
             raise UserError(
                 f"this machine already has a route to {destination}",
                 where=f"the virtual cluster's subnet, {layout.SUBNET}",
@@ -42,36 +45,27 @@ def namespaces() -> list[Path]:
     return sorted(path for path in NAMESPACES.iterdir() if _OURS.fullmatch(path.name))
 
 
-def _ip(*words: str) -> None:
-    output_of(["ip", *words])
-
-
 def _plug_in(namespace: str | None, link: str, number: int) -> None:
     """Join a namespace, or the host (None), to the switch by a pair of links."""
-    port = f"port{number}"
-    within = ["-netns", namespace] if namespace else []
-    _ip("-netns", layout.SWITCH, "link", "add", port, "type", "veth", "peer", "name", "peer")
+    port, switch = f"port{number}", layout.SWITCH
+    _ip("link", "add", port, "type", "veth", "peer", "name", "peer", within=switch)
     target = namespace or str(os.getpid())
-    _ip("-netns", layout.SWITCH, "link", "set", "peer", "netns", target, "name", link)
-    _ip("-netns", layout.SWITCH, "link", "set", port, "master", "bridge", "up")
+    _ip("link", "set", "peer", "netns", target, "name", link, within=switch)
+    _ip("link", "set", port, "master", "bridge", "up", within=switch)
     mask = f"{layout.address(number)}/{layout.PREFIX_LENGTH}"
-    _ip(*within, "address", "add", mask, "dev", link)
-    _ip(*within, "link", "set", link, "up")
-
-
-def _add_namespace(name: str) -> None:
-    _ip("netns", "add", name)
-    _ip("-netns", name, "link", "set", "lo", "up")
+    _ip("address", "add", mask, "dev", link, within=namespace)
+    _ip("link", "set", link, "up", within=namespace)
 
 
 def build(cluster: Cluster) -> None:
     """Make the switch and the nodes' namespaces, and join them and the host."""
-    _add_namespace(layout.SWITCH)
-    _ip("-netns", layout.SWITCH, "link", "add", "bridge", "type", "bridge")
-    _ip("-netns", layout.SWITCH, "link", "set", "bridge", "up")
+    for name in (layout.SWITCH, *(node.namespace for node in cluster.nodes)):
+        _ip("netns", "add", name)
+        _ip("link", "set", "lo", "up", within=name)
+    _ip("link", "add", "bridge", "type", "bridge", within=layout.SWITCH)
+    _ip("link", "set", "bridge", "up", within=layout.SWITCH)
     _plug_in(None, layout.HOST_LINK, layout.HOST_NUMBER)
     for node in cluster.nodes:
-        _add_namespace(node.namespace)
         _plug_in(node.namespace, "eth0", node.number)
 
 
@@ -88,45 +82,37 @@ def remove() -> None:
         # Links go first: a namespace lives on while any process on the machine holds it.
         # One after the other: both ends of a pair may lie here, and the second goes with the first.
         while links := _links(path.name):
-            _delete_link(path.name, links[0])
+            try:
+                _ip("link", "delete", links[0], within=path.name)
+            except UserError:
+                # The last command of a killed `up` may have taken it away already.
+                if links[0] in _links(path.name):
+                    raise
         _ip("netns", "delete", path.name)
-
-
-def _delete_link(namespace: str, link: str) -> None:
-    """Delete a link; the last command of a killed `up` may have taken it away already."""
-    try:
-        _ip("-netns", namespace, "link", "delete", link)
-    except UserError:
-        if link in _links(namespace):
-            raise
 
 
 def _links(namespace: str) -> list[str]:
     try:
-        said = output_of(["ip", "-netns", namespace, "-json", "link", "show"])
+        told = _ip("-json", "link", "show", within=namespace)
     except UserError:
         return []  # Only its file is there: `ip netns add` was killed half-way.
-    return [link["ifname"] for link in json.loads(said) if link["ifname"] != "lo"]
+    return [link["ifname"] for link in json.loads(told) if link["ifname"] != "lo"]
 
 
 def folder_state() -> str:
     """What `ip netns` keeps its namespaces in: "absent", a "folder", or a "mount"."""
     if not NAMESPACES.exists():
         return "absent"
-    return "mount" if is_mount_point(NAMESPACES) else "folder"
+    # `Path.is_mount` does not see a bind mount.
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return "mount" if str(NAMESPACES) in {line.split()[4] for line in lines} else "folder"
 
 
 def restore_folder(state: str) -> None:
     """Undo what the first `ip netns add` on a machine does to its folder, if still unused."""
     if not NAMESPACES.exists() or any(NAMESPACES.iterdir()):
         return
-    if state != "mount" and is_mount_point(NAMESPACES):
+    if state != "mount" and folder_state() == "mount":
         output_of(["umount", NAMESPACES])
     if state == "absent":
         NAMESPACES.rmdir()
-
-
-def is_mount_point(path: Path) -> bool:
-    """Whether something is mounted there; `Path.is_mount` does not see a bind mount."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return str(path) in {line.split()[4] for line in lines}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
@@ -32,9 +31,17 @@ def open_node(node: Node) -> None:
     unshare = ["unshare", "--uts", "--mount", "--propagation", "slave"]
     holder = processes.start([*enter, *unshare, *_HOLDER], node.log)
     (node.folder / "holder.pid").write_text(f"{holder.pid}\n")
-    _wait_until_unshared(holder, node)
+    deadline = time.monotonic() + _LONGEST_START_SECONDS
+    while psutil.Process(holder.pid).name() != _HOLDER[0]:
+        if holder.poll() is not None or time.monotonic() > deadline:
+            what = f"the namespaces of node {node.name} cannot be made"
+            raise UserError(what, where=str(node.log))
+        time.sleep(0.01)
     _inside(node, "hostname", node.host_name)
-    _drop_mounts_of_containers(node, holder.pid)
+    lines = Path(f"/proc/{holder.pid}/mountinfo").read_text().splitlines()
+    for point in reversed([line.split()[4] for line in lines]):
+        if point.startswith(_HOSTS_CONTAINERS):
+            _inside(node, "umount", "--lazy", point)
     _inside(node, "mount", "--bind", node.folder, layout.PRIVATE)
     _inside(node, "mount", "--bind", layout.STATE / "hosts", "/etc/hosts")
     # The machine's lock is about to be hidden by the node's own file system, and is put into it.
@@ -45,15 +52,6 @@ def open_node(node: Node) -> None:
     _inside(node, *tmpfs, layout.SCRATCH)
     _inside(node, "touch", lock)
     _inside(node, "mount", "--bind", kept, lock)
-
-
-def _wait_until_unshared(holder: subprocess.Popen, node: Node) -> None:
-    deadline = time.monotonic() + _LONGEST_START_SECONDS
-    while holder.poll() is None and time.monotonic() < deadline:
-        if psutil.Process(holder.pid).name() == _HOLDER[0]:
-            return
-        time.sleep(0.01)
-    raise UserError(f"the namespaces of node {node.name} cannot be made", where=str(node.log))
 
 
 def _inside(node: Node, *words: str | Path) -> str:
@@ -70,13 +68,6 @@ def _entering(node: Node) -> list[str]:
             action="make cluster-up",
         ) from error
     return ["nsenter", f"--target={holder}", "--net", "--uts", "--mount"]
-
-
-def _drop_mounts_of_containers(node: Node, holder: int) -> None:
-    lines = Path(f"/proc/{holder}/mountinfo").read_text().splitlines()
-    points = [line.split()[4] for line in lines]
-    for point in reversed([point for point in points if point.startswith(_HOSTS_CONTAINERS)]):
-        _inside(node, "umount", "--lazy", point)
 
 
 def start_slurmd(node: Node) -> None:

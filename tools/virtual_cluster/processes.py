@@ -20,31 +20,21 @@ _DAEMONS = {"munged", "slurmctld", "slurmdbd", "mariadbd"}
 
 
 def start(
-    argv: Sequence[str | Path],
-    log: Path,
-    *,
-    environment: Mapping[str, str] | None = None,
+    argv: Sequence[str | Path], log: Path, *, environment: Mapping[str, str] | None = None,
     user: str | None = None,
-) -> subprocess.Popen:
+) -> subprocess.Popen:  # fmt: skip
     """Start a daemon that outlives us, in a session of its own, its output going to a log."""
     identity = {"user": user, "group": user, "extra_groups": ()} if user else {}
     with log.open("a") as file:
         return subprocess.Popen(
-            [str(word) for word in argv],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            cwd="/",
-            env={**os.environ, **(environment or {})},
-            start_new_session=True,
-            **identity,
-        )
+            list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/",
+            env={**os.environ, **(environment or {})}, start_new_session=True, **identity,
+        )  # fmt: skip
 
 
 def daemons(*names: str) -> list[psutil.Process]:
     """The cluster's daemons on the host itself, by name: they name our folder when started."""
-    state = str(layout.STATE)
-    found = []
+    state, found = str(layout.STATE), []
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             if process.name() not in (names or _DAEMONS) or _is_zombie(process):
@@ -67,7 +57,11 @@ def on_nodes(nodes: Iterable[Node] | None = None) -> list[psutil.Process]:
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess):
-            if _is_on(process.pid, networks, marks) and not _is_zombie(process):
+            is_there = _identity(Path(f"/proc/{process.pid}/ns/net")) in networks or any(
+                source in marks if marks is not None else source.startswith(layout.MARK)
+                for source in _mounted_sources(process.pid)
+            )
+            if is_there and not _is_zombie(process):
                 found[process.pid] = process
                 found |= {child.pid: child for child in process.children(recursive=True)}
     found.pop(os.getpid(), None)
@@ -80,15 +74,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return facts.st_dev, facts.st_ino
-
-
-def _is_on(pid: int, networks: set, marks: Sequence[str] | None) -> bool:
-    if _identity(Path(f"/proc/{pid}/ns/net")) in networks:
-        return True
-    return any(
-        source in marks if marks is not None else source.startswith(layout.MARK)
-        for source in _mounted_sources(pid)
-    )
 
 
 def _mounted_sources(pid: int) -> Iterator[str]:

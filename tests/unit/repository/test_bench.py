@@ -30,7 +30,9 @@ def test_no_time_decides_nothing_and_enough_time_decides_numbers_that_never_vary
 
 
 def test_the_bench_of_the_replay_simulates_all_that_its_table_has() -> None:
-    assert bench.simulate(bench.recorded(runs=2, seconds=1)) == 21 * 5 * 2
+    windows, replay = bench.recorded(runs=2, seconds=1), bench.replay
+    by_step = [replay.replay(windows, replay.delays(windows, step)) for step in replay.STEPS]
+    assert sum(1 for rows in by_step for _ in rows) == 21 * 5 * 2
 
 
 def test_a_scenario_that_is_made_anew_stands_in_its_place() -> None:
@@ -56,18 +58,18 @@ def test_the_parts_of_a_job_add_up_to_all_of_its_time(tmp_path: Path) -> None:
     (tmp_path / "progress.json").write_text(json.dumps(tally))
     session = {"started": at(4), "arms": {"native-a": {}}, "other_nodes": [{}, {}, {}]}
     (tmp_path / "session-1-start.json").write_text(json.dumps(session))
-    job = bench_slurm.job_of([tmp_path], started=60.0, ended=73.0)
-    assert (job.blocks, job.nodes, job.arms) == (1, 4, 1)
-    assert (job.starting, job.checking, job.between, job.ending) == (2.0, 2.0, 0.5, 1.0)
-    assert job.overhead + job.programs == pytest.approx(13.0)
+    nodes, said = bench_slurm.job_line([tmp_path], started=60.0, ended=73.0)
+    assert nodes == 4 and "each of 1 blocks  5.50 s" in said and "1 arms" in said
+    assert "starts 2.00, looking at the nodes 2.00, around programs 0.50, ending 1.00" in said
+    assert said.endswith("programs 7.5)")
 
 
 def test_linear_growth_is_told_apart_from_the_start_of_snakemake() -> None:
-    linear = {blocks: 1.5 + blocks / 100 for blocks in bench_slurm.REPETITIONS}
+    linear = [1.5 + blocks / 100 for blocks in bench_slurm.REPETITIONS]
     first, second = bench_slurm.planning_lines(linear)
     assert "2.0 s  (bound 10)" in first and "2.00 times" in second
-    quadratic = {blocks: 1.5 + blocks**2 / 10000 for blocks in bench_slurm.REPETITIONS}
-    assert "4.00 times" in bench_slurm.planning_lines(quadratic)[1]
+    quadratic = [1.5 + blocks**2 / 10000 for blocks in bench_slurm.REPETITIONS]
+    assert "4.00 times" in [*bench_slurm.planning_lines(quadratic)][1]
 
 
 def test_without_slurm_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

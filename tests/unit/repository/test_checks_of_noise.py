@@ -51,6 +51,6 @@ def test_who_took_the_cpu_is_told_with_how_often_and_for_how_long() -> None:
     assert process.moves == 1 and process.last - process.first == pytest.approx(1.3)
     assert process.off == pytest.approx([0.004] * 11)
     assert process.others == {"a b": pytest.approx(0.044)}
-    assert trace_switches.row(7, process).split()[:8] == [
+    assert process.row(7).split()[:8] == [
         "7", "1.30", "0.8", "8.5", "4.000", "4.00", "100.0", "0.00",
     ]  # fmt: skip

@@ -3,8 +3,8 @@
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from virtual_cluster import configuration, install, layout
-from virtual_cluster.layout import Cluster, Host
+from virtual_cluster import install, layout
+from virtual_cluster.layout import Cluster, Host, configured, hosts
 
 CLUSTER = Cluster(Host("login", 8, 16000), node_count=3, accounting=False)
 WITH_ACCOUNTING = Cluster(Host("login", 8, 16000), node_count=1, accounting=True)
@@ -18,7 +18,7 @@ def _settings(text: str) -> dict[str, str]:
 
 
 def test_every_node_offers_the_whole_host() -> None:
-    lines = configuration.slurm_conf(CLUSTER).splitlines()
+    lines = configured("slurm.conf", CLUSTER).splitlines()
     nodes = [dict(word.split("=") for word in line.split()) for line in lines if "NodeAddr" in line]
     assert [node["NodeName"] for node in nodes] == ["n1", "n2", "n3"]
     assert {(node["CPUs"], node["RealMemory"]) for node in nodes} == {("8", "16000")}
@@ -32,37 +32,37 @@ def test_nodes_and_host_have_addresses_of_their_own_in_the_subnet() -> None:
 
 
 def test_the_controller_is_met_at_the_hosts_address_in_the_subnet() -> None:
-    settings = _settings(configuration.slurm_conf(CLUSTER))
+    settings = _settings(configured("slurm.conf", CLUSTER))
     assert settings["SlurmctldHost"] == f"login({layout.address(layout.HOST_NUMBER)})"
 
 
 def test_nothing_polls_beside_a_timed_program() -> None:
-    settings = _settings(configuration.slurm_conf(CLUSTER))
+    settings = _settings(configured("slurm.conf", CLUSTER))
     assert settings["JobAcctGatherFrequency"] == "0"
     assert settings["JobAcctGatherParams"] == "OverMemoryKill"
 
 
 def test_one_partition_is_the_default_one() -> None:
-    partition = _settings(configuration.slurm_conf(CLUSTER))["PartitionName"]
+    partition = _settings(configured("slurm.conf", CLUSTER))["PartitionName"]
     assert partition.split()[0] == layout.PARTITION
     assert "Default=YES" in partition
 
 
 def test_all_that_is_written_lies_in_the_state_folder() -> None:
-    settings = _settings(configuration.slurm_conf(WITH_ACCOUNTING))
-    settings |= _settings(configuration.slurmdbd_conf(WITH_ACCOUNTING))
+    settings = _settings(configured("slurm.conf", WITH_ACCOUNTING))
+    settings |= _settings(configured("slurmdbd.conf", WITH_ACCOUNTING))
     paths = [value for key, value in settings.items() if key.endswith(("Dir", "File", "FS"))]
     assert len(paths) >= 8
     assert all(Path(path).is_relative_to(layout.STATE) for path in paths)
 
 
 def test_munge_is_our_own() -> None:
-    for text in (configuration.slurm_conf(CLUSTER), configuration.slurmdbd_conf(WITH_ACCOUNTING)):
+    for text in (configured("slurm.conf", CLUSTER), configured("slurmdbd.conf", WITH_ACCOUNTING)):
         assert _settings(text)["AuthInfo"] == f"socket={layout.MUNGE_SOCKET}"
 
 
 def test_accounting_is_off_unless_asked_for() -> None:
-    off, on = (_settings(configuration.slurm_conf(each)) for each in (CLUSTER, WITH_ACCOUNTING))
+    off, on = (_settings(configured("slurm.conf", each)) for each in (CLUSTER, WITH_ACCOUNTING))
     assert off["AccountingStorageType"] == "accounting_storage/none"
     assert on["AccountingStorageType"] == "accounting_storage/slurmdbd"
     assert set(install.ACCOUNTING_PACKAGES) <= set(install.wanted(True))
@@ -70,6 +70,6 @@ def test_accounting_is_off_unless_asked_for() -> None:
 
 
 def test_nodes_know_each_other_and_the_host() -> None:
-    lines = [line.split() for line in configuration.hosts(CLUSTER).splitlines()]
+    lines = [line.split() for line in hosts(CLUSTER).splitlines()]
     names = {name for _, *names in lines for name in names}
     assert names == {"localhost", "login", "n1", "n2", "n2.virtual.example", "n3"}
