@@ -18,6 +18,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from fontTools import subset
 from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 
 from parity.analysis import outcomes
@@ -116,10 +118,14 @@ def _without_layout(**options: Any) -> Any:
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs."""
+    """Write `<name>.pdf` and `<name>.png` without anything that differs between two runs.
+
+    Each is drawn once: `Figure.savefig` would lay a figure out once more, which is laid out.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    nothing = {"CreationDate": None, "Creator": None, "Producer": None}
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(folder / f"{name}.png", metadata={"Software": None})
+    canvas, nothing = FigureCanvasPdf(figure), ("CreationDate", "Creator", "Producer")
     with patch.object(subset, "Options", _without_layout):
-        figure.savefig(folder / f"{name}.pdf", metadata=nothing)
-    figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        canvas.print_pdf(str(folder / f"{name}.pdf"), metadata=dict.fromkeys(nothing))
     plt.close(figure)
