@@ -1,6 +1,7 @@
-"""Figures: the same bytes twice, and one for every dataset, however empty."""
+"""Figures: the same bytes twice, one for every dataset, and labels that can be read."""
 
 import filecmp
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 import synthetic
-from figure_help import drawn, texts, words_apart
+from figure_help import boxes, drawn, texts, words_apart
 
 from parity.analysis import outcomes
 from parity.report import write
 from parity.report.figures import compare, figures, specs, style
+from parity.report.figures.page import plain_tick, scaled
 from parity.report.view import View
 
 ARMS = ("native-a", "native-b", "docker", "lxc")
@@ -121,3 +123,23 @@ def test_a_runtime_looks_the_same_whatever_else_is_there() -> None:
     assert few["docker"] == many["docker"]
     looks = [(look.colour, look.marker, look.hollow) for look in many.values()]
     assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [(0.001, "0.001"), (2.5, "2.5"), (10_000, "10000"), (1e5, "10⁵"), (-1e6, "-10⁶"),
+     (2e12, "2·10¹²"), (150_000, "1.5·10⁵")],
+)  # fmt: skip
+def test_a_tick_is_told_in_full_unless_it_is_far_away(value: float, label: str) -> None:
+    assert plain_tick(value, 0) == label
+
+
+@pytest.mark.parametrize("ends", [(0.2, 2e7), (0.5, 2e5), (0.01, 1e4)])
+def test_labels_of_a_narrow_logarithmic_axis_do_not_meet(ends: tuple[float, float]) -> None:
+    figure, axes = plt.subplots(figsize=(1.9, 1))
+    axes.set_position((0.2, 0.3, 0.63, 0.5))
+    scaled(axes, "x", ends, "log")
+    figure.canvas.draw()
+    found = boxes(axes.get_xticklabels())
+    assert len(found) > 1
+    assert all(left.x1 + 2 < right.x0 for left, right in pairwise(found))

@@ -102,22 +102,18 @@ def test_the_figure_shows_how_often_the_sum_has_a_byte(view: View) -> None:
     assert [part for part in ledgers.PARTS if part in said] == ["link", "bridge", "container's end"]
 
 
-def test_captions_name_the_one_host_and_what_stands_for_orangefs(view: View) -> None:
+def test_every_figure_can_be_read_and_names_the_one_host_and_what_it_stands_for(view: View) -> None:
     for spec in SPECS.values():
         assert spec.caption.endswith(
             "One host stands for their two nodes, and MooseFS for their OrangeFS."
         )
         assert captions.of_figure(view, spec).startswith(spec.caption)
-    own = usage.figures_of("orangefs", "OrangeFS", benchmarks()["moosefs"].metrics[:3])
-    assert all(spec.caption.endswith(" One host stands for their two nodes.") for spec in own)
-    assert tables.byte_ledger(view).rows and tables.request_ledger(view).rows
-
-
-def test_every_figure_of_servers_can_be_read(view: View) -> None:
-    for spec in SPECS.values():
         figure = figures.draw(view, spec)
         figure.canvas.draw()
         assert words_apart(figure), spec.name
+    own = usage.figures_of("orangefs", "OrangeFS", benchmarks()["moosefs"].metrics[:3])
+    assert all(spec.caption.endswith(" One host stands for their two nodes.") for spec in own)
+    assert tables.byte_ledger(view).rows and tables.request_ledger(view).rows
 
 
 def test_a_study_that_counts_nothing_shows_none_of_it(tmp_path: Path) -> None:
