@@ -290,18 +290,18 @@ def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:
     parts = []
     for case, each in shown:
         first = next(iter(view.comparisons(case, each.metric).values()))
-        margin = f"difference in {formatting.unit_of_difference(each)}"
-        if first.kind == "ratio":
-            margin = "margin " * wide + wording.margin(first.margin)
+        what = f"difference in {formatting.unit_of_difference(each)}"
+        what = f"margin {wording.margin(first.margin)}" if first.kind == "ratio" else what
         several = sum(other == case for other, _ in view.planned()) > 1
-        parts.append([*title_parts(view.plan, case, each.label if several else ""), margin])
-    titles = [", ".join(filter(None, part)) for part in parts]
-    if len(shown) == 1 or max(map(len, titles)) <= (LONGEST if wide else 0):
-        return titles, ""
-    common = [part for part in parts[0] if part and all(part in others for others in parts)]
-    return [", ".join(p for p in part if p and p not in common) for part in parts], ", ".join(
-        common
-    )
+        known = [*title_parts(view.plan, case, each.label if several else ""), what]
+        parts.append([*filter(None, known)])
+    if len(shown) == 1 or (wide and max(len(", ".join(part)) for part in parts) <= LONGEST):
+        return [", ".join(part) for part in parts], ""
+    common = [part for part in parts[0] if all(part in others for others in parts)]
+    own = [[part for part in of if part not in common] for of in parts]
+    # A narrow panel has no room for the word.
+    texts = [", ".join(p if wide else p.removeprefix("margin ") for p in part) for part in own]
+    return texts, ", ".join(common)
 
 
 def title_parts(plan: Plan, case: str, label: str) -> list[str]:

@@ -14,7 +14,7 @@ from parity.benchmarks.description import FigureSpec, Form
 from parity.core.wording import span
 from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
-from parity.report.figures.page import Page, blocks_that_count, foot_of, planned
+from parity.report.figures.page import Page, foot_of, planned
 from parity.report.figures.rows import Stack
 from parity.report.view import View, rows_of
 
@@ -33,7 +33,7 @@ def parts(view: View, spec: FigureSpec) -> Figure:
 
     The shape is that of Table 1 of Ruiz et al. (VHPC 2015), drawn.
     """
-    cases, made = view.shown(spec), []
+    cases, made, counts = view.shown(spec), [], []
     labels = {arm: formatting.arm_title(view.plan, arm) for arm in view.arms_of(cases)}
     names = {each.metric: each.label for each in spec.quantities}
     faces = dict(zip(names.values(), FACES, strict=False))
@@ -41,10 +41,11 @@ def parts(view: View, spec: FigureSpec) -> Figure:
         wide = view.parts(spec, case).rename(columns=names)
         means = wide.groupby("arm").mean().reindex(list(labels)).rename(index=labels)
         sums = wide.sum(axis="columns").groupby("arm").agg(["min", "max"]).reindex(list(labels))
+        counts += wide.groupby("arm").size().to_list()
         title = formatting.case_levels(view.plan, case)
         made.append(Stack(title, means, faces, sums.to_numpy(), label="time (s)"))
-    said = "bars: means over blocks     line: smallest to largest sum of a block"
-    foot = foot_of(view, cases, said, blocks_that_count(view, cases))
+    said = f"bars: means over n = {span(counts or [0])} blocks of {planned(view, cases)}     "
+    foot = foot_of(view, cases, f"{said}line: smallest to largest sum of a block")
     return Page(spec.title, made, min(3, len(made)), foot, around=0.45).figure()
 
 

@@ -25,7 +25,7 @@ PAGE = 8.0  # inches that a figure may be high, so that its caption fits below
 KEYED = 4  # entries of a key beside each other
 LINE = 0.13  # inches of a line of text
 LETTERS = 105  # of 7 points across a page
-LETTER = 0.06  # inches of a letter of 7.5 points
+LETTER = 0.055  # inches of a letter of 7.5 points
 WIDE = 3.0  # times its lower end to which an axis has ticks at equal distances
 NARROW = 1.5  # inches below which a panel has room for few ticks
 FAR = 1e5  # from which a tick's label, told in full, would meet the one before
@@ -100,7 +100,10 @@ class Page:
         foot = "\n".join(filter(None, self.foot))
         text_lines = foot.count("\n") + bool(foot) - (-len(key) // KEYED)
         edges = 0.25 + LINE * text_lines + 0.17 * bool(self.title)
-        figure.set_figheight(min(PAGE, sum(heights) + self.around * down + edges))
+        whole = sum(heights) + self.around * down + edges
+        figure.set_figheight(min(PAGE, whole))
+        if whole > PAGE:
+            _unfold_rows(figure)
         if key:
             figure.legend(
                 list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
@@ -119,6 +122,14 @@ class Page:
         engine.execute(figure)
         figure.set_layout_engine("none")
         return figure
+
+
+def _unfold_rows(figure: Figure) -> None:
+    """Put long names into one line again, where rows are too low for two."""
+    for axes in figure.axes:
+        texts = [label.get_text() for label in axes.get_yticklabels()]
+        if any("\n" in text for text in texts):
+            axes.set_yticks(axes.get_yticks(), [text.replace("\n", " ") for text in texts])
 
 
 def foot_of(view: View, cases: Sequence[str], *lines: str) -> list[str]:

@@ -101,7 +101,8 @@ class Forest:
         if not np.isfinite(table["estimate"]).any():
             axes.set_xticks([])
         if is_last or not self.label.startswith("cost"):
-            axes.set_xlabel(self.label)
+            grid: Any = axes.get_gridspec()
+            axes.set_xlabel(self.label, fontsize=7.5 if grid.ncols < 4 else 6.4)
         return {}
 
     def _strip(self, axes: Axes, blocks: pd.DataFrame, ends: tuple[float, float]) -> None:
