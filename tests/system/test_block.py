@@ -24,9 +24,8 @@ from trials import ANYWHERE, SHORT, case_of, trial
 from parity.core.errors import UserError
 from parity.measure import node
 from parity.measure.block import end_interrupted, run_block
-from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, make_ready
-from parity.measure.places import make_places, new_attempt, processes_in
+from parity.measure.places import WORK, make_places, new_attempt, processes_in
 from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.system import System, load_system
 from parity.records.dataset import gather_blocks, gather_raw

@@ -30,8 +30,7 @@ from parity.extensions.servers.benchmarks.service import cannot_serve
 from parity.extensions.servers.measure.client import INTERFACE, client_link, mounts_below
 from parity.measure.attempt import NotStarted
 from parity.measure.block import run_block
-from parity.measure.inner_command import WORK
-from parity.measure.places import only_one
+from parity.measure.places import WORK, only_one
 from parity.plan.plan import Plan, write_plan
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block

@@ -28,9 +28,8 @@ from parity.core.files import as_text
 from parity.extensions.noise.measure import neighbour
 from parity.measure.attempt import Order, make_attempt
 from parity.measure.block import end_interrupted
-from parity.measure.inner_command import WORK
 from parity.measure.node_check import arm_state, host_namespaces, make_ready
-from parity.measure.places import make_places, new_attempt, only_one, processes_in
+from parity.measure.places import WORK, make_places, new_attempt, only_one, processes_in
 from parity.measure.session import Allocation, Session
 from parity.measure.timed_process import adopt
 from parity.plan.plan import Case

@@ -16,8 +16,7 @@ import pytest
 from trials import ANYWHERE, case_of, trial
 
 from parity.measure.block import run_block
-from parity.measure.inner_command import SHARED_MEMORY, WORK
-from parity.measure.places import processes_in
+from parity.measure.places import SHARED_MEMORY, WORK, processes_in
 from parity.plan.plan import write_plan
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block

@@ -18,8 +18,9 @@ import pytest
 
 from parity.benchmarks.model import Program
 from parity.measure.gates import binding_gate, where_gate
-from parity.measure.inner_command import EVIDENCE, WORK, evidence, program_environment, witnessed
+from parity.measure.inner_command import EVIDENCE, evidence, program_environment, witnessed
 from parity.measure.node_check import host_namespaces
+from parity.measure.places import WORK
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes import arms
 from parity.runtimes.model import KERNEL, SCRATCH, Image, Launch

@@ -15,8 +15,8 @@ from parity.core.errors import UserError
 from parity.extensions.networks.measure import containers as module
 from parity.extensions.networks.measure.containers import agent_text, containers
 from parity.extensions.networks.measure.network import NetworkState, Place
-from parity.measure import inner_command
 from parity.measure.inner_command import FILL_IN, RANK
+from parity.measure.places import WORK
 from parity.plan.plan import Case
 from parity.runtimes import every_arm
 from parity.runtimes.model import Image, Launch
@@ -122,8 +122,8 @@ def test_each_container_has_its_place_its_cpus_and_a_daemon(folder, address):
         assert second == [
             *(*words, "ch-run", f"--bind={folder}:{folder}", "/image", "--"),
             *("/usr/bin/taskset", "-c", "1"),
-            *("/usr/bin/env", "-i", f"--chdir={inner_command.WORK}"),
-            f"HOME={inner_command.WORK}",
+            *("/usr/bin/env", "-i", f"--chdir={WORK}"),
+            f"HOME={WORK}",
             "LC_ALL=C",
             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             f"TMPDIR={folder}/containers/1",

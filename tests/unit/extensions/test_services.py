@@ -22,7 +22,7 @@ from parity.extensions.servers.measure.services import (
     service_command,
     service_gate,
 )
-from parity.measure import inner_command
+from parity.measure import inner_command, places
 from parity.measure.attempt import Order, Seen, record
 from parity.measure.documents import Gate
 from parity.measure.timed_process import Finished
@@ -79,7 +79,7 @@ def test_a_server_s_command_line_has_the_witness_its_folder_and_its_cpus():
     launch = Launch("parity-1-1-1", IMAGE, SCRATCH, Path("/state"), "here", cpus=(1,))
     its = launch.beside(SERVICE.name)
     assert (its.name, its.state) == ("parity-1-1-1-chunks-1", Path("/state/chunks-1"))
-    work = inner_command.WORK
+    work = places.WORK
     assert service_command(order_of(), SERVICE, its) == [
         *("docker", "run", "--rm", "--name=parity-1-1-1-chunks-1", "--pull=never"),
         *("--log-driver=none", "--network=host", "--read-only"),

@@ -13,6 +13,7 @@ from parity.measure import places
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(places, "NEEDS", tmp_path / "needs")
+    monkeypatch.setattr(places, "SCRATCH", tmp_path)
     return tmp_path / "needs"
 
 
@@ -22,15 +23,35 @@ def test_copies_are_made_kept_and_mended(tmp_path: Path, place: Path) -> None:
     program.chmod(0o755)
     (data / "deep").mkdir(parents=True)
     (data / "deep/a").write_text("1")
+    (data / "deep/a").chmod(0o640)
     wanted = {str(path): digest(path) for path in (program, data)}
     places.stage(wanted)
     copy = Path(f"{place}{data}")
     assert (copy / "deep/a").read_text() == "1"
     assert Path(f"{place}{program}").stat().st_mode & 0o111
+    # Nobody else looks into what somebody's program reads.
+    assert place.stat().st_mode & 0o777 == 0o700
     (copy / "deep/a").write_text("2")
     (copy / "more").touch()
     places.stage(wanted)
     assert digest(copy) == wanted[str(data)]
+    assert (copy / "deep/a").stat().st_mode & 0o777 == 0o640
+    with places.only_one(tmp_path, "us"):
+        places.remove_copies()
+        assert place.exists()
+    places.remove_copies()
+    assert not place.exists() and data.exists()
+
+
+def test_a_folder_of_another_user_s_is_left_as_it_is(tmp_path: Path, monkeypatch) -> None:
+    theirs = tmp_path / "shm"
+    theirs.mkdir()
+    (theirs / "data").touch()
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
+    places.remove_own(theirs)
+    assert (theirs / "data").exists()
+    with pytest.raises(UserError, match="belongs to another user"):
+        places.private_folder(theirs, mode=0o700)
 
 
 def test_what_was_changed_since_the_plan_or_is_gone_is_refused(tmp_path: Path) -> None:

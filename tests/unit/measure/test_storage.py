@@ -171,3 +171,23 @@ def test_what_was_left_running_is_ended_and_what_it_began_elsewhere(tmp_path: Pa
     assert other.poll() is None
     other.kill()
     other.wait()
+
+
+MAKING = """
+import sys
+from pathlib import Path
+from parity.measure.places import make_places
+for _ in range(100):
+    make_places(Path(sys.argv[1]))
+"""
+
+
+def test_many_runners_that_begin_at_once_all_find_the_place_theirs(tmp_path: Path) -> None:
+    place = tmp_path / "parity" / f"{os.geteuid()}"
+    # Of a runner that was killed while it wrote its name.
+    place.mkdir(parents=True)
+    (place / "node").touch()
+    words = [sys.executable, "-c", MAKING, str(tmp_path / "parity")]
+    begun = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    assert [runner.communicate(timeout=120)[1] for runner in begun] == [""] * 8
+    assert [path.name for path in place.iterdir()] == ["node"]

@@ -8,7 +8,8 @@ import pytest
 from parity.benchmarks.model import Program
 from parity.core.errors import UserError
 from parity.measure import inner_command, places
-from parity.measure.inner_command import WORK, evidence, witnessed
+from parity.measure.inner_command import evidence, witnessed
+from parity.measure.places import WORK
 from parity.software.binaries import audit_script
 
 BUSYBOX = pytest.mark.skipif(not places.BUSYBOX.exists(), reason="busybox-static is not installed")

@@ -20,10 +20,10 @@ from parity.core.documents import Document
 from parity.measure import node, places
 from parity.measure.documents import ArmState
 from parity.measure.gates import where_gate
-from parity.measure.inner_command import WORK, evidence, namespaces, witnessed
+from parity.measure.inner_command import evidence, namespaces, witnessed
 from parity.measure.node import selected
 from parity.measure.node_check import AuditError, arm_state, host_namespaces, run_in_arm
-from parity.measure.places import lay_out, tool, tools_for
+from parity.measure.places import WORK, lay_out, tool, tools_for
 from parity.plan.plan import Plan
 from parity.runtimes import every_arm
 from parity.runtimes.model import NAMESPACES, SCRATCH, Arm

@@ -311,7 +311,7 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
     """
     attempt = attempt_of(order, name, folder)
     launch = attempt.launch
-    work = places.emptied(inner_command.WORK)
+    work = places.emptied(places.WORK)
     for name_of_file, text in order.program.files.items():
         (work / name_of_file).write_text(text, encoding="utf-8")
     started = Started(
@@ -359,7 +359,7 @@ def _end_left_overs(order: Order, launch: Launch) -> None:
     """
     program, launcher = order.program, order.session.system.launcher
     clean_up(order.arm, launch, program.ranks)
-    places.end_processes_in(inner_command.WORK)
+    places.end_processes_in(places.WORK)
     if not program.ranks or program.containers or not launcher:
         return
     cleanup = [sys.executable, "-m", "parity", "clean-up", f"--arm={order.arm.name}"]
@@ -402,7 +402,7 @@ def _run(attempt: Attempt) -> None:
     tools = order.session.tools
     starts = [inner_command.witnessed(replace(program, argv=words), tools=tools) for words in lines]
     starts += [list(program.argv)] * (program.repetitions if program.repetitions > 1 else 0)
-    environment, place = launch_environment(os.environ), inner_command.WORK
+    environment, place = launch_environment(os.environ), places.WORK
     if program.as_given:
         starts, environment, place = [list(program.argv)], dict(os.environ), Path.cwd()
     deadline = time.monotonic() + order.case.timeout_seconds

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from parity.benchmarks.model import Program
+from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import places, progress
 from parity.measure.attempt import AllocationLost, Order, make_attempt
@@ -29,7 +30,7 @@ from parity.measure.documents import (
     read_sessions,
     refuse_another_system,
 )
-from parity.measure.inner_command import clean_up
+from parity.measure.inner_command import clean_up, on_each_node
 from parity.measure.session import (
     Session,
     begin_session,
@@ -304,14 +305,20 @@ def run_batch(
     """
     measured: list[str] = []
     session: Session | None = None
-    for block in batch.blocks:
-        folder = blocks / block.name
-        if not folder.exists() and is_time_over(plan, blocks):
-            break
-        if not is_measured(plan, folder, images):
-            given = (plan, block.name, images, expected, system, folder)
-            session = run_block(*given, stops, checked=session)
-        measured.append(block.name)
+    try:
+        for block in batch.blocks:
+            folder = blocks / block.name
+            if not folder.exists() and is_time_over(plan, blocks):
+                break
+            if not is_measured(plan, folder, images):
+                given = (plan, block.name, images, expected, system, folder)
+                session = run_block(*given, stops, checked=session)
+            measured.append(block.name)
+    finally:
+        if plan.needs:
+            places.remove_copies()
+            if session and system.launcher and (others := len(session.allocation.hosts)) > 1:
+                answer_of(on_each_node(system.launcher, others, ["rm", "-rf", str(places.NEEDS)]))
     late = tuple(block.name for block in batch.blocks if block.name not in measured)
     return BatchRecord(measured=tuple(measured), out_of_time=late)
 

@@ -8,7 +8,7 @@ became of it (record.json), how far the block is (progress.json), and at last al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,9 @@ from parity.software.images import ImageRecord
 
 
 class Gate(Document, frozen=True, kw_only=False):
-    """The outcome of one gate.
+    """The outcome of one gate; the reason code of a failure is `gate-` and its name.
 
     Attributes:
-        name: `where`, `binding`, `ranks`, `containers`, `steal`, `left`, `quiet`, `image`,
-            `binary`, `network`, `neighbour`, `service`, `mount`; the reason code of a failure is
-            `gate-` and this name.
-        passed: whether it held.
         detail: what was expected and what was seen, when it did not hold.
     """
 
@@ -111,7 +107,7 @@ class ArmState(Document, frozen=True, kw_only=True):
     """What a node found out about an arm before its first run.
 
     Attributes:
-        image: the arm's image; None outside of any container or where there is none.
+        image: None outside of any container, or where there is none.
         recipe: what the marker in the image says.
         gate: whether the image is the one the digest chain ends in.
         reason, detail: why the arm cannot be used here; empty if it can.
@@ -295,7 +291,7 @@ class BlockProgress(Document, frozen=True, kw_only=True):
     @property
     def failed(self) -> Counter[str]:
         """How many runs ended badly, by reason."""
-        return Counter(reason for reason in self.runs_ended.values() if reason)
+        return Counter(filter(None, self.runs_ended.values()))
 
     @property
     def not_started(self) -> Counter[str]:
@@ -329,14 +325,9 @@ SESSION_START, SESSION_END = "session-{}-start.json", "session-{}-end.json"
 NODE_ANSWER = "node-{}.json"
 
 
-def _with_ranks(content: Content) -> Content:
-    """1 to 2: before there were launchers, no program had ranks."""
-    return {"ranks": []} | content
-
-
-def _started_without_ranks(content: Content) -> Content:
-    """1 to 2: the same, and what was started did not say its version."""
-    return {"ranks": 0} | content
+def _and_also(**added: Any) -> Callable[[Content], Content]:
+    """From 1 to 2: what version 1 did not keep, unless it is there."""
+    return lambda content: added | content
 
 
 def _start_with_allocation(content: Content) -> Content:
@@ -344,15 +335,14 @@ def _start_with_allocation(content: Content) -> Content:
 
     def with_recipes(arms: Content) -> Content:
         for name in arms:
-            arms = in_parts(arms, name, lambda arm: {"recipe": ""} | arm)
+            arms = in_parts(arms, name, _and_also(recipe=""))
         return arms
 
     return in_parts({"allocation": {}, "other_nodes": []} | content, "arms", with_recipes)
 
 
-def _end_with_busy_fraction(content: Content) -> Content:
-    """1 to 2: how busy the node was after the block was not kept."""
-    return {"busy_fraction": None} | content
+# How busy the node was after the block was not kept.
+_end_with_busy_fraction = _and_also(busy_fraction=None)
 
 
 def _block_with_allocations(content: Content) -> Content:
@@ -372,9 +362,11 @@ def _progress_not_counted(content: Content) -> Content:
 
 
 # What says 1 or nothing may be of version 2 already: an upgrade keeps what it finds. From 3 on,
-# each document says its version.
-RECORD = Format(RunRecord, (_with_ranks, unchanged, unchanged), said_from_2_on, file="record.json")
-STARTED = Format(Started, (_started_without_ranks,), said_from_2_on, file="started.json")
+# each document says its version. Before there were launchers, no program had ranks.
+RECORD = Format(
+    RunRecord, (_and_also(ranks=[]), unchanged, unchanged), said_from_2_on, file="record.json"
+)
+STARTED = Format(Started, (_and_also(ranks=0),), said_from_2_on, file="started.json")
 BLOCK = Format(BlockRecord, (_block_with_allocations, unchanged), file="block.json")
 PROGRESS = Format(BlockProgress, (_progress_not_counted,), file="progress.json")
 BATCH = Format(BatchRecord)
@@ -391,27 +383,21 @@ def next_session(block: Path) -> int:
 
 def read_sessions(block: Path) -> tuple[SessionRecord, ...]:
     """The sessions of the block in a folder, first to last; raises UserError."""
-    numbers = sorted(_number(path) for path in block.glob(SESSION_START.format("*")))
     return tuple(
         SessionRecord(
             number=number,
             start=_START.read(block / SESSION_START.format(number)),
             end=_END.read(end) if (end := block / SESSION_END.format(number)).exists() else None,
         )
-        for number in numbers
+        for number in sorted(map(_number, block.glob(SESSION_START.format("*"))))
     )
 
 
 def refuse_another_system(block: Path, sessions: Iterable[SessionRecord], system: str) -> None:
-    """Refuse a block that was measured elsewhere; its name would not tell.
-
-    Args:
-        block: its folder.
-        sessions: what was found in its sessions.
-        system: name of the system that it must come from.
+    """Refuse a block in a folder that has sessions of another system; its name would not tell.
 
     Raises:
-        UserError: it comes from another.
+        UserError: it has.
     """
     if others := {session.start.system for session in sessions} - {system}:
         raise UserError(

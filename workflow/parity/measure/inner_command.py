@@ -6,7 +6,6 @@ is filled into them on the node, just before the runtime starts, so no runtime k
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +15,9 @@ from pathlib import Path
 import parity.measure
 from parity.benchmarks.model import Program
 from parity.core.package import extensions_with
-from parity.measure import places
-from parity.measure.places import tool
+from parity.measure.places import WORK, end_processes_in, tool
 from parity.plan.system import MpiLauncher
-from parity.runtimes.model import MARKER, SCRATCH, Arm, Launch
+from parity.runtimes.model import MARKER, Arm, Launch
 
 RANK, HOST, CPU = "@rank@", "@host@", "@cpu@"
 # A word of its own, which becomes as many words `NAME=value` as there are variables.
@@ -59,11 +57,6 @@ def on_each_node(launcher: MpiLauncher, nodes: int, command: Sequence[str]) -> l
     return [*(word.format(nodes=nodes) for word in launcher.each_node), *command]
 
 
-# Each user has a place of their own; it is the same on all nodes of an allocation.
-WORK = SCRATCH / f"{os.geteuid()}" / "work"
-# Memory that ranks share has a name that is unique on a node. A container of several ranks is one
-# to them, and all containers see the host's memory, so each has a folder of its own in here.
-SHARED_MEMORY = Path(f"/dev/shm/parity-{os.geteuid()}")
 # One of several ranks says which it is, and on which node it was started.
 _OF_A_RANK = re.compile(r"(\d+)@(\S+) (.*)")
 
@@ -198,5 +191,5 @@ def sweep() -> None:
 def clean_node(arm: Arm, launch: Launch, ranks: int) -> None:
     """Clean up on a node that is measured: also processes and networks that are nobody's."""
     clean_up(arm, launch, ranks)
-    places.end_processes_in(WORK)
+    end_processes_in(WORK)
     sweep()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import select
-import shutil
 import subprocess
 import tempfile
 import time
@@ -24,9 +23,9 @@ from parity.benchmarks.programs import altered
 from parity.core.errors import UserError
 from parity.measure import gates, inner_command, node, places
 from parity.measure.documents import ArmState, Binary, Gate, NodeAnswer, NodeState, Question
-from parity.measure.inner_command import SHARED_MEMORY, WORK, sweep
+from parity.measure.inner_command import sweep
 from parity.measure.node import wait_until_idle
-from parity.measure.places import lay_out, tool, tools_for
+from parity.measure.places import SHARED_MEMORY, WORK, lay_out, tool, tools_for
 from parity.measure.timed_process import launch_environment
 from parity.runtimes import every_arm
 from parity.runtimes.model import BOOT_ID, KERNEL, NAMESPACES, SCRATCH, SHARED, Arm, Image, Launch
@@ -267,7 +266,7 @@ def make_ready() -> None:
     sweep()
     places.end_processes_in(WORK)
     places.emptied(WORK)
-    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
+    places.remove_own(SHARED_MEMORY)
 
 
 def _wait_for_the_others(nodes: int, folder: Path) -> None:

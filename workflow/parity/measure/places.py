@@ -12,11 +12,12 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import psutil
 
@@ -28,6 +29,15 @@ from parity.plan.plan import Plan
 from parity.runtimes.model import SCRATCH
 from parity.software.images import FOREIGN
 
+# Each user has a place of their own; it is the same on all nodes of an allocation.
+OWN = SCRATCH / f"{os.geteuid()}"
+WORK, NEEDS, TOOLS = OWN / "work", OWN / "needs", OWN / "busybox"
+# Memory that ranks share has a name that is unique on a node. A container of several ranks is one
+# to them, and all containers see the host's memory, so each has a folder of its own in here.
+SHARED_MEMORY = Path(f"/dev/shm/parity-{os.geteuid()}")
+PACKAGE, BUSYBOX = "busybox-static", Path("/bin/busybox")
+# Where a program that is linked dynamically names its loader.
+_BEGINNING_BYTES = 4096
 LONGEST_END_SECONDS = 10
 LEAST_FREE_BYTES = 1 << 20
 _WORKING = "the working folder of measured programs"
@@ -60,32 +70,44 @@ def make_places(scratch: Path) -> None:
     if os.geteuid() == 0:
         scratch.chmod(0o1777)
     mark = private_folder(scratch / f"{os.geteuid()}") / "node"
-    if mark.exists() and (other := mark.read_text(encoding="utf-8")) != node_name():
+    if not (mark.exists() and mark.stat().st_size):
+        # Written once and whole: others may read it at any time, and the first one is right.
+        with NamedTemporaryFile("w", encoding="utf-8", dir=mark.parent, prefix="node-") as whole:
+            whole.write(node_name())
+            whole.flush()
+            with suppress(FileExistsError):
+                os.link(whole.name, mark)
+            if not mark.stat().st_size:
+                # Of a runner that was killed while it wrote, as earlier versions did.
+                again = Path(f"{whole.name}-again")
+                again.hardlink_to(whole.name)
+                again.replace(mark)
+    if (other := mark.read_text(encoding="utf-8")) != node_name():
         raise UserError(
             f"{mark.parent} is the place of node {other}",
             where=_WORKING,
             action=f"give each node its own {scratch}; if this one was called so, remove {mark}",
         )
-    mark.write_text(node_name(), encoding="utf-8")
 
 
-def private_folder(folder: Path, *, root_may: bool = False) -> Path:
+def private_folder(folder: Path, *, root_may: bool = False, mode: int = 0o755) -> Path:
     """Make a folder under a shared one such as /tmp, and be sure that it is ours.
 
     Args:
         root_may: whether it may be root's as well, who may let others make what is theirs in it.
+        mode: of a new one.
 
     Raises:
         UserError: it cannot be made, is no folder, is a link, another user's, or others may
             write to it.
     """
     try:
-        folder.mkdir(mode=0o755, exist_ok=True)
-        facts = folder.lstat()
+        folder.mkdir(mode=mode, exist_ok=True)
     except FileExistsError:
-        facts = folder.lstat()
+        pass
     except OSError as error:
         raise UserError(f"{folder} cannot be made: {error.strerror}", where=_WORKING) from None
+    facts = folder.lstat()
     owners = {os.geteuid(), 0} if root_may else {os.geteuid()}
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in owners:
         raise UserError(
@@ -102,6 +124,13 @@ def private_folder(folder: Path, *, root_may: bool = False) -> Path:
             action=f"see what they left there, and remove {folder}: it is made anew",
         )
     return folder
+
+
+def remove_own(folder: Path) -> None:
+    """Remove a folder and all in it, if it is one and ours; nothing of anybody else is touched."""
+    with suppress(FileNotFoundError):
+        if folder.lstat().st_uid == os.geteuid():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def emptied(folder: Path) -> Path:
@@ -158,11 +187,7 @@ def _own_file(path: Path) -> Iterator[int]:
 
 
 def refuse_when_full(folder: Path) -> None:
-    """Refuse to go on where a program's output may have been cut off by a full disk.
-
-    Raises:
-        UserError: hardly anything can be written any more.
-    """
+    """Refuse, by a UserError, to go on where a full disk may have cut a program's output off."""
     if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
         raise UserError(
             "the file system is full",
@@ -180,21 +205,14 @@ def end_processes_in(folder: Path) -> None:
     """
     deadline = time.monotonic() + LONGEST_END_SECONDS
     while left := list(processes_in(folder)):
-        for process in (*_begun_by(left), *left):
+        for process in left:
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                process.kill()
+                for each in (*process.children(recursive=True), process):
+                    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                        each.kill()
         if time.monotonic() > deadline:
             return
         time.sleep(0.01)
-
-
-def _begun_by(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """All that these processes began, and what that began in turn, wherever it stands."""
-    found = list[psutil.Process]()
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            found += process.children(recursive=True)
-    return found
 
 
 def processes_in(folder: Path) -> Iterator[psutil.Process]:
@@ -220,15 +238,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-PACKAGE = "busybox-static"
-BUSYBOX = Path("/bin/busybox")
-TOOLS = SCRATCH / f"{os.geteuid()}" / "busybox"
-# Where a program that is linked dynamically names its loader.
-_BEGINNING_BYTES = 4096
-
-
 def tools_for(formats: Container[str]) -> str:
-    """Path of the static tools for images of these formats; empty for the image's own programs."""
+    """Path of the static tools for images of these formats; empty for the image's own programs.
+
+    A foreign image may have no shell, and another `env`. Then all arms, native ones included,
+    are bound, witnessed and audited by one static program of the host.
+    """
     return str(TOOLS) if FOREIGN in formats else ""
 
 
@@ -255,43 +270,49 @@ def tool(tools: str, path: str) -> tuple[str, ...]:
     return (tools, Path(path).name) if tools else (path,)
 
 
-NEEDS = SCRATCH / f"{os.geteuid()}" / "needs"
-
-
 def stage(needs: Mapping[str, str]) -> None:
-    """Copy files and folders to where all arms see them, unless they are there already.
+    """Copy the host's files that programs need to where all arms see them, and only we.
+
+    No image has a place for a path of the host, and not every runtime can make one in an image
+    that it must not change. The content is a part of the case, so a copy of anything else is
+    refused, and where one was changed all are made anew.
 
     Args:
-        needs: by absolute path, the digest of the content.
+        needs: by absolute path of a file or folder, the digest of the content.
 
     Raises:
         UserError: one cannot be read, or is not what was planned with.
     """
-    for path, expected in needs.items():
-        source, copy = Path(path), Path(staged(path, needs))
+    copies = {path: Path(staged(path, needs)) for path in sorted(needs)}
+    if not all(copy.exists() and digest(copy) == needs[path] for path, copy in copies.items()):
+        remove_own(NEEDS)
+    for path, copy in copies.items():
         try:
-            if copy.exists() and digest(copy) == expected:
+            private_folder(NEEDS, mode=0o700).chmod(0o700)
+            if copy.exists():
+                # As it should be, or as a part of a folder that is.
                 continue
-            _copy(source, copy)
-            found = digest(copy)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if Path(path).is_dir():
+                shutil.copytree(path, copy, symlinks=True)
+            else:
+                shutil.copy2(path, copy)
+            seen = digest(copy)
         except (OSError, shutil.Error) as error:
             raise UserError(f"it cannot be copied: {error}", where=path) from None
-        if found != expected:
+        if seen != needs[path]:
             raise UserError(
-                f"its content is not what was planned with: {found}, expected {expected}",
+                f"its content is not what was planned with: {seen}, expected {needs[path]}",
                 where=path,
                 action="start Snakemake again: with other content it is another case",
             )
 
 
-def _copy(source: Path, copy: Path) -> None:
-    if copy.is_dir():
-        shutil.rmtree(copy)
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, copy, symlinks=True)
-    else:
-        shutil.copy2(source, copy)
+def remove_copies() -> None:
+    """Remove what `stage` copied, unless somebody else measures here by now, who does it then."""
+    with _own_file(SCRATCH / "lock") as file, suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_own(NEEDS)
 
 
 def staged(word: str, needs: Mapping[str, str]) -> str:

@@ -9,7 +9,6 @@ in every runtime alike. mpirun's time is nobody's: the ranks tell theirs.
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,11 +17,13 @@ from pathlib import Path
 from parity.benchmarks import openmpi
 from parity.benchmarks.model import Program
 from parity.benchmarks.openmpi import part_of
+from parity.core.errors import UserError
 from parity.extensions.networks.measure.network import NetworkState, Place, network
 from parity.measure import gates, inner_command
-from parity.measure.attempt import Attempt, Order
+from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
-from parity.measure.inner_command import RANK, SHARED_MEMORY, WORK, launched, program_environment
+from parity.measure.inner_command import RANK, launched, program_environment
+from parity.measure.places import SHARED_MEMORY, WORK, private_folder, remove_own
 from parity.plan.system import MpiLauncher
 from parity.runtimes.model import Arm, Launch
 
@@ -73,10 +74,14 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
         launch: with the placeholder of a rank's number in its name, which is a container's here.
     """
     FOLDER.mkdir()
-    shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
     if not order.arm.isolates:
         yield Containers(order, {}, net)
         return
+    remove_own(SHARED_MEMORY)
+    try:
+        private_folder(SHARED_MEMORY, mode=0o700)
+    except UserError as error:
+        raise NotStarted(error.what) from error
     addresses = ",".join(place.address for place in net.places)
     lines = {
         place.name: [*place.words, *_line(order, launch, number, place, addresses)]
@@ -86,7 +91,7 @@ def containers(order: Order, launch: Launch, net: NetworkState) -> Iterator[Cont
     try:
         yield Containers(order, lines, net)
     finally:
-        shutil.rmtree(SHARED_MEMORY, ignore_errors=True)
+        remove_own(SHARED_MEMORY)
 
 
 def _line(order: Order, launch: Launch, number: int, place: Place, addresses: str) -> list[str]:
@@ -94,7 +99,7 @@ def _line(order: Order, launch: Launch, number: int, place: Place, addresses: st
     cpus = part_of(order.session.node.cpus, number, order.program.containers)
     folder, shared = FOLDER / str(number), SHARED_MEMORY / str(number)
     folder.mkdir()
-    shared.mkdir(parents=True)
+    shared.mkdir()
     own = replace(
         launch, name=launch.name.replace(RANK, str(number)), host=order.hosts[0], cpus=cpus
     )

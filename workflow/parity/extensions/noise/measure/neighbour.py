@@ -20,7 +20,7 @@ import psutil
 
 from parity.benchmarks.model import Program
 from parity.extensions.noise.runtimes.limited import CPU, NEIGHBOUR, Limited
-from parity.measure import gates, inner_command
+from parity.measure import gates, inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
 from parity.measure.timed_process import kill_group, launch_environment
@@ -92,7 +92,7 @@ def _started(arm: Limited, its: Launch, folder: Path) -> subprocess.Popen[bytes]
                 stdout=said,
                 stderr=said,
                 env=launch_environment(os.environ),
-                cwd=inner_command.WORK,
+                cwd=places.WORK,
                 start_new_session=True,
             )
     except OSError as error:

@@ -40,7 +40,7 @@ from parity.extensions.servers.benchmarks.service import (
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
-from parity.measure.inner_command import WORK
+from parity.measure.places import WORK
 from parity.measure.timed_process import kill_group, launch_environment
 
 INTERFACE, CLIENT_INTERFACE = "parity-link", "eth0"

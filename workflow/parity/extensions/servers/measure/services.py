@@ -35,14 +35,14 @@ from parity.extensions.servers.measure.client import (
 )
 from parity.extensions.servers.measure.usage import usage
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
-from parity.measure import gates, inner_command
+from parity.measure import gates, inner_command, places
 from parity.measure.attempt import Attempt, NotStarted, Order
 from parity.measure.documents import Gate
 from parity.measure.places import end_processes_in
 from parity.measure.timed_process import kill_group, launch_environment
 from parity.runtimes.model import Arm, Launch
 
-SERVERS = inner_command.WORK / FOLDER
+SERVERS = places.WORK / FOLDER
 START_SECONDS = 60.0
 # What a server has is thrown away, so it need not end in good order.
 STOP_SECONDS = 1.0

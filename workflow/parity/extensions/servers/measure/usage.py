@@ -23,8 +23,7 @@ from parity.extensions.servers.benchmarks.service import HOST_ADDRESS, Served
 from parity.extensions.servers.benchmarks.usage import BEGIN
 from parity.extensions.servers.runtimes.docker_bridge import DockerBridge
 from parity.measure.attempt import Attempt, Order
-from parity.measure.inner_command import WORK
-from parity.measure.places import processes_in
+from parity.measure.places import WORK, processes_in
 from parity.measure.timed_process import Finished
 
 # The working folders of servers are below it, in every runtime (services.py).
