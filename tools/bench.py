@@ -349,7 +349,6 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def main() -> None:
-    """Print one line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; or all")
     parser.add_argument("--times", type=int, default=TIMES, help="of the archive's blocks in scale")

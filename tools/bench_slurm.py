@@ -144,7 +144,6 @@ def _records(clone: Path) -> Path:
 
 @contextmanager
 def new_clone() -> Iterator[Path]:
-    """A fresh clone of what is committed."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
         subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
@@ -165,7 +164,6 @@ def cluster_up() -> Iterator[None]:
 
 
 def run(words: list[str], folder: Path) -> None:
-    """Run a command that must succeed."""
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")

@@ -175,7 +175,6 @@ def by_simgrid(dataset: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("replay", help="real loops of one and two ranks beside the replay")

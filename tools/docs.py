@@ -168,7 +168,6 @@ def documents() -> dict[Path, str]:
 
 
 def _dictionary(tables: Iterable[records.TableSchema]) -> str:
-    """The dictionary of these tables as Markdown."""
     lines = [DICTIONARY_HEAD.format(version=records.SCHEMA_VERSION)]
     for table in tables:
         lines += [f"## {table.name}", "", table.doc, "", f"Sorted by: {', '.join(table.order)}."]
@@ -233,14 +232,12 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
 
 
 def machine() -> str:
-    """The processor, how many of it, and the memory."""
     model = node.facts()["cpu_model"] or "a processor that tells no model"
     memory = wording.size(psutil.virtual_memory().total)
     return f"{model}, {counted(psutil.cpu_count() or 0, 'CPU')}, {memory}"
 
 
 def held(folder: Path) -> int:
-    """Bytes on disk of all that a folder holds."""
     inside = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
     return sum(path.lstat().st_blocks * 512 for path in inside)
 
@@ -261,7 +258,6 @@ def took(command: str, clone: Path) -> Step:
 
 
 def effort() -> dict[str, Any]:
-    """What all commands take."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "parity"
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
@@ -272,7 +268,6 @@ def effort() -> dict[str, Any]:
 
 
 def fault_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The whole docs/faults.md."""
     lines = (tuple(str(row[key]) for key in FAULT_COLUMNS.values()) for row in rows)
     table = _table(tuple(FAULT_COLUMNS), lines)
     return f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{table}\n"

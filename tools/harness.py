@@ -265,7 +265,6 @@ def measure(given: argparse.Namespace) -> NoiseAudit:
 
 
 def main() -> None:
-    """Measure what the command line says, and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--plan", type=Path, required=True, help="of the dataset that gets it")
     parser.add_argument("--system", type=Path, required=True)

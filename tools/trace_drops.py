@@ -121,7 +121,6 @@ def trace_case(given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Trace what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("plan", "images", "system", "folder"):
         parser.add_argument(f"--{name}", type=Path, required=True)

@@ -91,7 +91,6 @@ def processes(lines: Iterable[str], name: str) -> Mapping[int, Process]:
 
 
 def lines(name: str, command: list[str]) -> Iterator[str]:
-    """The table of what a command ran."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "perf.data")
         events = [word for event in EVENTS for word in ("-e", event)]

@@ -40,7 +40,6 @@ _NOT_HOLDING = {NO: "refuted", TOO_FEW: "open, of too few replicates"}
 
 
 def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int) -> dict[str, Any]:
-    """All that the report says, as JSON."""
     designs = [
         {"scenario": each.name, "part": each.part, "planted": each.about, "blocks": each.blocks,
          "margin": each.margin}
@@ -50,7 +49,6 @@ def document(scenarios: Sequence[Scenario], results: Iterable[Result], seed: int
 
 
 def row(result: Result) -> dict[str, Any]:
-    """One result as JSON."""
     measure, observed = result.measure, result.observed
     return {
         "scenario": result.scenario, "planted": measure.planted, "measured": measure.measured,
@@ -70,7 +68,6 @@ def shown(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """The whole docs/validation.md."""
     template = Template(
         TEMPLATE.read_text("utf-8"), undefined=StrictUndefined, trim_blocks=True,
         keep_trailing_newline=True,
@@ -93,7 +90,6 @@ def render(found: Mapping[str, Any]) -> str:
 
 
 def validation_text() -> str:
-    """The text of docs/validation.md."""
     return render(read_json(COMMITTED))
 
 

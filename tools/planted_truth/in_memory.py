@@ -66,7 +66,6 @@ class Layout:
 
     @property
     def all_arms(self) -> tuple[str, ...]:
-        """The A/A pair, and the arms beside it."""
         return (REFERENCE, DOUBLE, *self.arms)
 
     def plan(self) -> Plan:
@@ -192,7 +191,6 @@ class Chance(Document, frozen=True):
         return logs
 
     def _law(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Deviations of mean 0 and standard deviation 1."""
         if self.law not in _FREEDOM:
             return random.standard_normal(shape)
         freedom = _FREEDOM[self.law]

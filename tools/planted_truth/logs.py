@@ -124,7 +124,6 @@ class SimulatedBlock:
     absent: str = ""
 
     def simulate(self) -> None:
-        """Make the block to its end."""
         misfortune, random = self.campaign.misfortune, self.random
         arms = sorted({run.arm for run in self.runs})
         if random.random() < misfortune.absent:
@@ -326,7 +325,6 @@ def _state(arm: str, is_absent: bool = False) -> ArmState:
 
 
 def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path) -> None:
-    """Write what an attempt leaves in its folder."""
     state, ending, parameters = folder / "state", attempt.ending, case.parameters
     state.mkdir(parents=True)
     started, name, arm = at(attempt.minutes), f"parity-1-1-{attempt.number}", arms()[attempt.arm]
@@ -392,7 +390,6 @@ def write(path: Path, document: Document) -> None:
 
 
 def image_records() -> dict[str, ImageRecord]:
-    """The records of the image formats, as images.json holds them."""
     return {
         name: ImageRecord(
             name, digest=f"sha256:{sha256(name)}", parent=parent,

@@ -139,7 +139,6 @@ class LookScenario(Document, frozen=True):
     once: int = LOOKS[-1]
 
     def scenario(self) -> Scenario:
-        """With what makes one of its studies."""
         measures = [each.measure(self.ratios[each.arm], self.once) for each in self.counted]
         size = (LOOKS[-1], MARGIN, CASES, REPLICATES)
         return Scenario(

@@ -44,7 +44,6 @@ def share(successes: int, replicates: int) -> Observed:
 
 
 def mean(values: ArrayLike) -> Observed:
-    """A mean with its t interval, of at least two values."""
     numbers = np.asarray(values, dtype=float)
     centre = float(numbers.mean())
     low, high = stats.t.interval(CONFIDENCE, len(numbers) - 1, centre, stats.sem(numbers))
@@ -77,7 +76,6 @@ class Promise:
         return observed.high < self.low or observed.low > self.high
 
     def holds_for(self, observed: Observed) -> bool:
-        """Whether the promise is kept, and was seen to be by enough replicates."""
         inside = self.low - self.slack <= observed.low and observed.high <= self.high + self.slack
         return inside and not self.refuted_by(observed)
 
@@ -122,7 +120,6 @@ class Trials:
         return of_arm.set_index(["study", "case"])
 
     def judged(self, says: str, arms: tuple[str, ...]) -> pd.Series:
-        """The verdicts on what is claimed of these arms; one for each case."""
         wanted = (self.verdicts["says"] == says) & (self.verdicts["arms"] == arms)
         return self.verdicts[wanted].set_index(["study", "case"])["verdict"]
 
@@ -138,15 +135,12 @@ class Measure:
 
 
 def cost(ratio: float) -> str:
-    """A planted ratio in words."""
     return "the same" if ratio == 1 else f"{100 * (ratio - 1):+.3g} %"
 
 
 def frequency(
     planted: str, measured: str, promise: Promise, happened: Callable[[Trials], pd.Series]
 ) -> Measure:
-    """In how many of the cases something happened."""
-
     def observe(trials: Trials) -> Observed:
         cases = happened(trials)
         return share(int(cases.sum()), len(cases))
@@ -155,7 +149,6 @@ def frequency(
 
 
 def judged(planted: str, says: str, arms: tuple[str, ...], word: str, promise: Promise) -> Measure:
-    """How often a claim about arms gets a verdict."""
     measured = f"{_CLAIM[says]} {word}"
     return frequency(planted, measured, promise, lambda trials: trials.judged(says, arms) == word)
 

@@ -110,7 +110,6 @@ class LogScenario(Document, frozen=True):
 
     @property
     def campaign(self) -> Campaign:
-        """Its studies."""
         same = [(SAME, (ARMS[arm],)) for arm in self.ratios if arm not in ("double", "plus")]
         asked = [(each.says, tuple(ARMS[arm] for arm in each.arms))
                  for each in self.counted if each.verdict]  # fmt: skip
@@ -121,7 +120,6 @@ class LogScenario(Document, frozen=True):
         )  # fmt: skip
 
     def scenario(self) -> Scenario:
-        """With what makes one of its studies, through the whole pipeline."""
         campaign = self.campaign
         measured = [measure for each in self.counted for measure in each.measures(campaign)]
         size = (self.blocks, self.margin, self.cases, self.replicates)
@@ -137,7 +135,6 @@ def scenarios() -> list[Scenario]:
 
 
 def log_scenarios() -> dict[str, LogScenario]:
-    """Those through the whole pipeline, by name."""
     text = Path(__file__).with_suffix(".yaml").read_bytes()
     return {entry.name: entry for entry in msgspec.yaml.decode(text, type=list[LogScenario])}
 

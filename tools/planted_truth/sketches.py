@@ -96,7 +96,6 @@ class Sketch(Document, frozen=True):
     published: str = ""
 
     def scenario(self) -> Scenario:
-        """With a measure for each promise."""
         percent = self.test.get("margin_percent")
         measures = [
             self._measure(number, verdict, PROMISES[word])
@@ -110,7 +109,6 @@ class Sketch(Document, frozen=True):
 
     @property
     def layout(self) -> Layout:
-        """The study of one batch."""
         parameters = {
             f"{truth}-{replicate}-{place}": {
                 "truth": truth, "replicate": replicate, self.along: level,

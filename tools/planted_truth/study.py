@@ -148,7 +148,6 @@ class Printer(Document, frozen=True):
         }  # fmt: skip
 
     def text(self, parameters: Mapping[str, Any], log_cost: float) -> str:
-        """The whole standard output."""
         return _template(self).format(**self.values(parameters, log_cost))
 
 
@@ -211,7 +210,6 @@ class Campaign(Document, frozen=True):
         return tuple(dict.fromkeys([REFERENCE, DOUBLE, *self.ratios]))
 
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """The parameters of each case."""
         width, own = len(str(self.cases - 1)), self.printer.case_parameters
         return {f"{self.benchmark}-{at:0{width}d}": own(at) for at in range(self.cases)}
 
@@ -239,7 +237,6 @@ class Campaign(Document, frozen=True):
 
 
 def is_contained(arm: str) -> bool:
-    """Whether an arm runs from an image."""
     return arms()[arm].image_format is not None
 
 

@@ -21,7 +21,6 @@ def _node_count(text: str) -> int:
 
 
 def main() -> None:
-    """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python tools/virtual_cluster", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start it and wait until all nodes are idle")

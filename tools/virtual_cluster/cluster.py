@@ -160,7 +160,6 @@ def wait_until_idle(wanted: tuple[Node, ...]) -> None:
 
 
 def status() -> str:
-    """One line for each node."""
     said = states()
     return "\n".join(
         f"{node.name}  {node.address:<12} {said.get(node.name, 'no answer from slurmctld')}"

@@ -21,7 +21,6 @@ def _start(
     argv: Sequence[str | Path], log: Path, is_up: Callable[[], bool], user: str | None = None,
     **environment: str,
 ) -> None:  # fmt: skip
-    """Start a daemon and wait until it is up."""
     daemon = processes.start(argv, log, user=user, environment=_ENVIRONMENT | environment)
     deadline = time.monotonic() + _LONGEST_START_SECONDS
     while not is_up():

@@ -50,8 +50,6 @@ def address(number: int) -> str:
 
 @dataclass(frozen=True)
 class Node:
-    """One virtual node."""
-
     number: int
 
     @property

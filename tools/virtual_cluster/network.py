@@ -70,7 +70,6 @@ def build(cluster: Cluster) -> None:
 
 
 def namespace_of(node: Node) -> Path:
-    """The file by which a node's network namespace is entered."""
     return NAMESPACES / node.namespace
 
 

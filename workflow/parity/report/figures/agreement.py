@@ -31,11 +31,7 @@ from parity.report.view import rows_of
 
 NAME = "agreement"
 AROUND = 0.7  # inches above and below a panel
-WORDS = {
-    outcomes.EQUIVALENT: "same",
-    outcomes.DIFFERENT: "differs",
-    outcomes.INCONCLUSIVE: "open",
-}
+WORDS = {outcomes.EQUIVALENT: "same", outcomes.DIFFERENT: "differs", outcomes.INCONCLUSIVE: "open"}
 
 
 def panels(found: Agreement, plan: Plan) -> list[Forest]:
