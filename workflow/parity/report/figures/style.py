@@ -124,7 +124,8 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     canvas: Any = FigureCanvasAgg(figure)
-    canvas.print_png(folder / f"{name}.png", metadata={"Software": None})
+    quick = {"compress_level": 3}  # and no larger, since most of a figure is white
+    canvas.print_png(folder / f"{name}.png", metadata={"Software": None}, pil_kwargs=quick)
     canvas, nothing = FigureCanvasPdf(figure), ("CreationDate", "Creator", "Producer")
     with patch.object(subset, "Options", _without_layout):
         canvas.print_pdf(str(folder / f"{name}.pdf"), metadata=dict.fromkeys(nothing))
