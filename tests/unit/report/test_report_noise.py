@@ -11,6 +11,7 @@ import synthetic
 from figure_help import texts, words_apart
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from parity.benchmarks.description import FigureSpec, Form
@@ -34,6 +35,13 @@ def bare(tmp_path_factory) -> View:
     return planted.view(tmp_path_factory.mktemp("data") / "live/limits", {}, events=False)
 
 
+@pytest.fixture(scope="module")
+def drawn(view: View) -> dict[Form, Figure]:
+    """All figures of the study."""
+    style.use()
+    return {form: figures.draw(view, spec) for form, spec in SPECS.items()}
+
+
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
 def test_every_figure_can_be_read_and_says_what_it_counts(view: View, spec: FigureSpec) -> None:
     figure = figures.draw(view, spec)
@@ -54,7 +62,7 @@ def test_without_events_no_figure_is_drawn(bare: View, spec: FigureSpec, tmp_pat
     assert "the study has no such case of selfish" in figures.missing(other, spec)
 
 
-def test_arms_of_a_limit_stand_together(view: View) -> None:
+def test_arms_of_a_limit_stand_together(view: View, drawn) -> None:
     assert view.kinds == {
         ALONE: ["native-a", "native-b", "podman"],
         "quota of 100 ms": ["podman-quota-90000-of-100000-us", "podman-quota-50000-of-100000-us"],
@@ -63,17 +71,15 @@ def test_arms_of_a_limit_stand_together(view: View) -> None:
         "shares": [f"podman-shares-{shares}-beside-512-unpinned" for shares in (1024, 512, 128)],
         "other limits": ["podman-same-cpu", "native-a-cpu0"],
     }
-    panels = figures.draw(view, SPECS[Form.KINDS]).axes
+    panels = drawn[Form.KINDS].axes
     assert [axes.get_title(loc="left") for axes in panels] == [*view.kinds][1:]
     legend = panels[0].get_legend()
-    assert legend and [text.get_text() for text in legend.get_texts()] == [
-        "90 of 100 ms, n=8,600",
-        "50 of 100 ms, n=8,600",
-    ]
+    told = [text.get_text() for text in legend.get_texts()]
+    assert told == ["90 of 100 ms, n=8,600", "50 of 100 ms, n=8,600"]
 
 
-def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(view: View) -> None:
-    panels = figures.draw(view, SPECS[Form.TIMELINES]).axes
+def test_a_timeline_has_a_dot_at_each_event_on_the_axes_of_all(drawn) -> None:
+    panels = drawn[Form.TIMELINES].axes
     assert len(panels) == len(planted.TITLES)
     assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
     half = panels[4]
@@ -100,8 +106,8 @@ def test_a_curve_is_the_share_that_is_as_long_or_longer(lengths: list[int]) -> N
         assert (found[-1], shares[-1]) == (max(lengths), 1 / count)
 
 
-def test_quotas_are_drawn_beside_the_prediction(view: View) -> None:
-    left, right = figures.draw(view, SPECS[Form.QUOTA]).axes
+def test_quotas_are_drawn_and_told_beside_the_prediction(view: View, drawn) -> None:
+    left, right = drawn[Form.QUOTA].axes
     names = [label.get_text() for label in left.get_yticklabels()]
     assert names[:2] == ["Podman, 90 of 100 ms", "Podman, 50 of 100 ms"]
     places = [line.get_xdata()[0] for line in left.get_lines() if line.get_marker() == "|"]
@@ -110,11 +116,8 @@ def test_quotas_are_drawn_beside_the_prediction(view: View) -> None:
     assert off == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
     assert right.get_xlabel() == "observed − predicted (ms)"
     assert "band: ±1 tick (4 ms)" in texts(left.figure)
-
-
-def test_the_table_of_quotas_says_it_in_ms_and_in_ticks(view: View) -> None:
-    table = tables.quota_law(view)
-    assert table.rows[4] == (
+    # In the table in ms and in ticks.
+    assert tables.quota_law(view).rows[4] == (
         "Selfish: detours", "Podman, 9 of 10 ms", "6000", "10 %", "1.0",
         "1.400 [1.300, 1.500]", "0.400", "0.10",
     )  # fmt: skip
@@ -127,22 +130,15 @@ def test_a_tick_that_no_node_tells_is_no_band(tmp_path: Path) -> None:
     assert tables.quota_law(view).rows[0][-1] == "–"
 
 
-def test_a_tail_that_was_not_fitted_has_no_level(view: View) -> None:
+def test_a_tail_that_was_not_fitted_has_no_level(view: View, drawn) -> None:
     table = tables.return_levels(view)
     assert table.rows[0][1:] == (
         "Native", "400", "5.00", "0.40 [0.20, 0.70]", "1.000 [0.400, 4.000]", "1.000", "0.31",
     )  # fmt: skip
     (few,) = (row for row in table.rows if row[2] == "9")
-    assert few[1:] == (
-        "Podman, 128 shares beside 512, unpinned",
-        "9",
-        "5.00",
-        "–",
-        "–",
-        "1.000",
-        "–",
-    )
-    (axes,) = figures.draw(view, SPECS[Form.LEVELS]).axes
+    what = "Podman, 128 shares beside 512, unpinned"
+    assert few[1:] == (what, "9", "5.00", "–", "–", "1.000", "–")
+    (axes,) = drawn[Form.LEVELS].axes
     rows = [line.get_ydata()[0] for line in axes.get_lines() if line.get_marker() in "osP^X"]
     assert rows == [n for n, arm in enumerate(planted.TITLES) if "128" not in arm]
 
@@ -169,8 +165,8 @@ def test_another_case_has_one_panel_for_all_arms(tmp_path: Path) -> None:
     assert len(last.get_lines()) == 1 + len(planted.TITLES)
 
 
-def test_a_replay_has_a_panel_for_each_kind_and_step(view: View) -> None:
-    panels = figures.draw(view, SPECS[Form.REPLAY]).axes
+def test_a_replay_has_a_panel_for_each_kind_and_step(view: View, drawn) -> None:
+    panels = drawn[Form.REPLAY].axes
     assert len(panels) == len(view.kinds) * len(planted.STEPS)
     assert [axes.get_title(loc="left") for axes in panels[:5]] == [
         "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s",

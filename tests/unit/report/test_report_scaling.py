@@ -22,7 +22,7 @@ from parity.core.wording import counted
 from parity.plan.system import KINDS
 from parity.report import formatting, paper, write
 from parity.report import texts as told
-from parity.report.figures import along, figures, specs
+from parity.report.figures import along, figures, specs, style
 from parity.report.series import Series
 from parity.report.templating import render
 from parity.report.view import View
@@ -54,6 +54,13 @@ def view_of(
 def view(tmp_path_factory) -> View:
     """The study with everything planted, on virtual nodes."""
     return view_of(tmp_path_factory.mktemp("data") / "live/scaling-synthetic", **PLANTS)
+
+
+@pytest.fixture(scope="module")
+def figure(view: View) -> Figure:
+    """Its curves over nodes."""
+    style.use()
+    return figures.draw(view, SPEC)
 
 
 @pytest.fixture(scope="module")
@@ -104,18 +111,18 @@ def test_of_a_time_less_is_faster(view: View) -> None:
     assert point.high == pytest.approx(100 * reference / values.min())
 
 
-def test_what_is_missing_is_said_in_its_place(view: View) -> None:
+def test_what_is_missing_is_said_in_its_place(view: View, figure: Figure) -> None:
     assert curve(view, 1, "lxc")[4].words == "not tested: needs root"
     podman = curve(view, 2, "podman")
     assert [point.n for point in podman.values()] == [12, 0, 12]
-    said = texts(figures.draw(view, SPEC))
+    said = texts(figure)
     assert "not tested: needs root" in said
     assert "no valid run: timeout" in said and "n=0" in said
 
 
-def test_a_point_without_neighbours_shows_its_range(view: View) -> None:
+def test_a_point_without_neighbours_shows_its_range(view: View, figure: Figure) -> None:
     row = 2 * (len(ARMS) - 1 + 1) - 1  # the last panel of the second column is Podman's
-    axes = figures.draw(view, SPEC).axes[row]
+    axes = figure.axes[row]
     (lines,) = (c for c in axes.collections if isinstance(c, LineCollection))
     ranges = {path[0][0]: (path[0][1], path[1][1]) for path in lines.get_segments()}
     point = curve(view, 2, "podman")[4]
@@ -139,8 +146,8 @@ def test_every_figure_can_be_read_and_says_one_host(view: View) -> None:
         assert [(a, b) for (a, x), (b, y) in combinations(found, 2) if x.overlaps(y)] == [], name
 
 
-def test_the_figure_says_n_unit_margin_and_noise(view: View) -> None:
-    said = texts(figures.draw(view, SPEC))
+def test_the_figure_says_n_unit_margin_and_noise(figure: Figure) -> None:
+    said = texts(figure)
     asked = ["n=12 ", " =\n[", " ≠\n[", "of 12 planned", "HPL rate in % of the median of Native"]
     asked += ["margin ±5", "dotted: smallest and largest of Native and Native again"]
     assert [part for part in asked if part not in said] == []
@@ -171,9 +178,7 @@ def test_a_metric_of_two_benchmarks_keeps_its_own_unit(view: View) -> None:
     assert specs.quantity("likwid-copy", "bandwidth", "").unit == "GB/s"
     assert specs.quantity("netpipe-2x2-tcp", "latency", "s").factor == 1e6
     assert specs.quantity("hpcc", "ring_latency", "us").unit == "us"
-
-
-def test_a_unit_that_a_metric_no_longer_has_is_kept() -> None:
+    # A unit that a metric no longer has is kept.
     old = specs.quantity("netpipe-2x2-tcp", "latency", "us")
     assert (old.label, old.unit, old.factor) == ("latency", "us", 1.0)
     assert specs.quantity("another-1x2", "wind_speed", "m/s").label == "wind speed"
@@ -210,10 +215,10 @@ def test_every_kind_of_system_has_its_sentence() -> None:
     assert kinds and {*kinds[1].split(", "), "imported"} == set(KINDS)
 
 
-def test_a_study_gets_its_own_text_or_the_default() -> None:
+@pytest.mark.parametrize(("study", "file"), [("scaling", "scaling"), ("my-own", "default")])
+def test_a_study_gets_its_own_text_or_the_default(study: str, file: str) -> None:
     files = sorted((ROOT / "paper/studies").glob("*.tex"))
-    assert paper.of_study(files, "scaling").name == "scaling.tex"
-    assert paper.of_study(files, "my-own").name == "default.tex"
+    assert paper.of_study(files, study).stem == file
 
 
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="LaTeX is not installed")

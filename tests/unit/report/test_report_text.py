@@ -38,9 +38,7 @@ def make_view(tmp_path: Path) -> MakeView:
     """A view of a synthetic dataset with the plants given."""
 
     def make(
-        blocks: int = 3,
-        change: Callable[[dict[str, Any]], None] = lambda rows: None,
-        **plants: Any,
+        blocks: int = 3, change: Callable[[dict[str, Any]], None] = lambda rows: None, **plants: Any
     ) -> View:
         plan, folder = synthetic.plan(blocks), tmp_path / "live/synthetic-smoke"
         rows = synthetic.records(plan, **plants)
@@ -108,10 +106,7 @@ BANNED = re.compile(r"signific|no difference|identical|indistinguishable", re.IG
 
 def test_the_setting_is_printed_for_people(make_view: MakeView) -> None:
     view = make_view(3)
-    machine, environment = (
-        dict(setting.machine(view).rows),
-        dict(setting.environment(view).rows),
-    )
+    machine, environment = (dict(setting.machine(view).rows), dict(setting.environment(view).rows))
     assert machine["System"] == "synthetic (vm)"
     assert environment["measured"] == "2026-01-01 00:00 to 01:30 UTC"
     assert environment["Docker"] == "version 1"
