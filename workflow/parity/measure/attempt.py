@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import psutil
@@ -27,6 +27,7 @@ from parity.measure import gates, inner_command, places
 from parity.measure.documents import RECORD, STARTED, ArmState, Gate, RunRecord, Started
 from parity.measure.inner_command import HOST, RANK, clean_up, launched, on_each_node
 from parity.measure.node import steal_fraction
+from parity.measure.node_check import arm_state, check_arm, host_namespaces
 from parity.measure.progress import LIMIT_REFUSED
 from parity.measure.sampling import Sampler
 from parity.measure.session import Session
@@ -295,6 +296,10 @@ class AllocationLost(Exception):
     """The nodes are no longer ours, or one of them is gone: no fault of the run."""
 
 
+class ArmLost(Exception):
+    """An arm's image or runtime is gone since the session began: no fault of the run."""
+
+
 def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
     """Make one attempt in its own, new folder; its record is written as the last act.
 
@@ -306,8 +311,8 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         The record; its `reason` is empty when the program ended well and all gates held.
 
     Raises:
-        AllocationLost: the run failed because its nodes were taken away; no record is
-            written, so the attempt counts as interrupted.
+        AllocationLost, ArmLost: the run failed because its nodes, or its arm's image or runtime,
+            were taken away; no record is written, so the attempt counts as interrupted.
     """
     attempt = attempt_of(order, name, folder)
     launch = attempt.launch
@@ -342,6 +347,9 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
     made = record(order, seen, stderr.decode("utf-8", "replace"), load, started.started)
     if made.reason:
         _end_left_overs(order, launch)
+        if inner_command.EVIDENCE.encode() not in stderr and made.reason != LIMIT_REFUSED:
+            # Nothing of it ran inside.
+            _refuse_lost_arm(order)
     RECORD.write_in(folder, made)
     if order.program.ranks and not made.reason:
         # Of thousands of ranks that are 1.2 kB each, all of which the record holds by now.
@@ -349,6 +357,18 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         shorter.write_bytes(inner_command.without_evidence(stderr))
         shorter.replace(folder / "stderr")
     return made
+
+
+def _refuse_lost_arm(order: Order) -> None:
+    """Raise ArmLost where an arm that the session could use does not work any more."""
+    arm, question = order.arm.unlimited, order.session.question
+    if not question or not arm.image_format or order.program.as_given:
+        return
+    state = arm_state(arm, question.images)
+    judge = partial(gates.binary_gate, {}, {})
+    state, _ = check_arm(arm, state, {}, judge, host_namespaces(), order.session.tools)
+    if state.reason or not state.gate.passed:
+        raise ArmLost(state.detail or state.gate.detail)
 
 
 def _end_left_overs(order: Order, launch: Launch) -> None:

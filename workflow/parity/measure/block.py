@@ -17,7 +17,7 @@ from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
 from parity.measure import places, progress
-from parity.measure.attempt import AllocationLost, Order, make_attempt
+from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.documents import (
     BLOCK,
     RECORD,
@@ -26,7 +26,6 @@ from parity.measure.documents import (
     BatchRecord,
     BlockRecord,
     NotStarted,
-    next_session,
     read_sessions,
     refuse_another_system,
 )
@@ -34,6 +33,7 @@ from parity.measure.inner_command import clean_up, on_each_node
 from parity.measure.session import (
     Session,
     begin_session,
+    begun,
     end_session,
     lacking,
     tell_what_lacks,
@@ -86,7 +86,8 @@ def run_block(
             f"the study lies in {SCRATCH}, where measured programs work and are ended",
             action="move the clone to another folder",
         )
-    _refuse_a_mixture(plan, folder, system)
+    for each, sessions in begun(plan, folder).items():
+        refuse_another_system(each, sessions, system.name)
     allocation = this_allocation(system, block.nodes)
     # A workflow that was killed leaves its jobs running; the next one's wait for them here,
     # and find the block done.
@@ -129,17 +130,6 @@ def _stopped(
     return {
         name: NotStarted(reason=stop.reason, detail=stop.detail) for name, stop in found.items()
     }
-
-
-def _refuse_a_mixture(plan: Plan, folder: Path, system: System) -> None:
-    """Measure nothing for a campaign that was begun on another system.
-
-    This block and the first one that was begun tell: no later one was begun elsewhere.
-    """
-    beside = (folder.with_name(block.name) for block in plan.blocks)
-    begun = next((each for each in beside if next_session(each) > 1), folder)
-    for each in dict.fromkeys((folder, begun)):
-        refuse_another_system(each, read_sessions(each), system.name)
 
 
 def end_interrupted(folder: Path) -> None:
@@ -214,6 +204,13 @@ class BlockRun:
                     f"the allocation is no longer whole: {error}",
                     where=f"run {run.name}, on {', '.join(order.hosts)}",
                     action="start Snakemake again: it goes on with this block where it was",
+                ) from None
+            except ArmLost as error:
+                raise UserError(
+                    f"{order.arm.name} worked when this block began, and does not any more",
+                    where=str(error),
+                    action="put its image back, or mend the runtime, and start Snakemake again:"
+                    " nothing is lost, and it goes on with this block",
                 ) from None
             if not reason or reason in (*progress.OF_THE_BLOCK, progress.LIMIT_REFUSED):
                 return

@@ -175,6 +175,8 @@ class _Until(io.RawIOBase):
 
 
 PATIENCE_SECONDS = 120
+# The reason of an arm that says it is available, and cannot run a command.
+BROKEN = "runtime-broken"
 Binaries = tuple[Binary, ...]
 
 
@@ -318,7 +320,7 @@ def check_arm(
     try:
         audited, evidence = audit_arm(arm, state.image, binaries, tools)
     except AuditError as error:
-        return replace(state, reason="runtime-broken", detail=str(error)), ()
+        return replace(state, reason=BROKEN, detail=str(error)), ()
     judged = [gates.where_gate(arm, evidence, ours, state.recipe)]
     if arm.image_format is None or arm.link_set == SHARED:
         judged.append(judge(audited))

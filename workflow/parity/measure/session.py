@@ -25,22 +25,23 @@ from parity.measure.documents import (
     SESSION_END,
     SESSION_START,
     ArmState,
-    Binary,
     Gate,
     NodeAnswer,
     NodeState,
     ProgramIdentity,
     Question,
     SessionEnd,
+    SessionRecord,
     SessionStart,
     next_session,
+    read_sessions,
 )
 from parity.measure.inner_command import on_each_node
 from parity.measure.node import busy_now, facts, node_name
-from parity.measure.node_check import check_node
+from parity.measure.node_check import BROKEN, check_node
 from parity.measure.places import binaries_of, now, tools_for
 from parity.plan.plan import Case, Plan
-from parity.plan.system import BATCH_SYSTEMS, BatchSystem, System
+from parity.plan.system import BATCH_SYSTEMS, System
 from parity.runtimes import every_arm
 from parity.software.binaries import NOT_FOUND
 from parity.software.images import ImageRecord
@@ -68,7 +69,18 @@ def this_allocation(system: System, nodes: int) -> Allocation:
         UserError: the block needs other nodes than these, or there is no job around us.
     """
     around = BATCH_SYSTEMS.get(system.batch_system)
-    allocation = _job(around) if around else Allocation((node_name(),))
+    allocation = Allocation((node_name(),))
+    if around:
+        if not os.environ.get(around.job_variable):
+            raise UserError(
+                f"this is not a {around.title} job, and the system's file says that blocks are",
+                where=around.job_variable,
+                action=around.advice,
+            )
+        number, names, told = around.job()
+        hosts = tuple(sorted(names, key=lambda host: host != node_name()))
+        told = {**told, "hosts": ",".join(hosts)}
+        allocation = Allocation(hosts, number, {f"allocation.{key}": told[key] for key in told})
     if system.launcher and len(allocation.hosts) != nodes:
         raise UserError(
             f"the block needs {nodes} nodes, and the allocation has {len(allocation.hosts)}",
@@ -76,96 +88,6 @@ def this_allocation(system: System, nodes: int) -> Allocation:
             action=around.advice if around else "name a batch system in the system's file",
         )
     return allocation
-
-
-def _job(around: BatchSystem) -> Allocation:
-    if not os.environ.get(around.job_variable):
-        raise UserError(
-            f"this is not a {around.title} job, and the system's file says that blocks are",
-            where=around.job_variable,
-            action=around.advice,
-        )
-    number, found, facts = around.job()
-    hosts = tuple(sorted(found, key=lambda host: host != node_name()))
-    facts = {**facts, "hosts": ",".join(hosts)}
-    return Allocation(hosts, number, {f"allocation.{key}": facts[key] for key in facts})
-
-
-def refuse_other_processors(nodes: Sequence[NodeState]) -> None:
-    """Measure nothing on processors that differ: ranks of one program would wait for the slower."""
-    models = {node.node_name: node.facts["cpu_model"] for node in nodes}
-    if len(set(models.values())) > 1:
-        raise UserError(
-            "the processors of this allocation differ",
-            where="; ".join(f"{name}: {model or 'not told'}" for name, model in models.items()),
-            action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
-        )
-
-
-def refuse_other_images(states: Mapping[str, ArmState]) -> None:
-    """Measure nothing of a block where an arm's image is another: its runs were lost for good."""
-    broken = {name: state.gate.detail for name, state in states.items() if not state.gate.passed}
-    if broken:
-        raise UserError(
-            f"the image of {', '.join(broken)} is not the one that was made",
-            where="; ".join(dict.fromkeys(broken.values())),
-            action="snakemake images --forcerun convert_image, and start Snakemake again: nothing"
-            " is lost, and it goes on with this block",
-        )
-
-
-def refuse_busy(answers: Sequence[NodeAnswer], gate: Gate, system: System) -> None:
-    """Measure nothing beside other programs: no run would count, and the block were spent."""
-    if gate.passed:
-        return
-    busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
-    raise UserError(
-        f"the node is busy: {gate.detail}, after {system.settle_seconds:g} s of waiting",
-        where=f"{busiest.state.node_name}: {busiest.taken_by}",
-        action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on with"
-        " this block; quiet_node.settle_seconds of the system's file waits longer, and"
-        " quiet_node.max_busy_fraction allows more",
-    )
-
-
-def arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
-    """The state of an arm in the whole allocation: the first node's, if no node objects.
-
-    Ranks of one program must be the same program: an arm that resolves to other binaries
-    on one of the nodes cannot be used.
-    """
-    first = nodes[0].arms[name]
-    expected = _identities(nodes[0].binaries, name)
-    for node in nodes:
-        state, host = node.arms[name], node.node_name
-        if state.reason:
-            return replace(state, detail=_at(host, state.detail, nodes))
-        if not state.gate.passed:
-            gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
-            return replace(state, gate=gate)
-        if other := sorted(expected ^ _identities(node.binaries, name)):
-            paths = sorted({path for path, *_ in other})
-            return replace(
-                first,
-                reason="nodes-differ",
-                detail=f"other binaries or libraries on {host}: {', '.join(paths)}",
-            )
-    return first
-
-
-def _identities(binaries: Sequence[Binary], arm: str) -> set[tuple[str, str, str]]:
-    return {(each.path, each.sha256, each.closure_sha256) for each in binaries if each.arm == arm}
-
-
-def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
-    return f"{host}: {detail}" if len(nodes) > 1 else detail
-
-
-def idle_gate_of_all(nodes: Sequence[NodeState], limit: float) -> Gate:
-    """The gate of the busiest node."""
-    busiest = max(nodes, key=lambda node: node.busy_fraction)
-    gate = gates.idle_gate(busiest.busy_fraction, limit)
-    return gate if gate.passed else replace(gate, detail=_at(busiest.node_name, gate.detail, nodes))
 
 
 @dataclass(frozen=True)
@@ -214,46 +136,14 @@ def begin_session(
 
     Raises:
         UserError: a node does not answer, its processor is of another model than those of the
-            other nodes, an image is not the one that was made, or others keep it busy.
+            other nodes, an image is not the one that was made, a runtime that worked does not
+            any more, or others keep a node busy.
     """
-    number = next_session(folder)
-    question = _question(plan, images, expected, system, allocation)
-    known = checked if checked and _asked_the_same(checked, question, allocation) else None
-    # Before the nodes are asked whether they are idle, because it takes programs of our own.
-    presences = known.benchmarks if known else _presences(plan)
-    program = as_document(identity(), ProgramIdentity, "the state of this program")
-    answers = _answers(question, system, allocation, folder, number, known)
-    nodes = [answer.state for answer in answers]
-    refuse_other_processors(nodes)
-    session = Session(
-        number=number,
-        node=dataclasses.replace(
-            answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None
-        ),
-        allocation=allocation,
-        states={name: arm_of_all(name, nodes) for name in plan.arms},
-        namespaces={answer.state.node_name: answer.namespaces for answer in answers},
-        benchmarks=presences,
-        block_gates=(idle_gate_of_all(nodes, system.max_busy_fraction),),
-        system=system,
-        question=question,
-        answers=answers,
+    number, before = (
+        next_session(folder),
+        [s for each in begun(plan, folder).values() for s in each],
     )
-    write_document(folder / SESSION_START.format(number), _start(session, program))
-    refuse_other_images(session.states)
-    refuse_busy(answers, session.block_gates[0], system)
-    return session
-
-
-def _question(
-    plan: Plan,
-    images: Mapping[str, ImageRecord],
-    expected: Mapping[str, str],
-    system: System,
-    allocation: Allocation,
-) -> Question:
-    """What the nodes are asked before a block of the plan."""
-    return Question(
+    question = Question(
         arms=plan.arms,
         binaries=binaries_of(plan),
         needs=plan.needs,
@@ -263,13 +153,104 @@ def _question(
         max_busy_fraction=system.max_busy_fraction,
         settle_seconds=system.settle_seconds,
     )
+    there = (allocation.job, allocation.hosts)
+    is_known = checked and (checked.allocation.job, checked.allocation.hosts) == there
+    known = checked if is_known and checked and checked.question == question else None
+    # Before the nodes are asked whether they are idle, because it takes programs of our own.
+    presences = known.benchmarks if known else _presences(plan)
+    program = as_document(identity(), ProgramIdentity, "the state of this program")
+    answers = _answers(question, system, allocation, folder.resolve(), number, known)
+    first, *others = nodes = [answer.state for answer in answers]
+    models = {node.node_name: node.facts["cpu_model"] for node in nodes}
+    if len(set(models.values())) > 1:
+        # Ranks of one program would wait for the slower ones.
+        raise UserError(
+            "the processors of this allocation differ",
+            where="; ".join(f"{name}: {model or 'not told'}" for name, model in models.items()),
+            action="ask for nodes of one kind in the profile, as with Slurm's `constraint`",
+        )
+    busiest = max(answers, key=lambda answer: answer.state.busy_fraction)
+    idle = gates.idle_gate(busiest.state.busy_fraction, system.max_busy_fraction)
+    idle = replace(idle, detail=_at(busiest.state.node_name, idle.detail, nodes))
+    size = dataclasses.replace(
+        answers[0].size, hosts=allocation.hosts, launcher=system.launcher is not None
+    )
+    session = Session(
+        number=number,
+        node=size,
+        allocation=allocation,
+        states={name: _arm_of_all(name, nodes) for name in plan.arms},
+        namespaces={answer.state.node_name: answer.namespaces for answer in answers},
+        benchmarks=presences,
+        block_gates=(idle,),
+        system=system,
+        question=question,
+        answers=answers,
+    )
+    start = SessionStart(
+        **(asdict(first) | {"arms": dict(session.states)}),
+        started=now(),
+        program=program,
+        system=system.name,
+        scale_label=system.scale_label,
+        allocation=dict(allocation.facts),
+        other_nodes=tuple(
+            replace(
+                other,
+                arms={name: s for name, s in other.arms.items() if s != first.arms.get(name)},
+                binaries=tuple(each for each in other.binaries if each not in first.binaries),
+            )
+            for other in others
+        ),
+    )
+    write_document(folder / SESSION_START.format(number), start)
+    _refuse_unusable(session.states, before)
+    if not idle.passed:
+        # No run beside other programs would count, and the block were spent.
+        raise UserError(
+            f"the node is busy: {idle.detail}, after {system.settle_seconds:g} s of waiting",
+            where=f"{busiest.state.node_name}: {busiest.taken_by}",
+            action="end that, or wait, and start Snakemake again: nothing is lost, and it goes on"
+            " with this block; quiet_node.settle_seconds of the system's file waits longer, and"
+            " quiet_node.max_busy_fraction allows more",
+        )
+    return session
 
 
-def _asked_the_same(checked: Session, question: Question, allocation: Allocation) -> bool:
-    """Whether a session's answers hold here, too: the same question to the same nodes."""
-    then = checked.allocation
-    same_nodes = (then.job, then.hosts) == (allocation.job, allocation.hosts)
-    return same_nodes and checked.question == question
+def begun(plan: Plan, folder: Path) -> dict[Path, tuple[SessionRecord, ...]]:
+    """The sessions so far of the block in a folder, and of the first block that was begun.
+
+    They tell for all of a campaign: where it is measured, and which of its arms worked there.
+    """
+    beside = (folder.with_name(block.name) for block in plan.blocks)
+    first = next((each for each in beside if next_session(each) > 1), folder)
+    return {each: read_sessions(each) for each in (folder, first)}
+
+
+def _refuse_unusable(states: Mapping[str, ArmState], before: Sequence[SessionRecord]) -> None:
+    """Measure nothing of a block where runs would be lost for good, and can be had again."""
+    broken = {name: state.gate.detail for name, state in states.items() if not state.gate.passed}
+    if broken:
+        raise UserError(
+            f"the image of {', '.join(broken)} is not the one that was made",
+            where="; ".join(dict.fromkeys(broken.values())),
+            action="snakemake images --forcerun convert_image, and start Snakemake again: nothing"
+            " is lost, and it goes on with this block",
+        )
+    worked = {
+        name
+        for session in before
+        for name, state in session.start.arms.items()
+        if state.gate.passed and not state.reason
+    }
+    lost = {name: states[name].detail for name in states if states[name].reason == BROKEN}
+    if lost := {name: detail for name, detail in lost.items() if name in worked}:
+        raise UserError(
+            f"{', '.join(lost)} worked in this campaign, and does not any more",
+            where="; ".join(dict.fromkeys(lost.values())),
+            action="mend that, and start Snakemake again: nothing is lost, and it goes on with"
+            " this block",
+        )
 
 
 def _presences(plan: Plan) -> dict[str, Availability]:
@@ -299,72 +280,69 @@ def _answers(
     Raises:
         UserError: a node did not answer.
     """
-    again = tuple(n for n in question.arms if not known or not _is_usable(known.states[n]))
+    usable = {
+        name
+        for name, s in (known.states.items() if known else ())
+        if s.gate.passed and not s.reason
+    }
+    again = tuple(name for name in question.arms if name not in usable)
     asked = replace(question, arms=again, binaries=question.binaries if again else {})
-    if asked.nodes > 1:
-        shared = folder.resolve() / f"session-{number}-nodes"
-        answers = _check_all(asked, system, allocation, shared)
-    else:
+    if asked.nodes == 1:
         answers = [check_node(asked)]
-    if not known:
-        return tuple(answers)
-    pairs = zip(known.answers, answers, strict=True)
-    return tuple(replace(new, state=_with_known(old.state, new.state)) for old, new in pairs)
+    else:
+        assert system.launcher is not None
+        shared = folder / f"session-{number}-nodes"
+        shared.mkdir()
+        QUESTION.write_in(shared, asked)
+        command = [sys.executable, "-m", "parity", "check-node", f"--folder={shared}"]
+        output_of(on_each_node(system.launcher, asked.nodes, command))
+        paths = {host: shared / NODE_ANSWER.format(host) for host in allocation.hosts}
+        if missing := [host for host, path in paths.items() if not path.exists()]:
+            raise UserError(
+                f"these nodes left no answer: {', '.join(missing)}",
+                where=str(shared),
+                action="see that every node has this folder, and its batch system's name for"
+                " itself",
+            )
+        answers = [ANSWER.read(path) for path in paths.values()]
+    if known:
+        # With what was found of those arms that the nodes were not asked for.
+        for place, (old, new) in enumerate(zip(known.answers, answers, strict=True)):
+            then, state = old.state, new.state
+            kept = (each for each in then.binaries if each.arm not in state.arms)
+            whole = replace(state, arms=then.arms | state.arms, binaries=(*kept, *state.binaries))
+            answers[place] = replace(new, state=whole)
+    return tuple(answers)
 
 
-def _is_usable(state: ArmState) -> bool:
-    return state.gate.passed and not state.reason
+def _arm_of_all(name: str, nodes: Sequence[NodeState]) -> ArmState:
+    """The state of an arm in the whole allocation: the first node's, if no node objects.
 
-
-def _with_known(old: NodeState, new: NodeState) -> NodeState:
-    """A node's new state, with what was found of those arms that it was not asked for."""
-    kept = tuple(binary for binary in old.binaries if binary.arm not in new.arms)
-    return replace(new, arms=old.arms | new.arms, binaries=(*kept, *new.binaries))
-
-
-def _start(session: Session, program: ProgramIdentity) -> SessionStart:
-    first, *others = (answer.state for answer in session.answers)
-    return SessionStart(
-        **(asdict(first) | {"arms": dict(session.states)}),
-        started=now(),
-        program=program,
-        system=session.system.name,
-        scale_label=session.system.scale_label,
-        allocation=dict(session.allocation.facts),
-        other_nodes=tuple(_beside(first, other) for other in others),
-    )
-
-
-def _beside(first: NodeState, other: NodeState) -> NodeState:
-    """A node's state without what it says of arms as the first one does: nearly all of it."""
-    return replace(
-        other,
-        arms={name: state for name, state in other.arms.items() if state != first.arms.get(name)},
-        binaries=tuple(each for each in other.binaries if each not in first.binaries),
-    )
-
-
-def _check_all(
-    question: Question, system: System, allocation: Allocation, folder: Path
-) -> list[NodeAnswer]:
-    """The answers of all nodes, in the order of the allocation.
-
-    Raises:
-        UserError: a node did not answer.
+    Ranks of one program must be the same program: an arm that resolves to other binaries
+    on one of the nodes cannot be used.
     """
-    assert system.launcher is not None
-    folder.mkdir()
-    QUESTION.write_in(folder, question)
-    command = [sys.executable, "-m", "parity", "check-node", f"--folder={folder}"]
-    output_of(on_each_node(system.launcher, question.nodes, command))
-    paths = {host: folder / NODE_ANSWER.format(host) for host in allocation.hosts}
-    if missing := [host for host, path in paths.items() if not path.exists()]:
-        raise UserError(
-            f"these nodes left no answer: {', '.join(missing)}",
-            where=str(folder),
-            action="see that every node has this folder, and its batch system's name for itself",
-        )
-    return [ANSWER.read(path) for path in paths.values()]
+
+    def identities(node: NodeState) -> set[tuple[str, str, str]]:
+        own = (each for each in node.binaries if each.arm == name)
+        return {(each.path, each.sha256, each.closure_sha256) for each in own}
+
+    first = nodes[0].arms[name]
+    for node in nodes:
+        state, host = node.arms[name], node.node_name
+        if state.reason:
+            return replace(state, detail=_at(host, state.detail, nodes))
+        if not state.gate.passed:
+            gate = replace(state.gate, detail=_at(host, state.gate.detail, nodes))
+            return replace(state, gate=gate)
+        if other := identities(nodes[0]) ^ identities(node):
+            paths = ", ".join(sorted({path for path, *_ in other}))
+            detail = f"other binaries or libraries on {host}: {paths}"
+            return replace(first, reason="nodes-differ", detail=detail)
+    return first
+
+
+def _at(host: str, detail: str, nodes: Sequence[NodeState]) -> str:
+    return f"{host}: {detail}" if detail and len(nodes) > 1 else detail
 
 
 def end_session(session: Session, folder: Path) -> None:
