@@ -19,18 +19,22 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from trials import ANYWHERE, SHORT, case_of, trial
+from trials import ANYWHERE, PAIR, SHORT, case_of, trial
 
+from parity.core.commands import Availability
 from parity.core.errors import UserError
-from parity.measure import node
-from parity.measure.block import end_interrupted, run_block
+from parity.measure import block, node
+from parity.measure.block import end_interrupted, run_batch, run_block
+from parity.measure.documents import BLOCK
 from parity.measure.node_check import arm_state, make_ready
 from parity.measure.places import WORK, make_places, new_attempt, processes_in
+from parity.plan.looks import batches_of
 from parity.plan.plan import Case, Plan, write_plan
 from parity.plan.system import System, load_system
 from parity.records.dataset import gather_blocks, gather_raw
 from parity.records.parse import parse_block
 from parity.runtimes import arms
+from parity.runtimes.bubblewrap import Bubblewrap
 from parity.runtimes.model import KERNEL, SCRATCH
 from parity.software.images import ImageRecord, write_images
 
@@ -204,6 +208,68 @@ def _flip_last_byte(path: Path) -> None:
         file.write(bytes([byte ^ 1]))
 
 
+@pytest.fixture
+def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, ImageRecord]]:
+    """A runtime whose image is one script, which starts what it is given; and its records."""
+    arm = arms()["bubblewrap"]
+    image = tmp_path / "image"
+    image.mkdir()
+    (image / "run").write_text('#!/bin/sh\nexec "$@"\n')
+    (image / "run").chmod(0o755)
+    monkeypatch.setitem(vars(arm), "isolates", ())
+    monkeypatch.setattr(Bubblewrap, "probe", lambda _: Availability(True))
+    monkeypatch.setattr(
+        Bubblewrap, "command", lambda _, launch, inner: [f"{launch.image.location}/run", *inner]
+    )
+    record = ImageRecord("directory", digest=arm.digest(str(image)), location=str(image))
+    return image, {**NO_IMAGES, "directory": record}
+
+
+def _break(image: Path) -> None:
+    (image / "run").write_text("#!/bin/sh\necho it is broken >&2\nexit 1\n")
+
+
+@pytest.mark.parametrize("fault", ["moved", "broken", "broken between two jobs"])
+def test_what_goes_away_in_the_middle_of_a_batch_is_mended_by_the_same_command(
+    fault: str, boxed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image, images = boxed
+    plan = trial(_case(), arms=(*PAIR, "bubblewrap"), attempts=2, blocks=2, blocks_per_job=2)
+    (batch,) = batches_of(plan).values()
+    aside, whole = tmp_path / "aside", (image / "run").read_text()
+    if fault != "moved":
+        # The runtime, not the image: that one is the same as before.
+        images["directory"] = msgspec.structs.replace(images["directory"], digest="sha256:same")
+        monkeypatch.setattr(Bubblewrap, "digest", lambda *_: "sha256:same")
+
+    def run() -> None:
+        run_batch(plan, batch, images, {}, ANYWHERE, tmp_path / "blocks", {})
+
+    real, made = block.run_block, []
+
+    def second_is_disturbed(*given, checked=None):
+        made.append(given[1])
+        if len(made) == 2:
+            image.rename(aside) if fault == "moved" else _break(image)
+        return real(*given, checked=None if fault == "broken between two jobs" else checked)
+
+    monkeypatch.setattr(block, "run_block", second_is_disturbed)
+    with pytest.raises(UserError, match=r"bubblewrap worked .* and does not any more") as refused:
+        run()
+    assert "start Snakemake again" in refused.value.action
+    assert ("is broken" if fault != "moved" else "found nothing") in refused.value.where
+    second = tmp_path / "blocks" / made[1]
+    assert not BLOCK.is_in(second)
+    before = {path: path.read_bytes() for path in tmp_path.glob("blocks/*/runs/*/*/record.json")}
+    aside.rename(image) if fault == "moved" else (image / "run").write_text(whole)
+    run()
+    assert {path: path.read_bytes() for path in before} == before
+    for each in plan.blocks:
+        folders = [tmp_path / "blocks" / each.name]
+        tables = parse_block(plan, *gather_blocks(folders, "test"), gather_raw(folders))
+        assert [row["stage"] for row in tables["runs"] if row["final"]] == ["valid"] * 3
+
+
 def test_a_native_program_that_is_not_the_one_that_was_built_is_refused(tmp_path: Path) -> None:
     built = "0" * 64
     tables = _run(trial(_case(), attempts=2), tmp_path, expected={"/usr/bin/sysbench": built})
@@ -267,6 +333,7 @@ from parity.measure.attempt import make_attempt
 from parity.measure.documents import ArmState, Gate
 from parity.measure.attempt import Order
 from parity.measure.session import Session
+from parity.plan.looks import batches_of
 from parity.plan.plan import Case
 from parity.plan.system import System, load_system
 from parity.runtimes import arms
