@@ -156,13 +156,16 @@ def documents() -> dict[Path, str]:
     tables = [*records.TABLES.values(), records.EVENTS, *analysed.TABLES.values()]
     tables += [*claims.TABLES.values(), AGREEMENT]
     tables += [table for file in ADDED for table in records.tables_beside(str(file)).values()]
+    rows = [tuple(str(row[key]) for key in FAULT_COLUMNS.values())
+            for row in read_json(FAULTS).values()]  # fmt: skip
+    faults_seen = _table(FAULT_COLUMNS, rows)
     readme = ROOT / "README.md"
     answers = _table(FOUND_HEAD, found_rows(read_json(FOUND)))
     return {
         readme: with_parts(readme.read_text(encoding="utf-8"), {"found": answers}),
         reference: with_parts(reference.read_text(encoding="utf-8"), parts),
         ROOT / "docs/data-dictionary.md": _dictionary(tables),
-        ROOT / "docs/faults.md": fault_text(read_json(FAULTS).values()),
+        ROOT / "docs/faults.md": f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{faults_seen}\n",
         validate.DOCUMENT: validate.validation_text(),
     }
 
@@ -231,46 +234,31 @@ def found_rows(systems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]
         yield (each["system"], each["kind"], str(len(each["datasets"])), *map(str, numbers))
 
 
-def machine() -> str:
-    model = node.facts()["cpu_model"] or "a processor that tells no model"
-    memory = wording.size(psutil.virtual_memory().total)
-    return f"{model}, {counted(psutil.cpu_count() or 0, 'CPU')}, {memory}"
-
-
-def held(folder: Path) -> int:
-    inside = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
-    return sum(path.lstat().st_blocks * 512 for path in inside)
-
-
-def took(command: str, clone: Path) -> Step:
-    """Run one command in the clone.
+def effort() -> dict[str, Any]:
+    """What a reviewer's commands take in a new clone: seconds, and bytes on disk after each.
 
     Raises:
-        subprocess.CalledProcessError: it failed.
+        subprocess.CalledProcessError: a command failed.
     """
-    found = {"PATH": f"{clone}/.venv/bin:{os.environ['PATH']}"}
-    began = time.monotonic()
-    subprocess.run(command.split(), cwd=clone, check=True, env=os.environ | found)
-    seconds = time.monotonic() - began
-    return Step(
-        command=command, does=COMMANDS[command], seconds=round(seconds, 1), bytes=held(clone)
-    )
-
-
-def effort() -> dict[str, Any]:
+    steps = []
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "parity"
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-        steps = tuple(took(command, clone) for command in COMMANDS)
-    day = datetime.now(UTC).date().isoformat()
-    made: dict[str, Any] = to_builtins(Effort(machine=machine(), day=day, steps=steps))
+        path = {"PATH": f"{clone}/.venv/bin:{os.environ['PATH']}"}
+        for command, does in COMMANDS.items():
+            began = time.monotonic()
+            subprocess.run(command.split(), cwd=clone, check=True, env=os.environ | path)
+            seconds = round(time.monotonic() - began, 1)
+            inside = (Path(at) / name for at, _, names in os.walk(clone) for name in names)
+            held = sum(file.lstat().st_blocks * 512 for file in inside)
+            steps.append(Step(command=command, does=does, seconds=seconds, bytes=held))
+    model = node.facts()["cpu_model"] or "a processor that tells no model"
+    cpus, memory = psutil.cpu_count() or 0, wording.size(psutil.virtual_memory().total)
+    machine, day = f"{model}, {counted(cpus, 'CPU')}, {memory}", datetime.now(UTC).date()
+    made: dict[str, Any] = to_builtins(
+        Effort(machine=machine, day=day.isoformat(), steps=tuple(steps))
+    )
     return made
-
-
-def fault_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    lines = (tuple(str(row[key]) for key in FAULT_COLUMNS.values()) for row in rows)
-    table = _table(tuple(FAULT_COLUMNS), lines)
-    return f"{FAULT_TEXT.read_text(encoding='utf-8')}\n{table}\n"
 
 
 def faults() -> dict[str, Any]:
