@@ -108,7 +108,7 @@ def test_a_value_is_a_metric_in_the_recorded_unit() -> None:
 def test_a_description_with_a_mistake_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "toy.yaml").write_text(text)
     with pytest.raises((ValueError, KeyError), match=problem):
-        described(str(tmp_path / "toy.py"), Quantity("time", "time", "s", "lower"))
+        described(str(tmp_path / "toy.py"), (Quantity("time", "time", "s", "lower"),))
 
 
 def test_each_part_of_a_description_may_be_left_out(tmp_path: Path) -> None:
@@ -116,8 +116,9 @@ def test_each_part_of_a_description_may_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "toy.yaml").write_text(
         "figures: [{name: x, quantities: [time], title: X, caption: Y, form: ladder}]"
     )
-    parameters, figures, note = described(str(tmp_path / "toy.py"), time)
-    assert figures == (FigureSpec("x", (time,), "X", "Y", form=Form.LADDER),)
-    assert not parameters and not note
+    figure = FigureSpec("x", (time,), "X", "Y", form=Form.LADDER)
+    known = described(str(tmp_path / "toy.py"), (time,))
+    assert known == {"metrics": (time,), "figures": (figure,)}
     (tmp_path / "toy.yaml").write_text("note: A caveat.")
-    assert described(str(tmp_path / "toy.py")) == ({}, (), "A caveat.")
+    assert described(str(tmp_path / "toy.py")) == {"metrics": (), "note": "A caveat."}
+    assert described(str(tmp_path / "none.py")) == {"metrics": ()}

@@ -60,6 +60,7 @@ def test_another_kernel_than_the_one_asked_for():
         ("Mop/s total     =                 11018.23", "Mop/s total = NaN", "unparsable"),
         ("Mop/s total     =                 11018.23", "Mop/s total = *********", "unparsable"),
         ("Time in seconds =", "Time =", "unparsable"),
+        ("Time in seconds =                     0.01", "Time in seconds = 0", "unparsable"),
         ("Benchmarks 3.4 --", "Benchmarks 3.3 --", "unparsable"),
     ],
 )

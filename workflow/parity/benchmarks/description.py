@@ -1,8 +1,11 @@
-"""What is said of a benchmark without code: its numbers, its parameters, its figures."""
+"""What is said of a benchmark without code: its numbers, its parameters, its figures.
+
+It stands in the YAML file of the module's name beside the module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -12,15 +15,12 @@ import msgspec
 
 from parity.core.documents import Document
 
+Parameters = Mapping[str, Mapping[str, Any]]
+
 
 @dataclass(frozen=True)
 class Metric:
-    """One number with its unit, as a parser gives it.
-
-    Attributes:
-        name, unit, better, clock: those of its `Quantity`.
-        value: the number, in that unit.
-    """
+    """One number with its unit, as a parser gives it; all but `value` are of its `Quantity`."""
 
     name: str
     value: float
@@ -68,11 +68,11 @@ class Quantity:
         return Metric(self.metric, value, self.recorded, self.better, self.clock)
 
 
+# By these the analysis of events knows runs of any benchmark: one whose runs write events down
+# (`Benchmark.events`) measures `LOOKED`, and under a CPU limit the other two.
 LOOKED = Quantity("looked", "time looked", "s")
 CPU_QUOTA = Quantity("cpu_quota", "CPU time allowed", "1", shown="%", factor=100)
 CPU_PERIOD = Quantity("cpu_period", "period of the CPU limit", "s", shown="ms", factor=1e3)
-
-
 LAST = 1000
 
 
@@ -132,8 +132,7 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         finding: head of the paragraph about it in the paper, if not the title.
         order: its place among the figures of all benchmarks; equal ones by their names.
         relative: whether values are drawn as deviation from the reference's median in %.
-        logarithmic: whether the axis of values is logarithmic.
-        from_zero: whether the axis of values begins at zero.
+        logarithmic, from_zero: whether the axis of values is logarithmic, or begins at zero.
         in_rows: whether cases stand below each other, each with its values left and its
             comparison right, rather than beside each other.
         densities: whether values are drawn as violins, where there are enough.
@@ -181,38 +180,51 @@ class FigureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     benchmark: str = ""
 
     def shows(self, benchmark: str, placed: bool) -> bool:
-        """Whether a case belongs into this figure.
-
-        Args:
-            placed: whether the case is placed on an allocation.
-        """
+        """Whether a case, placed on an allocation or not, belongs into this figure."""
         return benchmark == self.benchmark and self.placed in (None, placed)
 
 
 class Description(Document, frozen=True):
     """Attributes of a `Benchmark`, which says what they are; each may be left out."""
 
+    name: str = ""
+    title: str = ""
+    metrics: tuple[Quantity, ...] = ()
+    primary: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    timed: str = ""
+    work: str = ""
+    sized_by: str = ""
+    target_seconds: float = 0.0
+    factors: Mapping[str, tuple[str, ...]] = {}
+    spelt: Mapping[str, str] = {}
     parameters: Mapping[str, Mapping[str, Any]] = {}
     figures: tuple[FigureSpec, ...] = ()
     note: str = ""
 
 
-def described(
-    module: str, *shown: Quantity
-) -> tuple[Mapping[str, Mapping[str, Any]], tuple[FigureSpec, ...], str]:
-    """Parameters, figures and note beside a module; figures name quantities by their metrics.
+def described(module: str, known: Iterable[Quantity] = ()) -> dict[str, Any]:
+    """What the YAML file beside a module says, by the attributes of `Description`.
 
     Args:
         module: the module's file.
-        shown: the quantities of the figures.
+        known: quantities that figures may show beside those of the file, by their metrics; they
+            come first among `metrics`.
+
+    Returns:
+        Only what it says; nothing where there is no such file.
 
     Raises:
         ValueError: the file is no description.
-        KeyError: a figure shows another metric.
+        KeyError: a figure shows a metric that is none.
     """
-    content = msgspec.yaml.decode(Path(module).with_suffix(".yaml").read_bytes())
-    by_metric = {quantity.metric: quantity for quantity in shown}
+    file = Path(module).with_suffix(".yaml")
+    content = msgspec.yaml.decode(file.read_bytes()) if file.exists() else {}
+    metrics = [{"metric": name} | said for name, said in content.get("metrics", {}).items()]
+    own = msgspec.convert(metrics, tuple[Quantity, ...])
+    by_name = {quantity.metric: quantity for quantity in (*known, *own)}
+    content["metrics"] = tuple(by_name.values())
     for figure in content.get("figures", ()):
-        figure["quantities"] = [by_metric[metric] for metric in figure["quantities"]]
-    known = msgspec.convert(content, Description)
-    return known.parameters, known.figures, known.note
+        figure["quantities"] = [by_name[metric] for metric in figure["quantities"]]
+    said = msgspec.convert(content, Description)
+    return {name: getattr(said, name) for name in content}

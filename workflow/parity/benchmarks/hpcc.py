@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from parity.benchmarks import openmpi, programs
-from parity.benchmarks.description import Metric, Quantity, described
+from parity.benchmarks import openmpi
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import first_cpus
+from parity.benchmarks.programs import SpackPackage, in_toolchain, program_path
 from parity.benchmarks.reading import (
     Printed,
     Refused,
+    Said,
     never_raises,
-    positive,
     printed,
     require_agreement,
     require_complete,
-    require_equal,
     search_text,
-    stated,
-    stated_once,
 )
 from parity.core.spack_paths import DISTRIBUTION
+
+# The order of lines is the format (hpcc's README); what varies is marked.
+_INPUT = Path(__file__).with_name("hpccinf.txt").read_text(encoding="utf-8")
+OUTPUT = "hpccoutf.txt"
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}"
 
 
 class _Number(NamedTuple):
@@ -35,83 +37,60 @@ class _Number(NamedTuple):
     """
 
     key: str
-    quantity: Quantity
+    metric: str
     section: str
     pattern: str
     unit: float = 1.0
     factor: float = 1.0
 
 
-def _number(key: str, name: str, unit: str, *section: Any) -> _Number:
-    """A metric that people call by its name alone; of times, less is better."""
-    better = "lower" if unit == "us" else "higher"
-    return _Number(key, Quantity(name, name.replace("_", " "), unit, better), *section)
-
-
-def _rates(test: str, name: str, unit: str, words: str) -> tuple[_Number, ...]:
-    """A rate of one rank alone, and the mean of all ranks at once (hpcc's `Star`).
-
-    Args:
-        words: what stands before the number in the section of the single rank; before the
-            mean, the test's own name is left out.
-    """
-    section, _ = test.split("_")
-    mean = words.removeprefix(section).strip()
-    return tuple(
-        _number(
-            f"{mode}{test}",
-            f"{name}_{mode.lower()}",
-            unit,
-            f"{mode}{section}",
-            rf"^{said} ([0-9.]+)$",
-        )
-        for mode, said in (("Single", f"Single {words}"), ("Star", f"Average {mean}"))
-    )
-
-
-HPL = Quantity("hpl", "HPL rate", "Gflop/s", "higher")
 _HPL_ROW = r"^W[A-Z0-9]+(?: +[0-9]+){4} +[0-9.]+ +([0-9.e+-]+)$"
 _UPDATES = r"^([0-9.]+) Billion\(10\^9\) Updates    per second \[GUP/s\]$"
 # The last line of the wall clock holds the lowest rate of all repetitions.
 _TRANSPOSED = r"\A(?s:.*)^WALL .* PASSED +([0-9.]+) +[0-9.]+$"
 _PING_PONG = r"^Ping Pong:\n(?:.*\n)?{} +min / avg / max: +[0-9.]+ / +([0-9.]+) / .*$"
 _RING = r"^Randomly +Ordered Ring {}: +([0-9.]+) \w+/?s\w*$"
-
-_NUMBERS = (
-    _Number("HPL_Tflops", HPL, "HPL", _HPL_ROW, 1e-3, 1000.0),
-    *_rates("STREAM_Copy", "stream_copy", "GB/s", "STREAM Copy GB/s"),
-    *_rates("STREAM_Scale", "stream_scale", "GB/s", "STREAM Scale GB/s"),
-    *_rates("STREAM_Add", "stream_add", "GB/s", "STREAM Add GB/s"),
-    *_rates("STREAM_Triad", "stream_triad", "GB/s", "STREAM Triad GB/s"),
-    *_rates("DGEMM_Gflops", "dgemm", "Gflop/s", "DGEMM Gflop/s"),
-    *_rates("FFT_Gflops", "fft", "Gflop/s", "FFT Gflop/s"),
-    _number("MPIFFT_Gflops", "fft_mpi", "Gflop/s", "MPIFFT", r"^Gflop/s: +([0-9.]+)$"),
-    *_rates("RandomAccess_GUPs", "random_access", "Gup/s", "GUP/s"),
-    _number("MPIRandomAccess_GUPs", "random_access_mpi", "Gup/s", "MPIRandomAccess", _UPDATES),
-    _number("PTRANS_GBs", "ptrans", "GB/s", "PTRANS", _TRANSPOSED),
+# Tests of one rank alone, and of all ranks at once (hpcc's `Star`, of which it gives the mean):
+# what stands before the number in the section of the single rank; before the mean, the test's own
+# name is left out.
+_RATES = (
+    ("STREAM_Copy", "stream_copy", "STREAM Copy GB/s", "Copy GB/s"),
+    ("STREAM_Scale", "stream_scale", "STREAM Scale GB/s", "Scale GB/s"),
+    ("STREAM_Add", "stream_add", "STREAM Add GB/s", "Add GB/s"),
+    ("STREAM_Triad", "stream_triad", "STREAM Triad GB/s", "Triad GB/s"),
+    ("DGEMM_Gflops", "dgemm", "DGEMM Gflop/s", "Gflop/s"),
+    ("FFT_Gflops", "fft", "FFT Gflop/s", "Gflop/s"),
+    ("RandomAccess_GUPs", "random_access", "GUP/s", "GUP/s"),
 )
-
+_NUMBERS = (
+    _Number("HPL_Tflops", "hpl", "HPL", _HPL_ROW, 1e-3, 1000.0),
+    *(
+        _Number(
+            f"{mode}{test}",
+            f"{name}_{mode.lower()}",
+            f"{mode}{test.partition('_')[0]}",
+            rf"^{words} ([0-9.]+)$",
+        )
+        for test, name, single, mean in _RATES
+        for mode, words in (("Single", f"Single {single}"), ("Star", f"Average {mean}"))
+    ),
+    _Number("MPIFFT_Gflops", "fft_mpi", "MPIFFT", r"^Gflop/s: +([0-9.]+)$"),
+    _Number("MPIRandomAccess_GUPs", "random_access_mpi", "MPIRandomAccess", _UPDATES),
+    _Number("PTRANS_GBs", "ptrans", "PTRANS", _TRANSPOSED),
+)
 # Between ranks; hpcc writes -1 for each of them when there is a single one. The section
 # states them in milliseconds and MB/s.
 _NUMBERS_BETWEEN_RANKS = tuple(
-    _number(
-        f"{how}{key}",
-        f"{name}_{what.lower()}",
-        unit,
-        "LatencyBandwidth",
-        pattern.format(what),
-        factor,
-    )
-    for what, key, unit, factor in (
-        ("Latency", "Latency_usec", "us", 1e3),
-        ("Bandwidth", "Bandwidth_GBytes", "GB/s", 1e-3),
+    _Number(f"{how}{key}", f"{name}_{what.lower()}", "LatencyBandwidth", pattern.format(what), unit)
+    for what, key, unit in (
+        ("Latency", "Latency_usec", 1e3),
+        ("Bandwidth", "Bandwidth_GBytes", 1e-3),
     )
     for how, name, pattern in (
         ("AvgPingPong", "ping_pong", _PING_PONG),
         ("RandomlyOrderedRing", "ring", _RING),
     )
 )
-METRICS = tuple(number.quantity for number in (*_NUMBERS, *_NUMBERS_BETWEEN_RANKS))
 
 # Sections with a check in every rank, ended by one line `Node(s) with error 0`: both
 # RandomAccess generators, DGEMM, STREAM and FFT, each as Star and as Single.
@@ -128,7 +107,6 @@ _CHECKS_OF_RANK_0 = (
         for generator in ("", "_LCG")
     ),
 )
-_END = r"End of HPC Challenge tests\.\nCurrent time [^\n]*\n\n#{72}"
 
 
 def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
@@ -144,7 +122,13 @@ def process_grid(parameters: Mapping[str, Any]) -> tuple[int, int]:
     return rows, ranks // rows
 
 
-def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+def input_file(parameters: Mapping[str, Any]) -> str:
+    """hpccinf.txt for one problem size, block size and process grid."""
+    rows, columns = process_grid(parameters)
+    return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
+
+
+def read_values(text: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     """All metrics of one run; hpcc appends to its file, so a second run is looked for.
 
     Raises:
@@ -154,63 +138,54 @@ def read_metrics(text: str, parameters: Mapping[str, Any]) -> tuple[Metric, ...]
             than the sections (`contradictory`).
     """
     require_complete(text, "HPC Challenge Benchmark", _END)
-    sections = read_sections(text)
-    summary = read_summary(sections)
-    rows, columns = process_grid(parameters)
-    for key, asked in (
-        ("CommWorldProcs", rows * columns),
-        ("HPL_nprow", rows),
-        ("HPL_npcol", columns),
-        ("HPL_N", parameters["n"]),
-        ("HPL_NB", parameters["nb"]),
-    ):
-        require_equal(stated(summary, key), asked, key)
-    check_residuals(text)
-    check_validations(text, sections, summary)
-    _check_rate_of_hpl(summary, parameters["n"])
-    numbers = _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ())
-    return tuple(_metric(number, summary, sections) for number in numbers)
-
-
-def _metric(number: _Number, summary: Mapping[str, str], sections: Mapping[str, str]) -> Metric:
-    """A number of the summary, which must be what its section states."""
-    value, key = stated(summary, number.key), number.key
-    there = printed(search_text(number.pattern, stated(sections, number.section), key), key)
-    there *= Printed(number.unit)
-    require_agreement(printed(value, key), there, f"{key} in the summary and in its section")
-    return number.quantity.measured(positive(value, key) * number.factor)
-
-
-def _check_rate_of_hpl(summary: Mapping[str, str], order: int) -> None:
-    """Rate times time must be the operations: 2/3 n³ + 3/2 n² (HPL's own formula)."""
-    rate, time = (printed(stated(summary, key), key) for key in ("HPL_Tflops", "HPL_time"))
+    sections = Said(_sections(text))
+    lines = (line.partition("=") for line in sections["Summary"].splitlines())
+    summary = Said((key, value) for key, _, value in lines)
+    (rows, columns), order = process_grid(parameters), parameters["n"]
+    summary.require(
+        {
+            "CommWorldProcs": rows * columns,
+            "HPL_nprow": rows,
+            "HPL_npcol": columns,
+            "HPL_N": order,
+            "HPL_NB": parameters["nb"],
+        }
+    )
+    _require_residuals(text)
+    _require_validations(text, sections, summary)
+    # HPL's own formula: 2/3 n³ + 3/2 n².
     operations = Printed((2 / 3 * order**3 + 3 / 2 * order**2) / 1e12)
-    require_agreement(rate * time, operations, "HPL's rate times time, and its operations")
+    done = summary.printed("HPL_Tflops") * summary.printed("HPL_time")
+    require_agreement(done, operations, "HPL's rate times time, and its operations")
+    values = {}
+    for number in _NUMBERS + (_NUMBERS_BETWEEN_RANKS if rows * columns > 1 else ()):
+        value, key = summary.printed(number.key), number.key
+        there = printed(search_text(number.pattern, sections[number.section], key), key)
+        both = f"{key} in the summary and in its section"
+        require_agreement(value, there * Printed(number.unit), both)
+        values[number.metric] = summary.positive(key) * number.factor
+    return values
 
 
-def read_sections(text: str) -> dict[str, str]:
-    """The text of each section by its name."""
-    begun = r"Begin of (\w+) section\.\n((?:.*\n)*?)End of \1 section\.$"
-    return stated_once(_lines(begun, text))
+def _sections(text: str) -> Iterator[tuple[str, str]]:
+    """The text of each section by its name; one that does not end before the next is none."""
+    name, begin = "", 0
+    for mark in re.finditer(r"^(Begin|End) of (\w+) section\.$", text, re.MULTILINE):
+        if mark[1] == "Begin":
+            if not name:
+                name, begin = mark[2], mark.end() + 1
+        elif mark[2] == name:
+            yield name, text[begin : mark.start()]
+            name = ""
 
 
-def _lines(pattern: str, text: str) -> list[Any]:
+def _lines(pattern: str, text: str) -> list[str]:
     """What matches from the beginning of a line on; six times as fast as with ^ before it."""
     return re.findall(rf"\n{pattern}", f"\n{text}", re.MULTILINE)
 
 
-def read_summary(sections: Mapping[str, str]) -> dict[str, str]:
-    """The `key=value` lines of the summary."""
-    lines = (line.partition("=") for line in stated(sections, "Summary").splitlines())
-    return stated_once((key, value) for key, _, value in lines)
-
-
-def check_residuals(text: str) -> None:
-    """The residuals of HPL and of PTRANS, which print and count theirs in the same way.
-
-    Raises:
-        Refused: one failed, or HPL's is missing.
-    """
+def _require_residuals(text: str) -> None:
+    """The residuals of HPL and of PTRANS, which print and count theirs in the same way."""
     outcomes = _lines(r"\|\|Ax-b\|\|_oo/.* \.{6} (\w+)$", text)
     failed = _lines(r" +([0-9]+) tests completed and failed residual checks", text)
     if len(outcomes) != 1 or len(failed) != 2:
@@ -219,34 +194,19 @@ def check_residuals(text: str) -> None:
         raise Refused("residual-failed", "a residual of HPL or PTRANS is above its threshold")
 
 
-def check_validations(text: str, sections: Mapping[str, str], summary: Mapping[str, str]) -> None:
-    """The verdict of hpcc, the checks that rank 0 prints, and the errors that ranks count.
-
-    Raises:
-        Refused: one of them failed or is missing.
-    """
-    if stated(summary, "Success") != "1":
+def _require_validations(text: str, sections: Said, summary: Said) -> None:
+    """The verdict of hpcc, the checks that rank 0 prints, and the errors that ranks count."""
+    if summary["Success"] != "1":
         raise Refused("validation-failed", "hpcc says that it did not succeed")
     for name, passed in _CHECKS_OF_RANK_0:
-        section = stated(sections, name)
+        section = sections[name]
         here = not name.startswith("Single") or "\nNode selected 0\n" in section
-        found = len(re.findall(passed, section, re.MULTILINE))
-        if found != here or "Failed Validation" in section or "(failed)" in section:
+        times = len(re.findall(passed, section, re.MULTILINE))
+        if times != here or "Failed Validation" in section or "(failed)" in section:
             raise Refused("validation-failed", f"{name} does not say that its result is right")
     errors = _lines(r"Node\(s\) with error (\S+)$", text)
     if len(errors) != _CHECKED_SECTIONS or any(count != "0" for count in errors):
         raise Refused("validation-failed", "a rank counts an error in its own test")
-
-
-# The order of lines is the format (hpcc's README); what varies is marked.
-_INPUT = Path(__file__).with_name("hpccinf.txt").read_text(encoding="utf-8")
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
-
-def input_file(parameters: Mapping[str, Any]) -> str:
-    """hpccinf.txt for one problem size, block size and process grid."""
-    rows, columns = process_grid(parameters)
-    return _INPUT.format(n=parameters["n"], nb=parameters["nb"], p=rows, q=columns)
 
 
 class HpcChallenge(Benchmark):
@@ -257,40 +217,30 @@ class HpcChallenge(Benchmark):
     arms alike.
     """
 
-    name = "hpcc"
-    title = "HPC Challenge"
     packages = ("hpcc", "openmpi-bin", "libopenblas0-pthread")
     binaries = ("/usr/bin/hpcc", openmpi.LAUNCHER)
-    parameters, figures, note = described(__file__, HPL)
     allocations = "optional"
     # Not `sized_by` n: HPL's work grows with its cube, and each of hpcc's tests otherwise.
-    metrics = METRICS
-    primary = (HPL.metric,)
 
     def provided_by(self, provider: str) -> Benchmark:
         """What a provider has of the same release."""
-        return self if provider == DISTRIBUTION else programs.in_toolchain(BY_SPACK, provider)
+        return self if provider == DISTRIBUTION else in_toolchain(BY_SPACK, provider)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """hpcc, started once for each rank of an allocation, or by its own launcher.
-
-        Raises:
-            UserError: more ranks on a node than it has logical CPUs, or too large a world.
-        """
+        """hpcc, started once for each rank of an allocation, or by its own launcher."""
         files = {"hpccinf.txt": input_file(parameters)}
-        collect = ("hpccoutf.txt",)
         if "ranks" not in parameters:
-            cpus = first_cpus(node, parameters["p"] * parameters["q"], "hpcc: p times q")
+            cpus = node.first_cpus(parameters["p"] * parameters["q"], "hpcc: p times q")
             words = openmpi.launch_words(self.binaries[:1], cpus)
-            return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, collect)
-        alone = Program(self.binaries[:1], (), _ONE_THREAD, files, collect)
+            return Program(words, cpus, {**openmpi.INSIDE, **_ONE_THREAD}, files, (OUTPUT,))
+        alone = Program(self.binaries[:1], (), _ONE_THREAD, files, (OUTPUT,))
         where = "hpcc: allocations, ranks of one node"
         return openmpi.in_one_world(alone, parameters, node, where)
 
     def timed_seconds(self, outputs: Outputs) -> float:
         """HPL's own time: the study does not compare what hpcc runs beside it."""
-        told = re.search(r"^HPL_time=([\d.e+-]+)$", outputs.files.get("hpccoutf.txt", ""), re.M)
-        return float(told[1]) if told else 0.0
+        time = re.search(r"^HPL_time=([\d.]+)$", outputs.files.get(OUTPUT, ""), re.MULTILINE)
+        return float(time[1]) if time and time[1].count(".") < 2 else 0.0
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
@@ -298,18 +248,16 @@ class HpcChallenge(Benchmark):
 
         On an allocation its ranks must have been one world, too, as MPI itself says.
         """
-        asked = outputs.parameters
-        if "ranks" in asked:
+        if "ranks" in outputs.parameters:
             openmpi.require_one_world(outputs)
-        text = outputs.files.get("hpccoutf.txt", "")
-        return Parsed(valid=True, metrics=read_metrics(text, asked))
+        return self.measured(read_values(outputs.files.get(OUTPUT, ""), outputs.parameters))
 
 
 class BySpack(HpcChallenge):
     """The same, built by Spack with the system's Open MPI and OpenBLAS."""
 
-    spack_packages = (programs.SpackPackage("hpcc", "1.5.0"),)
-    binaries = (programs.program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
+    spack_packages = (SpackPackage("hpcc", "1.5.0"),)
+    binaries = (program_path("hpcc", "hpcc"), openmpi.LAUNCHER)
 
 
 BENCHMARK = HpcChallenge()

@@ -16,22 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
-from parity.benchmarks.description import Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import first_cpus
-from parity.benchmarks.reading import (
-    Printed,
-    Refused,
-    never_raises,
-    positive,
-    printed,
-    require_agreement,
-    require_complete,
-    require_equal,
-    search_text,
-)
+from parity.benchmarks.reading import Layout, Printed, Refused, never_raises, require_agreement
 from parity.core.errors import UserError
 
 # Streams and threads share the working set in whole elements, four at a time, in all
@@ -39,9 +27,18 @@ from parity.core.errors import UserError
 # each thread; likwid takes units of 1000 bytes. Otherwise likwid rounds by itself,
 # differently for each kernel.
 _KILOBYTES_PER_THREAD = math.lcm(384, 1000) // 1000
-
-BANDWIDTH = Quantity("bandwidth", "bandwidth", "GB/s", "higher")
-TIME = Quantity("time", "computing time", "s", "lower")
+_LAYOUT = Layout(
+    "LIKWID MICRO BENCHMARK",
+    r"UOPs:\t+[0-9]+\n-{80}",
+    {
+        "Test": r"^Test: (\S+)$",
+        "threads": r"^Using ([0-9]+) threads$",
+        "Iterations per thread": r"^Iterations per thread:\t([0-9]+)$",
+        "Size (Byte)": r"^Size \(Byte\):\t+([0-9]+)$",
+        "bandwidth": r"^MByte/s:\t+([0-9]+\.[0-9]{2})$",
+        "time": r"^Time:\t+([0-9]\.[0-9]{6}e[+-][0-9]{2}) sec$",
+    },
+)
 
 
 def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
@@ -63,54 +60,6 @@ def working_set(parameters: Mapping[str, Any], node: NodeFacts) -> int:
     return max(1, int(allowed / 1000 / unit)) * unit
 
 
-def kernel_program(kernel: str, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-    """likwid-bench with one kernel and a fixed number of iterations: the work is fixed."""
-    threads = parameters["threads"]
-    argv = (
-        *("/usr/bin/likwid-bench", "-t", kernel),
-        *("-w", f"N:{working_set(parameters, node)}kB:{threads}"),
-        *("-i", str(parameters["iterations"])),
-    )
-    return Program(argv=argv, cpus=first_cpus(node, threads, "likwid and memory: threads"))
-
-
-def kernel_metrics(kernel: str, outputs: Outputs) -> tuple[Metric, ...]:
-    """Bandwidth and time of one kernel.
-
-    Raises:
-        Refused: a line is missing, kernel, size, iterations or threads are not those
-            that were asked for, or rate and time contradict each other.
-    """
-    text = outputs.stdout
-    require_complete(text, "LIKWID MICRO BENCHMARK", r"UOPs:\t+[0-9]+\n-{80}")
-    iterations, threads = outputs.parameters["iterations"], outputs.parameters["threads"]
-    size = _bytes_asked_for(outputs.command)
-    for pattern, asked, what in (
-        (r"^Test: (\S+)$", kernel, "Test"),
-        (r"^Using ([0-9]+) threads$", threads, "threads"),
-        (r"^Iterations per thread:\t([0-9]+)$", iterations, "Iterations per thread"),
-        (r"^Size \(Byte\):\t+([0-9]+)$", size, "Size (Byte)"),
-    ):
-        require_equal(search_text(pattern, text, what), asked, what)
-    rate = search_text(r"^MByte/s:\t+([0-9.]+)$", text, "bandwidth")
-    time = search_text(r"^Time:\t+([0-9.e+-]+) sec$", text, "time")
-    # Each iteration goes once through the working set of all threads.
-    moved = printed(rate, "bandwidth") * printed(time, "time")
-    require_agreement(moved, Printed(size * iterations / 1e6), "rate times time, and MB moved")
-    return (
-        BANDWIDTH.measured(positive(rate, "bandwidth") / 1000),
-        TIME.measured(positive(time, "time")),
-    )
-
-
-def size_of(command: Sequence[str]) -> str:
-    """The working set of a command line, in words; empty if it tells none."""
-    try:
-        return f"working set of {_bytes_asked_for(command) / 1e6:g} MB"
-    except Refused:
-        return ""
-
-
 def _bytes_asked_for(command: Sequence[str]) -> int:
     """The working set in bytes from the last `-w` of a command line (runtimes have one too)."""
     sizes = [word for option, word in pairwise(command) if option == "-w"]
@@ -123,38 +72,56 @@ def _bytes_asked_for(command: Sequence[str]) -> int:
 class LikwidBench(Benchmark):
     """Memory bandwidth from Debian's packages; STREAM 5.10 itself is in none of them."""
 
-    name = "likwid"
-    title = "likwid-bench"
     packages = ("likwid",)
     binaries = ("/usr/bin/likwid-bench",)
-    factors: ClassVar = {"kernel": ("copy", "triad", "stream")}
-    parameters, figures, note = described(__file__, BANDWIDTH)
-    work = "iterations"
-    sized_by = "iterations"
-    # On a busy virtual machine runs of 0.1 s scattered more than those of 0.3 s, and of 1.0 s no
-    # less (20 pairs of each, standard deviation of a pair's ratio 30, 12 and 15 %). But the
-    # program sleeps for a second before it, to measure its clock: about half of it is to count.
-    target_seconds = 1.0
-    timed = TIME.metric
-    metrics = (BANDWIDTH, TIME)
-    primary = (BANDWIDTH.metric,)
+
+    def kernel(self, parameters: Mapping[str, Any]) -> str:
+        """The kernel of a case."""
+        return str(parameters["kernel"])
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """likwid-bench with the kernel of this case.
-
-        Raises:
-            UserError: too many threads, or a node of unknown cache.
-        """
-        return kernel_program(parameters["kernel"], parameters, node)
+        """likwid-bench with one kernel and a fixed number of iterations: the work is fixed."""
+        threads = parameters["threads"]
+        argv = (
+            *("/usr/bin/likwid-bench", "-t", self.kernel(parameters)),
+            *("-w", f"N:{working_set(parameters, node)}kB:{threads}"),
+            *("-i", str(parameters["iterations"])),
+        )
+        return Program(argv, node.first_cpus(threads, "likwid and memory: threads"))
 
     def size(self, command: Sequence[str]) -> str:
         """The working set of all threads."""
-        return size_of(command)
+        try:
+            return f"working set of {_bytes_asked_for(command) / 1e6:g} MB"
+        except Refused:
+            return ""
+
+    def read(self, outputs: Outputs) -> dict[str, float]:
+        """Bandwidth in GB/s and time in s.
+
+        Raises:
+            Refused: a line is missing, kernel, size, iterations or threads are not those
+                that were asked for, or rate and time contradict each other.
+        """
+        said, asked = _LAYOUT.read(outputs.stdout), outputs.parameters
+        size, iterations = _bytes_asked_for(outputs.command), asked["iterations"]
+        said.require(
+            {
+                "Test": self.kernel(asked),
+                "threads": asked["threads"],
+                "Iterations per thread": iterations,
+                "Size (Byte)": size,
+            }
+        )
+        # Each iteration goes once through the working set of all threads.
+        moved = said.printed("bandwidth") * said.printed("time")
+        require_agreement(moved, Printed(size * iterations / 1e6), "rate times time, and MB moved")
+        return {"bandwidth": said.positive("bandwidth") / 1000, "time": said.positive("time")}
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Bandwidth and time; valid if all was done as asked for and no line is missing."""
-        return Parsed(valid=True, metrics=kernel_metrics(outputs.parameters["kernel"], outputs))
+        return self.measured(self.read(outputs))
 
 
 BENCHMARK = LikwidBench()

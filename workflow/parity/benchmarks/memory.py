@@ -22,32 +22,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any
 
-from parity.benchmarks.description import Quantity, described
-from parity.benchmarks.likwid import LikwidBench, kernel_metrics, kernel_program, size_of
-from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.likwid import LikwidBench
+from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
 
 MIB = 2**20
-KERNEL = "stream"
 FULL_SIZE = 0.95
 FEWEST_SAMPLES = 3
 
 Sample = Mapping[str, Any]
-
-
-def _memory(metric: str, label: str) -> Quantity:
-    return Quantity(metric, label, "MiB", "lower", clock="external")
-
-
-PRIVATE = _memory("process_private", "process memory")
-DIRTY = _memory("process_private_dirty", "process private dirty")
-NODE = _memory("node_used_median", "node memory in use")
-ADDED = _memory("node_used_increment", "node memory added by the run")
-PUBLISHED = _memory(
-    "node_used_increment_published", "node memory added by the run, free lists included"
-)
 
 
 def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
@@ -59,8 +44,8 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
     Raises:
         Refused: a sample does not tell what it should, or is there twice.
     """
-    taken = [(number(row, "seconds"), row.get("process"), row.get("pid")) for row in samples]
-    if len(taken) != len(set(taken)):
+    taken = [(_seconds(row), row.get("process"), row.get("pid")) for row in samples]
+    if len(taken) != len(set(map(repr, taken))):
         raise Refused("several-runs", "the same moment is sampled more than once")
     programs = [
         (number(row, "private_dirty"), row)
@@ -75,43 +60,31 @@ def plateau(samples: Sequence[Sample]) -> tuple[list[Sample], list[Sample]]:
     return node, at_full_size
 
 
-def number(row: Sample, key: str) -> float:
+def number(row: Sample, key: str, least: float = 0.0) -> float:
     """A number of a sample.
 
     Raises:
-        Refused: it is not there, or null, or not a finite number.
+        Refused: it is not there, or null, or not a finite number of `least` at least.
     """
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise Refused("unparsable", f"a sample does not tell {key}")
+    if value < least:
+        raise Refused("unparsable", f"a sample tells {key} of {value}")
     return value
 
 
-def background(samples: Sequence[Sample]) -> Sample:
-    """The node's sample from before the program's start.
-
-    Raises:
-        Refused: there is none.
-    """
-    before = [row for row in samples if not row.get("process") and number(row, "seconds") < 0]
-    if not before:
-        raise Refused("no-background", "no sample of the node from before the program's start")
-    return before[0]
+def _seconds(row: Sample) -> float:
+    """When a sample was taken, since the program's start."""
+    return number(row, "seconds", -math.inf)
 
 
 def node_in_use(row: Sample) -> float:
-    """Bytes of the node's memory that are neither free nor on a per-CPU free list.
-
-    Raises:
-        Refused: the sample does not tell what is on those lists.
-    """
+    """Bytes of the node's memory that are neither free nor on a per-CPU free list."""
     return number(row, "node_used") - number(row, "node_free_per_cpu")
 
 
-PARAMETERS, FIGURES, NOTE = described(__file__, NODE, ADDED, PRIVATE)
-
-
-class Memory(Benchmark):
+class Memory(LikwidBench):
     """Memory of the node and of the program, sampled in runs of their own.
 
     The program's private memory is compared by ratio. The node's numbers hold all
@@ -119,36 +92,19 @@ class Memory(Benchmark):
     and runtime together added to what the node used just before.
     """
 
-    name = "memory"
-    title = "Memory"
-    packages = ("likwid",)
-    binaries = ("/usr/bin/likwid-bench",)
-    parameters: ClassVar = {**LikwidBench.parameters, **PARAMETERS}
     # No `work`: more passes take no more memory.
-    sized_by = "iterations"
-    # Taking a sample every 0.2 s takes 0.08 s more. Passes of 0.6 s left 2 samples in each of 3
-    # runs, of 0.9 s 3, and of 1.4 s 5; that of the pilot may be a fifth shorter, and an arm, too.
-    target_seconds = 1.5
-    metrics = (PRIVATE, DIRTY, NODE, ADDED, PUBLISHED)
-    primary = (PRIVATE.metric, NODE.metric, ADDED.metric)
-    differences = (NODE.metric, ADDED.metric)
-    figures, note = FIGURES, NOTE
+    work = timed = ""
+    factors, metrics = {}, ()
+
+    def kernel(self, parameters: Mapping[str, Any]) -> str:
+        """STREAM's triad."""
+        return "stream"
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """likwid-bench with STREAM's triad, sampled.
-
-        Raises:
-            UserError: too many threads, or a node of unknown cache.
-        """
-        return replace(
-            kernel_program(KERNEL, parameters, node),
-            sample_seconds=parameters["sample_seconds"],
-            sample_processes=("likwid-bench",),
-        )
-
-    def size(self, command: Sequence[str]) -> str:
-        """The working set of all threads."""
-        return size_of(command)
+        """likwid-bench, sampled."""
+        seconds = parameters["sample_seconds"]
+        program = super().program(parameters, node)
+        return replace(program, sample_seconds=seconds, sample_processes=("likwid-bench",))
 
     def timed_seconds(self, outputs: Outputs) -> float:
         """The program's own time for its passes, of a run with too few samples, too.
@@ -156,33 +112,32 @@ class Memory(Benchmark):
         The wall clock holds its calibration and the filling of its arrays, which stay.
         """
         try:
-            _, time = kernel_metrics(KERNEL, outputs)
+            return self.read(outputs)["time"]
         except Refused:
             return 0.0
-        return time.value
 
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Medians in MiB; valid if the program did its work and enough samples count."""
-        kernel_metrics(KERNEL, outputs)
-        first = background(outputs.samples)
-        node, programs = plateau(outputs.samples)
+        self.read(outputs)
+        samples = outputs.samples
+        before = [row for row in samples if not row.get("process") and _seconds(row) < 0]
+        if not before:
+            raise Refused("no-background", "no sample of the node from before the program's start")
+        node, programs = plateau(samples)
         if min(len(node), len(programs)) < FEWEST_SAMPLES:
             detail = f"{len(node)} samples with the program at full size, needed {FEWEST_SAMPLES}"
             raise Refused("too-few-samples", detail)
         used = median(node_in_use(row) for row in node)
-        published = median(number(row, "node_used") for row in node) - number(first, "node_used")
+        published = median(number(row, "node_used") for row in node)
         values = {
-            PRIVATE: median(number(row, "private_writable") for row in programs),
-            DIRTY: median(number(row, "private_dirty") for row in programs),
-            NODE: used,
-            ADDED: used - node_in_use(first),
-            PUBLISHED: published,
+            "process_private": median(number(row, "private_writable") for row in programs),
+            "process_private_dirty": median(number(row, "private_dirty") for row in programs),
+            "node_used_median": used,
+            "node_used_increment": used - node_in_use(before[0]),
+            "node_used_increment_published": published - number(before[0], "node_used"),
         }
-        return Parsed(
-            valid=True,
-            metrics=tuple(what.measured(value / MIB) for what, value in values.items()),
-        )
+        return self.measured({name: value / MIB for name, value in values.items()})
 
 
 BENCHMARK = Memory()

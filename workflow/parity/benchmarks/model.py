@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import parity.benchmarks
 from parity.benchmarks import programs
-from parity.benchmarks.description import FigureSpec, Metric, Quantity
-from parity.benchmarks.programs import installed
+from parity.benchmarks.description import FigureSpec, Metric, Parameters, Quantity, described
 from parity.core.commands import Availability
+from parity.core.errors import UserError
 from parity.core.package import extensions_with
 from parity.core.spack_paths import TOOLCHAIN
 
@@ -42,19 +43,19 @@ def counted() -> tuple[Counted, ...]:
 
 def placed_parameters() -> dict[str, Mapping[str, Any]]:
     """What cases on allocations may ask for of extensions."""
-    return {name: schema for each in counted() for name, schema in each.parameters.items()}
+    return {name: schema for one in counted() for name, schema in one.parameters.items()}
 
 
 def placed_metrics() -> tuple[Quantity, ...]:
     """What extensions may count of any benchmark on allocations."""
-    return tuple(quantity for each in counted() for quantity in each.placed)
+    return tuple(quantity for one in counted() for quantity in one.placed)
 
 
 def metrics_counted(
     evidence: Mapping[str, str], parameters: Mapping[str, Any]
 ) -> tuple[Metric, ...]:
     """All that was counted of a run, by its evidence and its parameters."""
-    return tuple(m for each in counted() for m in each.metrics_of(evidence, parameters))
+    return tuple(m for one in counted() for m in one.metrics_of(evidence, parameters))
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,22 @@ class NodeFacts:
     memory: int
     hosts: tuple[str, ...] = ()
     launcher: bool = True
+
+    def first_cpus(self, count: int, where: str) -> tuple[int, ...]:
+        """The first `count` logical CPUs that the runner may use.
+
+        Raises:
+            UserError: there are fewer; threads on one CPU would measure the scheduler.
+        """
+        if count > len(self.cpus):
+            raise UserError(
+                f"{count} logical CPUs are asked for, and {len(self.cpus)} may be used on this "
+                "node",
+                where=where,
+                allowed=f"1 to {len(self.cpus)}",
+                action="lower it in the study, or run on a node with more CPUs",
+            )
+        return self.cpus[:count]
 
 
 class Beside:
@@ -204,6 +221,9 @@ class Parsed:
 class Benchmark(ABC):
     """One benchmark. A module of this package exports `BENCHMARK: Benchmark`.
 
+    What is data stands in the YAML file of the module's name beside it: `Description` says which
+    of these attributes; its metrics and parameters come after those that a class inherits.
+
     Attributes:
         name: its name in studies, `[a-z0-9-]+`.
         title: how figures and tables call it.
@@ -252,7 +272,7 @@ class Benchmark(ABC):
     measures_all_binaries: ClassVar[bool] = False
     needs: ClassVar[Mapping[str, str]] = {}
     factors: ClassVar[Mapping[str, Sequence[str]]] = {}
-    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    parameters: ClassVar[Parameters] = {}
     allocations: ClassVar[str] = ""
     work: ClassVar[str] = ""
     sized_by: ClassVar[str] = ""
@@ -267,8 +287,16 @@ class Benchmark(ABC):
     spelt: ClassVar[Mapping[str, str]] = {}
     note: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        """Take what the YAML file beside the class's module says."""
+        super().__init_subclass__()
+        said = described(inspect.getfile(cls), cls.metrics)
+        said["parameters"] = {**cls.parameters, **said.get("parameters", {})}
+        for attribute, value in said.items():
+            setattr(cls, attribute, value)
+
     @property
-    def all_parameters(self) -> Mapping[str, Mapping[str, Any]]:
+    def all_parameters(self) -> Parameters:
         """Its own parameters, and those that extensions give to ranks, without a default."""
         return {**self.parameters, **(placed_parameters() if self.allocations else {})}
 
@@ -283,7 +311,10 @@ class Benchmark(ABC):
         """Whether the native side can run here: whether all of its programs are there."""
         if self.spack_packages:
             return programs.built_by_spack(self.binaries, self.spack_packages)
-        return installed(self.binaries, self.packages)
+        compiled = [programs.compiled_path(source) for source in self.sources]
+        others = [path for path in self.binaries if path not in compiled]
+        presence = programs.installed(others, self.packages)
+        return programs.all_compiled(compiled) if compiled and presence.available else presence
 
     def size(self, command: Sequence[str]) -> str:
         """How large a work it chose by the node, as a run's command line tells it.
@@ -312,8 +343,18 @@ class Benchmark(ABC):
 
     @abstractmethod
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The program for these parameters and factor levels on this node."""
+        """The program for these parameters and factor levels on this node.
+
+        Raises:
+            UserError: the node cannot run it, or parameters contradict each other.
+        """
 
     @abstractmethod
     def parse(self, outputs: Outputs) -> Parsed:
         """Metrics and validity; pure, never raises on any text."""
+
+    def measured(self, values: Mapping[str, float], detail: str = "") -> Parsed:
+        """A valid run, of whose metrics these values are known."""
+        known = (quantity for quantity in self.metrics if quantity.metric in values)
+        metrics = tuple(quantity.measured(values[quantity.metric]) for quantity in known)
+        return Parsed(True, detail=detail, metrics=metrics)

@@ -20,22 +20,6 @@ from parity.core.commands import output_of
 from parity.core.errors import UserError
 
 
-def first_cpus(node: NodeFacts, count: int, where: str) -> tuple[int, ...]:
-    """The first `count` logical CPUs that we may use.
-
-    Raises:
-        UserError: the node has fewer; threads on one CPU would measure the scheduler.
-    """
-    if count > len(node.cpus):
-        raise UserError(
-            f"{count} logical CPUs are asked for, and {len(node.cpus)} may be used on this node",
-            where=where,
-            allowed=f"1 to {len(node.cpus)}",
-            action="lower it in the study, or run on a node with more CPUs",
-        )
-    return node.cpus[:count]
-
-
 def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, where: str) -> Program:
     """A program with the ranks of its allocation, and the CPUs that those of a node are bound to.
 
@@ -60,7 +44,7 @@ def placed(program: Program, parameters: Mapping[str, Any], node: NodeFacts, whe
     if containers:
         cpus = tuple(cpus[rank * len(cpus) // ranks] for rank in range(ranks))
     else:
-        first_cpus(node, ranks // nodes, where)
+        node.first_cpus(ranks // nodes, where)
     return replace(program, cpus=cpus, ranks=ranks, nodes=nodes, containers=containers)
 
 
@@ -183,7 +167,7 @@ def program(
             where=where,
             action="name the launcher in the system's file, or ask for one node",
         )
-    cpus = first_cpus(node, ranks, where)
+    cpus = node.first_cpus(ranks, where)
     variables = {**environment(ranks), **variables, **INSIDE}
     return Program(launch_words(argv, cpus), cpus, variables, {}, collect)
 

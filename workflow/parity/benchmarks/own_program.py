@@ -20,7 +20,6 @@ import msgspec
 from parity.benchmarks import openmpi
 from parity.benchmarks.description import Metric, Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import first_cpus
 from parity.benchmarks.programs import package_version
 from parity.benchmarks.reading import Refused, finite, never_raises, positive, with_a_point
 from parity.core.commands import Availability
@@ -180,7 +179,7 @@ class OwnProgram(Benchmark):
             UserError: the node has fewer CPUs.
         """
         command = self.command
-        cpus = first_cpus(node, command.cpus or len(node.cpus), f"{self.name}: cpus")
+        cpus = node.first_cpus(command.cpus or len(node.cpus), f"{self.name}: cpus")
         if command.as_given:
             (line,) = command.as_given.values()
             return Program(line.words, cpus, as_given=True)

@@ -1,4 +1,8 @@
-"""Where programs come from, and whether they are there: our sources, Debian's packages, Spack."""
+"""Where programs come from, and whether they are there: our sources, Debian's packages, Spack.
+
+Sources lie beside a benchmark's module. One script compiles them, natively and in the image, so the
+same compiler makes the same bytes; a source may be a script that writes its program.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,11 @@ from parity.core.spack_paths import PREFIX, TOOLCHAIN, toolchain_of, view_of
 if TYPE_CHECKING:
     from parity.benchmarks.model import Benchmark
 
-
 COMPILED = PREFIX / "compiled"
 SCRIPT = Path(__file__).with_name("compile.sh")
 # What our sources include.
 HEADER = SCRIPT.with_name("trace.h")
+DPKG = Path("/var/lib/dpkg/info")
 
 
 def compiled_path(source: str) -> str:
@@ -45,17 +49,11 @@ def source_paths(sources: Sequence[str]) -> list[Path]:
 
 
 def all_compiled(binaries: Sequence[str]) -> Availability:
-    """Whether all `binaries` are there."""
-    missing = [path for path in binaries if not os.access(path, os.X_OK)]
-    if missing:
-        reason = f"not compiled: {', '.join(missing)}"
-        return Availability(
-            False, reason=reason, remedy="`snakemake --force compile` with a study of it"
-        )
-    return Availability(True, version="compiled from its source")
-
-
-DPKG = Path("/var/lib/dpkg/info")
+    """Whether all `binaries` are there, compiled from sources."""
+    remedy = "`snakemake --force compile` with a study of it"
+    return _absent("compiled", binaries, os.X_OK, remedy) or Availability(
+        True, version="compiled from its source"
+    )
 
 
 def installed(binaries: Sequence[str], packages: Sequence[str]) -> Availability:
@@ -65,14 +63,17 @@ def installed(binaries: Sequence[str], packages: Sequence[str]) -> Availability:
         The version of the first of `packages` that the package manager knows; it is
         empty where there is no dpkg, which is no reason not to run.
     """
-    missing = [path for path in binaries if not os.access(path, os.X_OK)]
-    if missing:
-        return Availability(
-            available=False,
-            reason=f"not installed: {', '.join(missing)}",
-            remedy=f"apt-get install {' '.join(packages)}",
-        )
-    return Availability(available=True, version=package_version(packages[0]) if packages else "")
+    remedy = f"apt-get install {' '.join(packages)}"
+    return _absent("installed", binaries, os.X_OK, remedy) or Availability(
+        True, version=package_version(packages[0]) if packages else ""
+    )
+
+
+def _absent(how: str, paths: Sequence[str], mode: int, remedy: str) -> Availability | None:
+    missing = [path for path in paths if not os.access(path, mode)]
+    if not missing:
+        return None
+    return Availability(False, reason=f"not {how}: {', '.join(missing)}", remedy=remedy)
 
 
 def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str]]:
@@ -87,13 +88,18 @@ def altered(paths: Iterable[str], dpkg: Path = DPKG) -> dict[str, tuple[str, str
     """
     real_paths = {path: Path(path).resolve() for path in paths}
     packages = packages_of(real_paths.values())
-    found = {}
+    changed = {}
     for path, real in real_paths.items():
         for sums in (dpkg / f"{name}.md5sums" for name in packages.get(str(real), ())):
-            expected = _sum_of(sums, real)
-            if expected and real.is_file() and (seen := _md5(real)) != expected:
-                found[path] = (expected, seen)
-    return found
+            lines = sums.read_text(encoding="utf-8").splitlines() if sums.exists() else []
+            # The names in these lists have no leading slash.
+            entries = (line.split("  ", 1) for line in lines)
+            expected = next((md5 for md5, name in entries if name == str(real)[1:]), "")
+            if expected and real.is_file():
+                seen = hashlib.md5(real.read_bytes(), usedforsecurity=False).hexdigest()
+                if seen != expected:
+                    changed[path] = (expected, seen)
+    return changed
 
 
 def packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
@@ -106,34 +112,26 @@ def packages_of(paths: Iterable[Path]) -> dict[str, list[str]]:
         return {}
     # Its status is 1 if there is any file that it does not know.
     words = ["dpkg-query", "--search", *packages]
-    said = subprocess.run(words, capture_output=True, text=True, check=False).stdout
-    for line in said.splitlines():
+    answer = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    for line in answer.splitlines():
         names, _, path = line.rpartition(": ")
         if path in packages:
             packages[path] += names.split(", ")
     return packages
 
 
-def _sum_of(sums: Path, path: Path) -> str:
-    """The sum of one file in a list of dpkg, whose names have no leading slash."""
-    lines = sums.read_text(encoding="utf-8").splitlines() if sums.exists() else []
-    entries = (line.split("  ", 1) for line in lines)
-    return next((digest for digest, name in entries if name == str(path)[1:]), "")
-
-
-def _md5(path: Path) -> str:
-    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-
-
 def package_version(package: str) -> str:
     """The installed version of a Debian package; empty if it or dpkg is absent."""
-    known, said = answer_of(["dpkg-query", "--show", "--showformat=${Version}", package])
-    return said if known else ""
+    known, version = answer_of(["dpkg-query", "--show", "--showformat=${Version}", package])
+    return version if known else ""
 
 
 @dataclass(frozen=True)
 class SpackPackage:
     """One build of a package of Spack's repository, or of envs/spack/repo.
+
+    The view that programs are called in has the same path natively and in every image, and a
+    folder for each build, so that several builds of one package fit beside each other.
 
     Attributes:
         name: Spack's own name of it.
@@ -188,12 +186,9 @@ def built_by_spack(files: Sequence[str], packages: Sequence[SpackPackage]) -> Av
         package, version and hash.
     """
     missing = [path for path in files if not os.access(path, os.R_OK)]
-    if missing:
-        others = f" and {len(missing) - 1} more" if missing[1:] else ""
-        names = dict.fromkeys(f"{package.name}@{package.version}" for package in packages)
-        return Availability(
-            available=False,
-            reason=f"not built: {missing[0]}{others}",
-            remedy=f"`snakemake native` with a study of it; Spack builds {', '.join(names)}",
-        )
-    return Availability(available=True, version=Path(files[0]).resolve().parents[1].name)
+    if not missing:
+        return Availability(True, version=Path(files[0]).resolve().parents[1].name)
+    others = f" and {len(missing) - 1} more" if missing[1:] else ""
+    names = ", ".join(dict.fromkeys(f"{package.name}@{package.version}" for package in packages))
+    remedy = f"`snakemake native` with a study of it; Spack builds {names}"
+    return Availability(False, reason=f"not built: {missing[0]}{others}", remedy=remedy)

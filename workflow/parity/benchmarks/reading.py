@@ -1,20 +1,27 @@
-"""What parsers share: reading numbers out of any text without ever raising on it."""
+"""What parsers share: reading numbers out of any text without ever raising on it.
+
+A benchmark says what its program prints as a `Layout`, a table of patterns; what was read is
+`Said`, texts by their names, each stated once.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from parity.benchmarks.model import Outputs, Parsed
 
 T = TypeVar("T")
+# No program prints longer ones, and reading them would take gigabytes.
+LONGEST_LINE = 1_000_000
 
 
 class Refused(Exception):
@@ -28,15 +35,22 @@ class Refused(Exception):
 def never_raises(parse: Callable[[Any, Outputs], Parsed]) -> Callable[[Any, Outputs], Parsed]:
     """Make a parser answer to any text: a refusal becomes an invalid `Parsed` without metrics.
 
-    What a dying program printed is refused before it is read (`death_in`).
+    What a dying program printed is refused before it is read (`death_in`), and a metric that is
+    no finite number afterwards.
     """
 
     @wraps(parse)
     def parse_or_refuse(self: Any, outputs: Outputs) -> Parsed:
-        if death := death_in(outputs.stdout) or death_in(outputs.stderr):
-            return Parsed(valid=False, reason="died", detail=f"the output says: {death[:200]}")
         try:
-            return parse(self, outputs)
+            for text in (outputs.stdout, outputs.stderr):
+                require_short_lines(text)
+                if death := death_in(text):
+                    raise Refused("died", f"the output says: {death[:200]}")
+            parsed = parse(self, outputs)
+            for metric in parsed.metrics:
+                if not math.isfinite(metric.value):
+                    raise Refused("unparsable", f"{metric.name} is {metric.value}, not a number")
+            return parsed
         except Refused as refusal:
             return Parsed(valid=False, reason=refusal.reason, detail=refusal.detail)
 
@@ -104,6 +118,12 @@ def with_a_point(text: str, what: str) -> str:
     return f"{whole.replace(other, '')}.{part}" if part else whole.replace(other, "")
 
 
+def require_short_lines(text: str) -> None:
+    """Refuse a text with a line that is longer than any program's."""
+    if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
+        raise Refused("unparsable", f"a line of more than {LONGEST_LINE} characters")
+
+
 def require_complete(text: str, begin: str, end: str) -> None:
     """Refuse a text that is not one whole run: one header, one end, and nothing after it.
 
@@ -117,6 +137,7 @@ def require_complete(text: str, begin: str, end: str) -> None:
     Raises:
         Refused: `unparsable` without a header, `truncated` without an end, `several-runs`.
     """
+    require_short_lines(text)
     if begin not in text:
         raise Refused("unparsable", f"the output does not say {begin!r}")
     if not re.search(rf"(?:{end})\s*\Z", text):
@@ -144,32 +165,11 @@ def finite(text: str, what: str) -> float:
     return value
 
 
-def search_text(pattern: str, text: str, what: str) -> str:
-    """The first group of `pattern`, whose ^ and $ are ends of lines; it must match once.
-
-    Raises:
-        Refused: `unparsable` if it is stated nowhere, or more than once.
-    """
-    found = [str(match.group(1)) for match in re.finditer(pattern, text, re.MULTILINE)]
-    return stated({what: found[0]} if len(found) == 1 else {}, what)
-
-
 def stated_once(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     """What is stated once, by its key; what comes twice is left out, as if it were not there."""
     found = list(pairs)
     times = Counter(key for key, _ in found)
     return {key: value for key, value in found if times[key] == 1}
-
-
-def stated(values: Mapping[str, T], key: str) -> T:
-    """The value of a key, of those that are stated once.
-
-    Raises:
-        Refused: it is not among them (`unparsable`).
-    """
-    if key not in values:
-        raise Refused("unparsable", f"{key}: not stated once in the output")
-    return values[key]
 
 
 def positive(text: str, what: str) -> float:
@@ -184,6 +184,90 @@ def require_equal(seen: str, asked: object, what: str) -> None:
     """Refuse a program that did something else than it was asked for."""
     if seen != str(asked):
         raise Refused("wrong-size", f"{what}: asked for {asked}, the output says {seen[:40]}")
+
+
+class Said(dict[str, str]):
+    """What an output states, by names; what it does not state once is refused (`unparsable`)."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        super().__init__(stated_once(pairs))
+
+    def __missing__(self, key: str) -> str:
+        raise Refused("unparsable", f"{key}: not stated once in the output")
+
+    def finite(self, key: str) -> float:
+        """A finite number, not below zero."""
+        return finite(self[key], key)
+
+    def positive(self, key: str) -> float:
+        """A finite number above zero."""
+        return positive(self[key], key)
+
+    def printed(self, key: str) -> Printed:
+        """A number with what its digits leave open."""
+        return printed(self[key], key)
+
+    def require(self, asked: Mapping[str, object]) -> None:
+        """Refuse what is not what was asked for, by names."""
+        for key, value in asked.items():
+            require_equal(self[key], value, key)
+
+
+class Layout(NamedTuple):
+    """What every whole run of a program prints.
+
+    Attributes:
+        begin, end: as of `require_complete`.
+        lines: by names the patterns of lines, of one group each; ^ and $ are ends of lines.
+    """
+
+    begin: str
+    end: str
+    lines: Mapping[str, str] = {}
+
+    def read(self, text: str) -> Said:
+        """What one whole run states; raises `Refused` as `require_complete` does."""
+        require_complete(text, self.begin, self.end)
+        return said_by(self.lines, text)
+
+
+def said_by(lines: Mapping[str, str], text: str) -> Said:
+    """What lines of a text state, by the names of their patterns (`Layout.lines`)."""
+    return Said(
+        (name, match[1])
+        for name, pattern in lines.items()
+        for match in re.finditer(pattern, text, re.MULTILINE)
+    )
+
+
+def search_text(pattern: str, text: str, what: str) -> str:
+    """The first group of `pattern`, whose ^ and $ are ends of lines; refused if not there once."""
+    return said_by({what: pattern}, text)[what]
+
+
+def said_in_json(text: str) -> Said:
+    """All values of a JSON text by their paths, such as `tests.0.Options.tasks`.
+
+    Of a list its path states the length. Keys that come twice are left out.
+
+    Raises:
+        Refused: it is not whole (`truncated`).
+    """
+    try:
+        content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=stated_once)
+    except (ValueError, RecursionError):
+        raise Refused("truncated", "the results are not whole") from None
+    return Said(_paths("", content))
+
+
+def _paths(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        parts = list(value.items())
+    else:
+        parts = list(enumerate(value)) if isinstance(value, list) else []
+        yield path, str(len(value) if isinstance(value, list) else value)
+    for key, part in parts:
+        yield from _paths(f"{path}.{key}" if path else str(key), part)
 
 
 @dataclass(frozen=True)

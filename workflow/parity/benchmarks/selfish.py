@@ -11,71 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from parity.benchmarks import programs
-from parity.benchmarks.description import CPU_PERIOD, CPU_QUOTA, LOOKED, Metric, Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, never_raises, require_equal
-from parity.core.commands import Availability
 from parity.core.files import as_bytes
 
 SOURCE = "selfish.c"
 TRACE = "selfish.trace"
 NOT_LOCKED = "its memory could be touched beforehand, but not locked"
-
-NOISE = Quantity("noise_share", "noise", "1", "lower", shown="%", factor=100)
-RATE = Quantity("events_per_second", "detours per second", "1/s", "lower")
-QUANTILES = {
-    share: Quantity(f"duration_{name}", f"{words} of detours", "s", "lower", shown="µs", factor=1e6)
-    for share, name, words in (
-        (0.5, "p50", "median"),
-        (0.99, "p99", "99th percentile"),
-        (0.999, "p999", "99.9th percentile"),
-        (1.0, "longest", "longest"),
-    )
-}
-# Of runs under a CPU limit.
-THROTTLED = Quantity(
-    "throttled", "periods that were cut short", "1", "neither", shown="%", factor=100
-)
-# These a program under a limit and one without are asked alike.
-CPU_SHARE = Quantity("cpu_share", "CPU time", "1", "higher", shown="%", factor=100)
-IN_FORCE = Quantity("quota_in_force", "a quota was enforced", "1", "neither")
-ABOVE = Quantity(
-    "quota_above_one_percent", "share of detours that the quota made, above 1 %", "1", "neither"
-)
-PERIODIC = Quantity(
-    "periodic_millisecond_events", "regular detours of about 1 ms", "1/s", "neither"
-)
 MILLISECOND_NS, FEWEST_PERIODIC, MOST_IRREGULAR = (500_000, 2_000_000), 10, 0.5
-LOOP = Quantity("loop_minimum", "shortest loop", "s", "neither", shown="ns", factor=1e9)
-PARAMETERS, FIGURES, NOTE = described(__file__, NOISE, RATE, *QUANTILES.values())
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "longest": 1.0}
 
 
 class Selfish(Benchmark):
     """Detours of a pinned loop: noise in the sense of operating systems."""
 
-    name = "selfish"
-    title = "Selfish"
     sources: ClassVar[tuple[str, ...]] = (SOURCE,)
-    binaries: tuple[str, ...] = (programs.compiled_path(SOURCE),)
-    factors: ClassVar = {"mode": ("detours", "fwq")}
-    parameters, figures, note = PARAMETERS, FIGURES, NOTE
-    metrics: ClassVar[tuple[Quantity, ...]] = (
-        *(NOISE, RATE, *QUANTILES.values(), LOOP, LOOKED, CPU_QUOTA, CPU_PERIOD, THROTTLED),
-        *(CPU_SHARE, IN_FORCE, ABOVE, PERIODIC),
-    )
-    primary: ClassVar[tuple[str, ...]] = (
-        NOISE.metric,
-        QUANTILES[0.5].metric,
-        QUANTILES[0.99].metric,
-    )
-    # Percentage points: next to nothing, a ratio of shares says nothing.
-    differences: ClassVar[tuple[str, ...]] = (NOISE.metric,)
-    spelt: ClassVar = {"fwq": "FWQ"}
-
-    def probe(self) -> Availability:
-        """Whether it is compiled."""
-        return programs.all_compiled(self.binaries)
+    binaries: tuple[str, ...] = (compiled_path(SOURCE),)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """One process on the last CPU: the first has most interrupts, as Levy's slides say."""
@@ -86,26 +38,45 @@ class Selfish(Benchmark):
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Shares, rate and quantiles; valid if the trace is whole and that of this run."""
-        # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
-        from parity.benchmarks.traces import read_trace
-
-        try:
-            content = as_bytes(outputs.files.get(TRACE, ""))
-        except ValueError:
-            raise Refused("unparsable", "the run left no trace") from None
-        trace = read_trace(content)
+        trace = _trace(outputs)
         _require_asked(trace, outputs)
-        metrics = _metrics(trace.detours["length"], trace.duration_ns)
-        metrics.append(LOOP.measured(trace.minimum_ns / 1e9))
-        metrics.append(LOOKED.measured(trace.duration_ns / 1e9))
-        metrics += _of_limit(trace) + _of_sharing(trace)
-        return Parsed(True, detail="" if trace.is_locked else NOT_LOCKED, metrics=tuple(metrics))
+        lengths, seconds = trace.detours["length"] / 1e9, trace.duration_ns / 1e9
+        values = {
+            "noise_share": float(trace.detours["length"].sum()) / trace.duration_ns,
+            "events_per_second": len(lengths) / seconds,
+            "loop_minimum": trace.minimum_ns / 1e9,
+            "looked": seconds,
+            **quantiles_of(lengths),
+            **_of_limit(trace),
+            **_of_sharing(trace),
+        }
+        return self.measured(values, "" if trace.is_locked else NOT_LOCKED)
 
     def events(self, outputs: Outputs) -> Any:
         """The detours."""
-        from parity.benchmarks.traces import read_trace
+        return _trace(outputs).detours
 
-        return read_trace(as_bytes(outputs.files[TRACE])).detours
+
+def _trace(outputs: Outputs) -> Any:
+    """The trace of a run; raises `Refused`."""
+    # Whoever measures reads no trace, and numpy takes longer to load than a program to start.
+    from parity.benchmarks.traces import read_trace
+
+    try:
+        content = as_bytes(outputs.files.get(TRACE, ""))
+    except ValueError:
+        raise Refused("unparsable", "the run left no trace") from None
+    return read_trace(content)
+
+
+def quantiles_of(lengths: Any) -> dict[str, float]:
+    """Quantiles of lengths in s by their metrics; each is one that there was, and none of none."""
+    import numpy as np  # late, as above
+
+    if not len(lengths):
+        return {}
+    values = np.quantile(lengths, list(_QUANTILES.values()), method="inverted_cdf")
+    return {f"duration_{name}": float(v) for name, v in zip(_QUANTILES, values, strict=True)}
 
 
 def _require_asked(trace: Any, outputs: Outputs) -> None:
@@ -129,27 +100,27 @@ def _require_asked(trace: Any, outputs: Outputs) -> None:
             raise Refused("limit-not-in-force", said)
 
 
-def _of_limit(trace: Any) -> list[Metric]:
+def _of_limit(trace: Any) -> dict[str, float]:
     """The CPU quota that was there inside, if there was one.
 
     A loop that is never idle comes to any of less than a CPU. Where it never did, it shows nothing
     of it: the limit was not in force, or, by the loop's CPU time, others took the CPU first.
     """
     if trace.quota_us <= 0 or not trace.period_us:
-        return []
+        return {}
     if trace.quota_us < trace.period_us and not trace.throttled:
         said = f"{trace.quota_us} of {trace.period_us} µs"
         if 0 < trace.cpu_ns < trace.duration_ns * trace.quota_us / trace.period_us:
             raise Refused("limit-not-reached", f"others left it less than {said}")
         raise Refused("limit-not-in-force", f"limited to {said}, and never stopped")
-    return [
-        CPU_QUOTA.measured(trace.quota_us / trace.period_us),
-        CPU_PERIOD.measured(trace.period_us / 1e6),
-        THROTTLED.measured(trace.throttled / max(1, trace.periods)),
-    ]
+    return {
+        "cpu_quota": trace.quota_us / trace.period_us,
+        "cpu_period": trace.period_us / 1e6,
+        "throttled": trace.throttled / max(1, trace.periods),
+    }
 
 
-def _of_sharing(trace: Any) -> list[Metric]:
+def _of_sharing(trace: Any) -> dict[str, float]:
     """What quotas and others took of a CPU; what a trace of version 1 does not tell is left out.
 
     The kernel counts how often a quota stopped it, so these detours are known from all others.
@@ -163,29 +134,13 @@ def _of_sharing(trace: Any) -> list[Metric]:
     lengths = trace.detours["length"]
     gaps = np.diff(trace.detours["start"][(lengths >= low) & (lengths <= high)].astype(float))
     regular = len(gaps) >= FEWEST_PERIODIC and gaps.std() < MOST_IRREGULAR * gaps.mean()
-    told = [CPU_SHARE.measured(trace.cpu_ns / trace.duration_ns)] if trace.cpu_ns else []
-    return [
-        *told,
-        IN_FORCE.measured(float(trace.throttled > 0)),
-        ABOVE.measured(max(0.0, made - 0.01)),
-        PERIODIC.measured(1e9 * (len(gaps) + 1) / trace.duration_ns if regular else 0.0),
-    ]
-
-
-def _metrics(lengths: Any, duration_ns: int) -> list[Metric]:
-    """Of the lengths of all detours in ns; there are no quantiles of none."""
-    import numpy as np  # late, as above
-
-    metrics = [
-        NOISE.measured(float(lengths.sum()) / duration_ns),
-        RATE.measured(len(lengths) / (duration_ns / 1e9)),
-    ]
-    if not len(lengths):
-        return metrics
-    # Each is the length of a detour that there was.
-    values = np.quantile(lengths, list(QUANTILES), method="inverted_cdf")
-    pairs = zip(QUANTILES.values(), values, strict=True)
-    return metrics + [quantile.measured(float(value) / 1e9) for quantile, value in pairs]
+    share = {"cpu_share": trace.cpu_ns / trace.duration_ns} if trace.cpu_ns else {}
+    periodic = 1e9 * (len(gaps) + 1) / trace.duration_ns if regular else 0.0
+    return share | {
+        "quota_in_force": float(trace.throttled > 0),
+        "quota_above_one_percent": max(0.0, made - 0.01),
+        "periodic_millisecond_events": periodic,
+    }
 
 
 BENCHMARK = Selfish()

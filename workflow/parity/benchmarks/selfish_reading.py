@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from parity.benchmarks import programs
-from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import first_cpus
+from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, never_raises
-from parity.benchmarks.selfish import NOISE, QUANTILES, Selfish
+from parity.benchmarks.selfish import Selfish
 
 READING = "reading.c"
 TALLY = "reading.txt"
@@ -26,24 +24,12 @@ FOLDERS = {"nothing": "", "reading": "/usr"}
 _MODE = {"mode": "detours"}
 _LINE = re.compile(r"(\d+) files, (\d+) bytes, CPU (\d+\.\d{6}) s, program's CPU (\d+\.\d{6}) s\n")
 
-READ = Quantity("read", "bytes read", "B", "neither", shown="MB", factor=1e-6)
-SERVED = Quantity("serving_cpu", "CPU time of serving", "s", "lower")
-
 
 class SelfishReading(Selfish):
     """Detours of a pinned loop in a container that is idle otherwise, or reads its image."""
 
-    name = "selfish-reading"
-    title = "Image"
     sources = (*Selfish.sources, READING)
-    binaries = (*Selfish.binaries, programs.compiled_path(READING))
-    factors: ClassVar = {"beside": tuple(FOLDERS)}
-    spelt: ClassVar = {"nothing": "idle", "reading": "being read"}
-    figures = described(__file__, NOISE, *QUANTILES.values(), READ, SERVED)[1]
-    metrics = (*Selfish.metrics, READ, SERVED)
-    primary = (*Selfish.primary, SERVED.metric)
-    # Natively nothing serves, so a ratio to that says nothing.
-    differences = (*Selfish.differences, SERVED.metric)
+    binaries = (*Selfish.binaries, compiled_path(READING))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """Selfish on the last CPU, and what reads on all others.
@@ -51,7 +37,7 @@ class SelfishReading(Selfish):
         Raises:
             UserError: there is no other CPU.
         """
-        first_cpus(node, 2, f"{self.name}: the CPUs of selfish and of the reader")
+        node.first_cpus(2, f"{self.name}: the CPUs of selfish and of the reader")
         program = super().program({**parameters, **_MODE}, node)
         others = ",".join(map(str, node.cpus[:-1]))
         words = (self.binaries[-1], others, FOLDERS[parameters["beside"]], TALLY)
@@ -74,10 +60,10 @@ class SelfishReading(Selfish):
         _, read, own, program = map(float, line.groups())
         if bool(read) != bool(FOLDERS[outputs.parameters["beside"]]):
             raise Refused("wrong-size", f"{read:.0f} bytes were read beside the program")
-        metrics = [READ.measured(read)]
+        values = {metric.name: metric.value for metric in parsed.metrics} | {"read": read}
         if outputs.cpu_seconds:
-            metrics.append(SERVED.measured(max(0.0, outputs.cpu_seconds - own - program)))
-        return replace(parsed, metrics=(*parsed.metrics, *metrics))
+            values["serving_cpu"] = max(0.0, outputs.cpu_seconds - own - program)
+        return self.measured(values, parsed.detail)
 
 
 BENCHMARK = SelfishReading()

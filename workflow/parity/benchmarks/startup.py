@@ -5,20 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any
 
-from parity.benchmarks.description import Quantity, described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import Refused, never_raises
-
-START, SHORTEST, LONGEST = (
-    Quantity(metric, label, "s", "lower", "external", shown, factor)
-    for metric, label, shown, factor in (
-        ("start_seconds", "start-up time", "ms", 1e3),
-        ("start_seconds_min", "start seconds min", "", 1.0),
-        ("start_seconds_max", "start seconds max", "", 1.0),
-    )
-)
 
 
 class StartUp(Benchmark):
@@ -28,14 +18,8 @@ class StartUp(Benchmark):
     the disk; a warm one finds them in memory. Measured by the runner's clock alone.
     """
 
-    name = "startup"
-    title = "Start-up"
     packages = ("coreutils",)
     binaries = ("/bin/true",)
-    factors: ClassVar = {"cache": ("cold", "warm")}
-    parameters, figures, note = described(__file__, START)
-    metrics = (START, SHORTEST, LONGEST)
-    primary = differences = (START.metric,)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """`true`, several times; before a cold start the page cache is emptied (root only)."""
@@ -58,14 +42,9 @@ class StartUp(Benchmark):
             raise Refused("wrong-size", f"asked for {asked} starts, timed {len(seconds)}")
         if not all(math.isfinite(start) and start > 0 for start in seconds):
             raise Refused("unparsable", "a start has no time above zero")
-        return Parsed(
-            valid=True,
-            metrics=(
-                START.measured(median(seconds)),
-                SHORTEST.measured(min(seconds)),
-                LONGEST.measured(max(seconds)),
-            ),
-        )
+        values = (median(seconds), min(seconds), max(seconds))
+        names = ("start_seconds", "start_seconds_min", "start_seconds_max")
+        return self.measured(dict(zip(names, values, strict=True)))
 
 
 BENCHMARK = StartUp()

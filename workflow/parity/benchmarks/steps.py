@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.benchmarks import openmpi, programs
-from parity.benchmarks.description import CPU_QUOTA, Metric, Quantity, described
+from parity.benchmarks import openmpi
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
+from parity.benchmarks.programs import compiled_path
 from parity.benchmarks.reading import Refused, never_raises, require_equal
-from parity.benchmarks.selfish import NOT_LOCKED, THROTTLED
-from parity.core.commands import Availability
+from parity.benchmarks.selfish import NOT_LOCKED
 from parity.core.files import as_bytes
 
 SOURCE = "steps.c"
@@ -23,36 +22,17 @@ FILE = "steps.bin"
 # The processor may run faster than when rank 0 looked for the time of the work, but not so much.
 _FASTER = 2.0
 
-SLOWDOWN = Quantity("slowdown", "mean step over its work", "1", "lower")
-LENGTHS = {
-    share: Quantity(f"step_{name}", f"{words} step", "s", "lower", shown="µs", factor=1e6)
-    for share, name, words in (
-        (0.0, "shortest", "shortest"),
-        (0.5, "p50", "median"),
-        (0.99, "p99", "99th percentile"),
-        (1.0, "longest", "longest"),
-    )
-}
-WORK = Quantity("work", "work of a step", "s", "neither", shown="µs", factor=1e6)
+_LENGTHS = {"shortest": 0.0, "p50": 0.5, "p99": 0.99, "longest": 1.0}
 
 
 class Steps(Benchmark):
     """The same work on every rank, then a barrier, again and again."""
 
-    name = "steps"
-    title = "Bulk-synchronous steps"
     packages = ("openmpi-bin",)
     sources = (SOURCE,)
-    binaries = (programs.compiled_path(SOURCE), openmpi.LAUNCHER)
-    parameters, figures, note = described(__file__, SLOWDOWN, *LENGTHS.values())
+    binaries = (compiled_path(SOURCE), openmpi.LAUNCHER)
     allocations = "optional"
     starts_ranks_inside = True
-    metrics = (SLOWDOWN, *LENGTHS.values(), WORK, CPU_QUOTA, THROTTLED)
-    primary = (SLOWDOWN.metric, LENGTHS[0.99].metric)
-
-    def probe(self) -> Availability:
-        """Whether it is compiled, and Open MPI is here."""
-        return programs.all_compiled(self.binaries)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
         """The ranks of an allocation; without one a single rank on the last CPU.
@@ -91,22 +71,21 @@ class Steps(Benchmark):
             require_equal(f"{steps.work_ns:.0f} ns", f"{asked['work_us']} µs", "work of a step")
         if _FASTER * steps.lengths.min() < steps.work_ns:
             raise Refused("contradictory", "a step took less than half the time of its work")
-        return Parsed(True, "", "" if steps.is_locked else NOT_LOCKED, tuple(_metrics(steps)))
+        return self.measured(_values(steps), "" if steps.is_locked else NOT_LOCKED)
 
 
-def _metrics(steps: Any) -> list[Metric]:
+def _values(steps: Any) -> dict[str, float]:
     """Of the file `steps`; each length is that of a step that there was."""
     import numpy as np  # late, as above
 
-    values = np.quantile(steps.lengths, list(LENGTHS), method="inverted_cdf") / 1e9
-    metrics = [SLOWDOWN.measured(float(steps.lengths.mean()) / steps.work_ns)]
-    pairs = zip(LENGTHS.values(), values, strict=True)
-    metrics += [length.measured(float(value)) for length, value in pairs]
-    metrics.append(WORK.measured(steps.work_ns / 1e9))
+    lengths = np.quantile(steps.lengths, list(_LENGTHS.values()), method="inverted_cdf") / 1e9
+    values = {f"step_{name}": float(v) for name, v in zip(_LENGTHS, lengths, strict=True)}
+    values["slowdown"] = float(steps.lengths.mean()) / steps.work_ns
+    values["work"] = steps.work_ns / 1e9
     if steps.quota_us > 0 and steps.period_us:
-        metrics.append(CPU_QUOTA.measured(steps.quota_us / steps.period_us))
-        metrics.append(THROTTLED.measured(steps.throttled / max(1, steps.periods)))
-    return metrics
+        values["cpu_quota"] = steps.quota_us / steps.period_us
+        values["throttled"] = steps.throttled / max(1, steps.periods)
+    return values
 
 
 BENCHMARK = Steps()

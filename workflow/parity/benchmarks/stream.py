@@ -14,21 +14,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.benchmarks import programs
-from parity.benchmarks.description import Quantity, described
+from parity.benchmarks.description import described
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
-from parity.benchmarks.openmpi import first_cpus
+from parity.benchmarks.programs import SpackPackage, program_path
 from parity.benchmarks.reading import (
+    Layout,
     Printed,
     Refused,
+    Said,
     never_raises,
     positive,
     printed,
     require_agreement,
     require_at_most,
-    require_complete,
-    require_equal,
-    search_text,
 )
 from parity.core.errors import UserError
 from parity.core.spack_paths import TOOLCHAIN
@@ -38,31 +36,39 @@ ARRAYS = 3
 CACHE_MULTIPLE = 4
 MEMORY_FRACTION = 0.8
 FEWEST_TICKS = 20
-
-KERNELS = tuple(
-    Quantity(kernel, kernel, "GB/s", "higher") for kernel in ("copy", "scale", "add", "triad")
-)
-CONFORMING = Quantity("conforming", "conforming", "1")
-PARAMETERS, FIGURES, NOTE = described(__file__, *KERNELS)
 # Elements of each array: 80 MB for caches up to 20 MB, … 5.1 GB for caches up to 1.3 GB.
-BUILDS: tuple[int, ...] = tuple(PARAMETERS["elements"]["enum"][1:])
+BUILDS: tuple[int, ...] = tuple(described(__file__)["parameters"]["elements"]["enum"][1:])
 # NTIMES, a constant of the compiler as well: 10 unless a build says otherwise.
 PASSES = 10
 _ARRAYS_MOVED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
-_END = r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n-{61}"
 _BUILD = re.compile(r"/stream-([0-9]{1,18})/bin/")
+_LAYOUT = Layout(
+    "STREAM version $Revision: 5.10 $",
+    r"Solution Validates: avg error less than [0-9.e+-]+ on all three arrays\n-{61}",
+    {
+        "elements": r"^Array size = ([0-9]+) \(elements\)",
+        "bytes of an element": r"^This system uses ([0-9]+) bytes per",
+        "passes": r"^Each kernel will be executed ([0-9]+) times\.$",
+        "threads": r"^Number of Threads counted = ([0-9]+)$",
+        "clock ticks": r"^   \(= ([0-9]{1,18}) clock ticks\)$",
+        **{
+            kernel: rf"^{kernel.capitalize()}: +([0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+)$"
+            for kernel in _ARRAYS_MOVED
+        },
+    },
+)
 
 
 def build_path(elements: int, toolchain: str = TOOLCHAIN) -> str:
     """The program whose arrays have that many elements."""
-    return programs.program_path(f"stream-{elements}", "stream_c.exe", toolchain)
+    return program_path(f"stream-{elements}", "stream_c.exe", toolchain)
 
 
-def build(elements: int) -> programs.SpackPackage:
+def build(elements: int) -> SpackPackage:
     """The build for arrays of that many elements, of the last state of the program's repository."""
     # Static arrays of more than 2 GiB are out of the reach of the smaller code model.
     large = ARRAYS * ELEMENT_BYTES * elements > 2**31
-    return programs.SpackPackage(
+    return SpackPackage(
         "stream",
         "git.6703f7504a38a8da96b353cadafa64d3c2d7a2d3=5.10",
         f"+openmp stream_array_size={elements}" + (" cflags=-mcmodel=medium" if large else ""),
@@ -90,27 +96,18 @@ def elements_for(node: NodeFacts) -> int:
             allowed=", ".join(map(str, BUILDS)),
             action="give elements in the study: arrays of four times the cache",
         )
-    return int(fitting[0])
+    return fitting[0]
 
 
 class Stream(Benchmark):
     """Memory bandwidth by McCalpin's program: the best of ten passes, without the first."""
 
-    name = "stream"
-    title = "STREAM"
     spack_packages = tuple(build(elements) for elements in BUILDS)
     binaries = tuple(build_path(elements) for elements in BUILDS)
-    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     # Not `sized_by` its elements: the cache sets them, and the passes are fixed when it is built.
-    metrics = (*KERNELS, CONFORMING)
-    primary = tuple(kernel.metric for kernel in KERNELS)
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The build for this node.
-
-        Raises:
-            UserError: too many threads, too little memory, or no build for the node's cache.
-        """
+        """The build for this node."""
         threads, elements = parameters["threads"], parameters["elements"] or elements_for(node)
         needed, allowed = ARRAYS * ELEMENT_BYTES * elements, MEMORY_FRACTION * node.memory
         if needed > allowed:
@@ -122,7 +119,7 @@ class Stream(Benchmark):
             )
         return Program(
             argv=(build_path(elements, self.toolchain),),
-            cpus=first_cpus(node, threads, "stream: threads"),
+            cpus=node.first_cpus(threads, "stream: threads"),
             environment={"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true"},
         )
 
@@ -133,60 +130,38 @@ class Stream(Benchmark):
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Rates of the kernels; valid if the solution validates and the clock is fine enough."""
-        text = outputs.stdout
+        text, builds = outputs.stdout, _builds(outputs.command)
         if "Failed Validation on array" in text:
             raise Refused("validation-failed", "STREAM's solution does not validate")
-        require_complete(text, "STREAM version $Revision: 5.10 $", _END)
-        elements = _elements(outputs)
-        for pattern, asked, key in (
-            (r"^Array size = ([0-9]+) \(elements\)", elements, "elements"),
-            (r"^This system uses ([0-9]+) bytes per", ELEMENT_BYTES, "bytes of an element"),
-            (r"^Each kernel will be executed ([0-9]+) times\.$", PASSES, "passes"),
-        ):
-            require_equal(search_text(pattern, text, key), asked, key)
-        require_equal(_threads(text), outputs.parameters["threads"], "threads")
-        ticks = search_text(r"^   \(= ([0-9]{1,18}) clock ticks\)$", text, "clock ticks")
-        if int(ticks) < FEWEST_TICKS:
-            raise Refused("too-few-ticks", f"{ticks} ticks of the clock, needed {FEWEST_TICKS}")
-        conforming = conforms(elements, outputs.last_level_cache)
-        return Parsed(
-            valid=True,
-            detail=""
-            if conforming
-            else "a variant of STREAM: arrays not known to be "
-            f"{CACHE_MULTIPLE} times the last-level cache",
-            metrics=(
-                *(kernel.measured(_rate(kernel.metric, text, elements)) for kernel in KERNELS),
-                CONFORMING.measured(float(conforming)),
-            ),
+        said = _LAYOUT.read(text)
+        if len(builds) != 1:
+            raise Refused("unparsable", "the command line names no build of STREAM")
+        said.require(
+            {"elements": builds[0], "bytes of an element": ELEMENT_BYTES, "passes": PASSES}
         )
-
-
-def _elements(outputs: Outputs) -> int:
-    """The size of the build that the command line names."""
-    sizes = _builds(outputs.command)
-    if len(sizes) != 1:
-        raise Refused("unparsable", "the command line names no build of STREAM")
-    return sizes[0]
+        # A build without OpenMP has one thread and says nothing of it.
+        if "Number of Threads" not in text:
+            said["threads"] = "1"
+        said.require({"threads": outputs.parameters["threads"]})
+        if int(ticks := said["clock ticks"]) < FEWEST_TICKS:
+            raise Refused("too-few-ticks", f"{ticks} ticks of the clock, needed {FEWEST_TICKS}")
+        conforming = conforms(builds[0], outputs.last_level_cache)
+        variant = f"arrays not known to be {CACHE_MULTIPLE} times the last-level cache"
+        return self.measured(
+            {kernel: _rate(kernel, said, builds[0]) for kernel in _ARRAYS_MOVED}
+            | {"conforming": float(conforming)},
+            "" if conforming else f"a variant of STREAM: {variant}",
+        )
 
 
 def _builds(command: Sequence[str]) -> list[int]:
     """The sizes of the builds that a command line names."""
-    named = [_BUILD.search(word) for word in command]
-    return [int(match.group(1)) for match in named if match]
+    return [int(match[1]) for word in command if (match := _BUILD.search(word))]
 
 
-def _threads(text: str) -> str:
-    """As the threads count each other; a build without OpenMP has one and says nothing of it."""
-    if "Number of Threads" not in text:
-        return "1"
-    return search_text(r"^Number of Threads counted = ([0-9]+)$", text, "threads")
-
-
-def _rate(kernel: str, text: str, elements: int) -> float:
+def _rate(kernel: str, said: Said, elements: int) -> float:
     """GB/s of one kernel, whose shortest time must be that of its bytes at this rate."""
-    pattern = rf"^{kernel.capitalize()}: +([0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+)$"
-    rate, mean, shortest, longest = search_text(pattern, text, kernel).split()
+    rate, mean, shortest, longest = said[kernel].split()
     megabytes = _ARRAYS_MOVED[kernel] * ELEMENT_BYTES * elements / 1e6
     moved = printed(rate, kernel) * printed(shortest, "time")
     require_agreement(moved, Printed(megabytes), f"{kernel}: rate times time, and MB moved")

@@ -9,43 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from parity.benchmarks import programs
-from parity.benchmarks.description import described
 from parity.benchmarks.model import NodeFacts, Program
-from parity.benchmarks.sysbench import TIME, SysbenchCpu
+from parity.benchmarks.programs import SpackPackage, program_path
+from parity.benchmarks.sysbench import SysbenchCpu
 
-_LEVELS = ("linked", "absent")
 # The run-time library by its file's name: without the header neither build takes it by itself.
 _LIBAIO = "ldflags='-Wl,--no-as-needed -l:libaio.so.1'"
 
 
 class SysbenchLibaio(SysbenchCpu):
-    """Two builds that differ in nothing but libaio."""
+    """Two builds that differ in nothing but libaio, in the order of the factor's levels."""
 
-    name = "sysbench-libaio"
-    title = "SysBench cpu, libaio"
     packages = ()
     spack_packages = (
-        programs.SpackPackage("sysbench", "1.0.20", _LIBAIO, "sysbench-libaio"),
-        programs.SpackPackage("sysbench", "1.0.20"),
+        SpackPackage("sysbench", "1.0.20", _LIBAIO, "sysbench-libaio"),
+        SpackPackage("sysbench", "1.0.20"),
     )
-    binaries = (
-        programs.program_path("sysbench-libaio", "sysbench"),
-        programs.program_path("sysbench", "sysbench"),
-    )
-    factors: ClassVar = {"libaio": _LEVELS}
-    figures = described(__file__, TIME)[1]
+    binaries = tuple(program_path(build, "sysbench") for build in ("sysbench-libaio", "sysbench"))
 
     def program(self, parameters: Mapping[str, Any], node: NodeFacts) -> Program:
-        """The command line of SysBench cpu with one of the two builds.
-
-        Raises:
-            UserError: more threads than logical CPUs.
-        """
+        """The command line of SysBench cpu with one of the two builds."""
         program = super().program(parameters, node)
-        path = self.binaries[_LEVELS.index(parameters["libaio"])]
+        path = self.binaries[self.factors["libaio"].index(parameters["libaio"])]
         return replace(program, argv=(path, *program.argv[1:]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +52,13 @@ def read_file(
     if zlib.crc32(memoryview(content)[:size]) != int.from_bytes(content[size:], "little"):
         raise Refused("contradictory", "the file is not what its checksum is of")
     return said, np.frombuffer(content, ENTRY, said["count"], head.itemsize)
+
+
+def _require_numbers(head: Mapping[str, Any], *names: str) -> None:
+    """Refuse a head in which one of these is no finite number, or is below zero."""
+    for name in names:
+        if not 0 <= head[name] < math.inf:
+            raise Refused("unparsable", f"{name} of the file is {head[name]}")
 
 
 MODES = ("detours", "fwq")
@@ -123,6 +131,10 @@ def read_trace(content: bytes) -> Trace:
     said, entries = read_file(content, SELFISH_MAGIC, HEADS)
     if not 1 <= said["mode"] <= len(MODES):
         raise Refused("unparsable", "the trace is of no known mode")
+    _require_numbers(said, "hz", "minimum_ns", "threshold_ns")
+    last = max(entries[name].max(initial=0) for name in ("start", "length"))
+    if not (said["hz"] and said["duration_ns"]) or last > said["duration_ns"]:
+        raise Refused("contradictory", "an entry is longer than the trace, or it has no clock")
     known = {name: said.get(name, 0) for name in Trace.__annotations__}
     known |= {"mode": MODES[said["mode"] - 1], "is_locked": bool(said["locked"])}
     return Trace(**known | {"entries": entries})
@@ -164,5 +176,8 @@ class Steps:
 def read_steps(content: bytes) -> Steps:
     """The steps of one run; raises `Refused` as `read_file` does."""
     said, entries = read_file(content, STEPS_MAGIC, {STEPS_VERSION: HEAD})
+    _require_numbers(said, "work_ns")
+    if not said["work_ns"]:
+        raise Refused("unparsable", "the steps have no work")
     known = {name: said[name] for name in Steps.__annotations__ if name in said}
     return Steps(**known, is_locked=bool(said["locked"]), lengths=entries["length"])

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity.benchmarks import npb, openmpi, programs
-from parity.benchmarks.description import Quantity, described
+from parity.benchmarks.description import Quantity
 from parity.benchmarks.model import Benchmark, NodeFacts, Outputs, Parsed, Program
 from parity.benchmarks.reading import (
     Printed,
@@ -92,7 +92,6 @@ class MpiTime(Benchmark):
     metrics = (APPLICATION, MPI, MPI_INIT, INIT, MPI_PART, MESSAGES, SENT, COLLECTIVES, GIVEN)
     primary = (APPLICATION.metric, MPI.metric, MPI_INIT.metric, INIT.metric)
     differences = (MPI.metric, INIT.metric)
-    figures, note = described(__file__, APPLICATION, MPI, MPI_INIT, INIT)[1:]
 
     def probe(self) -> Availability:
         """Whether library and kernels are built."""
@@ -113,7 +112,7 @@ class MpiTime(Benchmark):
     @never_raises
     def parse(self, outputs: Outputs) -> Parsed:
         """Means of all ranks, and sums of what they sent; valid if kernel and report are."""
-        npb.kernel_metrics(outputs)
+        npb.kernel_values(outputs)
         ranks = outputs.parameters["ranks"]
         sums = read_sums(collected(outputs.files, REPORT), ranks)
         init, whole, mpi = (sums[name] / ranks for name in ("init", "whole", "mpi"))

@@ -34,7 +34,7 @@ BANDWIDTH = Quantity("bandwidth", "bandwidth", "Gbit/s", "higher")
 _BITS = 1024 * 1024
 _LINE = re.compile(r" *([0-9]+) +([0-9]+\.[0-9]{6}) +([0-9]+\.[0-9]{8})")
 
-PARAMETERS, FIGURES, NOTE = described(__file__, LATENCY, BANDWIDTH)
+PARAMETERS = described(__file__, (LATENCY, BANDWIDTH))["parameters"]
 
 _Point = tuple[int, float]
 
@@ -112,7 +112,6 @@ class NetPipe(Benchmark):
     packages = ("netpipe-tcp", "netpipe-openmpi", "netbase")
     binaries: tuple[str, ...] = ("/usr/bin/NPtcp", "/usr/bin/NPopenmpi")
     factors: ClassVar = {"protocol": ("tcp", "mpi")}
-    parameters, figures, note = PARAMETERS, FIGURES, NOTE
     allocations = "required"
     metrics = (LATENCY, BANDWIDTH, *TIMES.values())
     primary = (LATENCY.metric, BANDWIDTH.metric)

@@ -41,7 +41,7 @@ WRITE = Quantity("write", "writing", "MiB/s", "higher")
 READ = Quantity("read", "reading", "MiB/s", "higher")
 TIME = Quantity("time", "writing and reading", "s", "lower")
 RATES = (WRITE, READ, TIME)
-PARAMETERS, _, NOTE = described(__file__)
+PARAMETERS = described(__file__)["parameters"]
 
 
 class FileServer(Benchmark):
@@ -58,7 +58,6 @@ class FileServer(Benchmark):
     packages: ClassVar[tuple[str, ...]] = ("fio",)
     binaries: tuple[str, ...] = (FIO,)
     factors: ClassVar[Mapping[str, tuple[str, ...]]] = {"inside": SIDES, "gigabytes": GIGABYTES}
-    parameters, note = PARAMETERS, NOTE
     spelt: ClassVar[Mapping[str, str]] = {
         **{side: f"{side} in the arm" for side in SIDES},
         **{size: f"{size} GiB" for size in GIGABYTES},

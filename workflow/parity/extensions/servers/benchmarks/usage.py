@@ -100,7 +100,7 @@ def figures_of(name: str, title: str, rates: Sequence[Quantity]) -> tuple[Figure
             title=f"{title}: {spec.title}",
             caption=f"{spec.caption} {surrogate(name, title)}",
         )
-        for spec in described(__file__, *rates, *METRICS)[1]
+        for spec in described(__file__, (*rates, *METRICS))["figures"]
     )
 
 
