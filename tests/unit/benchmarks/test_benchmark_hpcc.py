@@ -191,3 +191,10 @@ def test_the_grid_of_an_allocation_is_as_square_as_it_can_be(ranks, grid):
 def test_more_ranks_on_a_node_than_it_has_cpus_is_refused():
     with pytest.raises(UserError, match="3 logical CPUs are asked for"):
         BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=6), NODE)
+
+
+def test_a_line_without_an_end_is_refused_before_it_is_read():
+    text = golden("hpcc/real.txt").replace("Success=1", "Success=1" + "x" * 2_000_000)
+    assert parse(text).detail == "a line of more than 1000000 characters"
+    alone = Outputs(stdout="x" * 2_000_000, parameters=defaults(BENCHMARK))
+    assert BENCHMARK.parse(alone).reason == "unparsable"

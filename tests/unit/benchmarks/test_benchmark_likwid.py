@@ -90,3 +90,9 @@ def test_a_node_of_unknown_cache_is_refused():
             defaults(BENCHMARK, kernel="copy"),
             replace(NODE, last_level_cache=0),
         )
+
+
+@pytest.mark.parametrize("time", ["0", "2e-07", "5e5", "4.9e-01", "1", "nan"])
+def test_a_time_that_likwid_does_not_print_is_refused(time):
+    text = golden("likwid/real-copy.txt").replace("4.973632e-01", time)
+    assert (parse(text, "copy").reason, parse(text, "copy").metrics) == ("unparsable", ())

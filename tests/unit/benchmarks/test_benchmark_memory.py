@@ -103,7 +103,7 @@ def test_a_moment_that_is_sampled_twice():
 @given(
     number=st.integers(0, len(PLANTED) - 1),
     key=st.sampled_from(sorted(PLANTED[0])),
-    value=st.sampled_from([None, "", "7", True, math.nan, math.inf, -math.inf, ...]),
+    value=st.sampled_from([None, "", "7", True, math.nan, math.inf, -math.inf, -1, ...]),
 )
 def test_a_sample_that_lacks_something_is_passed_over_or_refused(number, key, value):
     changed = {**PLANTED[number], key: value}
@@ -141,3 +141,9 @@ def test_the_time_of_the_passes_is_told_whether_or_not_samples_are_enough():
     assert BENCHMARK.parse(outputs).reason == "no-background"
     assert BENCHMARK.timed_seconds(outputs) == 1.25989
     assert BENCHMARK.timed_seconds(replace(outputs, stdout="")) == 0
+
+
+@pytest.mark.parametrize("key", ["node_used", "node_free_per_cpu", "private_dirty"])
+def test_less_than_no_memory_is_refused(key):
+    rows = [{**sample, key: -1} if sample[key] is not None else sample for sample in PLANTED]
+    assert (parse(rows).reason, parse(rows).metrics) == ("unparsable", ())

@@ -99,3 +99,14 @@ def test_no_part_of_what_is_printed_is_a_whole(text):
 def test_what_is_no_table_of_results_is_refused(results):
     parsed = parse(golden("oslat/real.txt"), results)
     assert parsed.reason in ("truncated", "unparsable") and parsed.detail
+
+
+@pytest.mark.parametrize(
+    ("seen", "other"),
+    [('"1":', '"one":'), ('"1":', '"-1":'), ('"1":', '"nan":'), ('"1":', '"1.5":')],
+)
+def test_counts_that_are_no_numbers_are_refused(seen, other):
+    results = golden("oslat/real.json")
+    assert seen in results
+    parsed = parse(golden("oslat/real.txt"), results.replace(seen, other))
+    assert (parsed.reason, parsed.metrics) == ("unparsable", ())

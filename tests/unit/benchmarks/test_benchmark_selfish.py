@@ -203,6 +203,15 @@ def test_a_killed_run():
         (trace([(0, 400)]), {"multiple": 6}, "wrong-size"),
         (trace([(0, 400)], seconds=0.5), {}, "wrong-size"),
         (b"text", {}, "unparsable"),
+        # Traces that are whole and cannot be.
+        (trace([(0, 2_000_000_000)]), {}, "contradictory"),
+        (trace([(2_000_000_000, 400)]), {}, "contradictory"),
+        (trace([(0, 2**63), (1, 2**63)]), {}, "contradictory"),
+        (trace([(0, 400)], minimum=float("nan")), {}, "unparsable"),
+        (trace([(0, 400)], threshold=float("inf")), {}, "unparsable"),
+        (trace([(0, 400)], threshold=-350.0), {}, "unparsable"),
+        (trace([(0, 400)], hz=0), {}, "unparsable"),
+        (trace([], duration_ns=0), {}, "unparsable"),
     ],
 )
 def test_what_is_no_trace_of_this_run(content, asked, reason):

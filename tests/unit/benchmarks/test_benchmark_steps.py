@@ -123,6 +123,9 @@ def test_memory_that_could_not_be_locked_is_told():
         (written([49_000]), {}, "contradictory"),
         (written([100_000]), PLACED, "wrong-size"),
         (b"text", {}, "unparsable"),
+        (written([100_000], work_ns=float("nan")), {}, "unparsable"),
+        (written([100_000], work_ns=-1.0), {}, "unparsable"),
+        (written([100_000], work_ns=0.0), {}, "unparsable"),
     ],
 )
 def test_what_is_not_of_this_run(content, asked, reason):

@@ -84,7 +84,7 @@ def _turns(said: Said) -> dict[int, int]:
     counted = {}
     for path, times in said.items():
         if path.startswith(f"{_THREAD}histogram."):
-            length = path.rpartition(".")[2]
+            length = path.removeprefix(f"{_THREAD}histogram.")
             if not (_WHOLE.fullmatch(length) and _WHOLE.fullmatch(times)):
                 raise Refused("unparsable", f"the file counts {times[:40]!r} of {length[:40]!r} µs")
             counted[int(length)] = int(times)

@@ -82,6 +82,8 @@ def quantiles_of(lengths: Any) -> dict[str, float]:
 def _require_asked(trace: Any, outputs: Outputs) -> None:
     """Refuse a trace of other parameters, or of another limit than that of the arm."""
     asked = outputs.parameters
+    if max(trace.entries[name].max(initial=0) for name in ("start", "length")) > trace.duration_ns:
+        raise Refused("contradictory", "an entry is longer than the trace, or begins after it")
     require_equal(trace.mode, asked["mode"], "mode of the trace")
     require_equal(str(trace.quantum), asked["quantum"], "multiplications of a quantum")
     multiple = asked["multiple"] if trace.mode == "detours" else 0
