@@ -70,19 +70,21 @@ def test_a_file_of_another_table_is_refused(tmp_path: Path) -> None:
         list(schema.read_rows(schema.RAW, tmp_path / "blocks.parquet"))
 
 
-def test_attempts_go_to_their_blocks_and_blocks_without_any_have_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of_raw", "lost"), [([2, 2, 3], ""), ([0, 2], "0"), ([3, 5], "5")])
+def test_attempts_go_to_their_blocks_and_none_is_left_behind(
+    tmp_path: Path, of_raw: list[int], lost: str
+) -> None:
+    """Attempts of blocks that nothing else tells of were passed over."""
     more = {"run": "r", "attempt": 1, "record": "", "stdout": b"", "stderr": b""}
     more |= {"files": "{}", "samples": ""}
-    raw = [row | more for row in _rows([0, 2, 2, 3, 5])]
-    schema.write_rows(schema.RAW, raw, tmp_path / "raw.parquet")
+    schema.write_rows(schema.RAW, [row | more for row in _rows(of_raw)], tmp_path / "raw.parquet")
     schema.write_rows(schema.BLOCKS, _rows([1, 2, 3, 4]), tmp_path / "blocks.parquet")
-    found = list(parse.left_by_blocks(tmp_path))
-    assert [(entry["block"], len(made)) for entry, made in found] == [
-        ("0000001", 0),
-        ("0000002", 2),
-        ("0000003", 1),
-        ("0000004", 0),
-    ]
+    if lost:
+        with pytest.raises(UserError, match=f"attempts of block 000000{lost}, and no record"):
+            list(parse.left_by_blocks(tmp_path))
+        return
+    found = [(entry["block"][-1], len(made)) for entry, made in parse.left_by_blocks(tmp_path)]
+    assert found == [("1", 0), ("2", 2), ("3", 1), ("4", 0)]
 
 
 def test_several_processes_write_the_same_bytes(

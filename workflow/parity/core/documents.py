@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -124,6 +125,10 @@ def said_from_2_on(content: Mapping[str, Any]) -> Any:
     return content.get("version", 1)
 
 
+class _Version(msgspec.Struct):
+    version: Any = None
+
+
 @dataclass(frozen=True)
 class Format(Generic[D]):
     """How a document is read: its class, and how older shapes become it.
@@ -162,6 +167,12 @@ class Format(Generic[D]):
 
     def parse(self, text: str | bytes, where: str) -> D:
         """The document in a text; `where` says in a message which text it is."""
+        if not self.printed:
+            # Read as it is now, without what only messages and older shapes need.
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                version = msgspec.json.decode(text, type=_Version).version
+                if type(version) is int and version == 1 + len(self.upgrades):
+                    return msgspec.json.decode(text, type=self.kind)
         newest = self._newest(parse_json(text, where), where)
         document = as_document(newest, self.kind, where)
         if self.printed:

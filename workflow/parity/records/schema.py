@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -34,7 +35,7 @@ class TableSchema:
     order: tuple[str, ...]
     columns: tuple[pa.Field, ...]
 
-    @property
+    @cached_property
     def arrow(self) -> pa.Schema:
         """The Arrow schema, with the table's own sentence and the schema's version."""
         return pa.schema(
@@ -102,12 +103,11 @@ def to_table(schema: TableSchema, rows: Iterable[Mapping[str, Any]]) -> pa.Table
         ValueError: a row has an unknown key, lacks one, or holds null where the
             column does not allow it; the message names table, row and key.
     """
-    names = {column.name for column in schema.columns}
-    required = {column.name for column in schema.columns if not column.nullable}
     rows = list(rows)
+    names, required = {*schema.arrow.names}, [c.name for c in schema.columns if not c.nullable]
     for number, row in enumerate(rows):
-        wrong = {key for key in required if row.get(key, "") is None} | (names ^ row.keys())
-        if wrong:
+        if row.keys() != names or None in map(row.get, required):
+            wrong = {key for key in required if row.get(key, "") is None} | (names ^ row.keys())
             raise ValueError(
                 f"table {schema.name}, row {number}: unknown, missing or null: {sorted(wrong)}"
             )

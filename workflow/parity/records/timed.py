@@ -68,11 +68,11 @@ def case_times(dataset: Path) -> list[CaseTime]:
     seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry, raw in left_by_blocks(dataset / "records"):
         block = BLOCK.parse(entry["record"], f"the record of block {entry['block']}")
-        cases = {run.name: plan.case(run.case) for run in block.runs}
+        runs = {run.name: run for run in block.runs}
         for row in (row for row in raw if row["record"]):
-            case = cases[row["run"]]
+            case = plan.case(runs[row["run"]].case)
             record = RECORD.parse(row["record"], f"the record of {row['block']}, {row['run']}")
-            outputs = outputs_of(plan, block, row, record)
+            outputs = outputs_of(plan, block, runs[row["run"]], row, record)
             timed = case.definition.timed_seconds(outputs)
             seconds[case.name].append((timed, sum(outputs.wall_seconds)))
     return [
