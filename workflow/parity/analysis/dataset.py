@@ -1,4 +1,4 @@
-"""Whether the two sides of a comparison ran the same binary with the same libraries."""
+"""One dataset: a campaign's plan and records as data frames, checked against each other."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ CONFOUNDED = (BINARY_DIFFERS, LIBRARIES_DIFFER)
 
 # SHA-256 of the binary and of its libraries; empty text where a run does not say it.
 Digests = tuple[str, str]
+ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
+# A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
+# the machine has changed.
+PAUSE = pd.Timedelta(hours=1)
 
 
 def identity(both: Sequence[tuple[Digests, Digests]]) -> str:
@@ -54,12 +58,6 @@ def worst(findings: Iterable[str]) -> str:
     """The worst of several such words; at least one is given."""
     there = set(findings)
     return next(word for word in (*CONFOUNDED, NOT_RECORDED, SAME) if word in there)
-
-
-ARCHIVE = "archive"  # results/archive/ holds the datasets that have checksums
-# A longer pause between two blocks ends a session: what was warm has cooled, and who else is on
-# the machine has changed.
-PAUSE = pd.Timedelta(hours=1)
 
 
 class Place(NamedTuple):
@@ -111,11 +109,8 @@ class Dataset:
     @cached_property
     def planned_in(self) -> dict[tuple[str, str], set[str]]:
         """The blocks in which the plan runs a case in an arm."""
-        blocks: dict[tuple[str, str], set[str]] = {}
-        for block in self.plan.blocks:
-            for run in block.runs:
-                blocks.setdefault((run.case, run.arm), set()).add(block.name)
-        return blocks
+        runs = ((block.name, run) for block in self.plan.blocks for run in block.runs)
+        return _sets(((run.case, run.arm), block) for block, run in runs)
 
     @cached_property
     def margins(self) -> dict[tuple[str, str], float | None]:
@@ -125,11 +120,10 @@ class Dataset:
     @cached_property
     def stopped(self) -> dict[tuple[str, str], set[str]]:
         """The blocks in which a case was not measured any more in an arm."""
-        rows = self.runs.loc[self.runs["reason"].map(is_stopped), ["case", "arm", "block"]]
-        blocks: dict[tuple[str, str], set[str]] = {}
-        for case, arm, block in rows.itertuples(index=False, name=None):
-            blocks.setdefault((case, arm), set()).add(block)
-        return blocks
+        rows = self.runs[self.runs["reason"].map(is_stopped)]
+        return _sets(
+            ((case, arm), block) for case, arm, block in tables.tuples(rows, "case", "arm", "block")
+        )
 
     def levels(self, case: str, arm: str) -> Levels:
         """At which levels an arm is decided in a case: those of the last look at its blocks."""
@@ -158,8 +152,8 @@ class Dataset:
     @cached_property
     def _digests(self) -> dict[tuple[str, str, str], tuple[str, str]]:
         """What each run that counts says of its binary, by block, case and arm."""
-        runs = self.final_runs[["block", "case", "arm", "binary_sha256", "closure_sha256"]]
-        return {tuple(row[:3]): tuple(row[3:]) for row in runs.itertuples(index=False, name=None)}
+        columns = ("block", "case", "arm", "binary_sha256", "closure_sha256")
+        return {row[:3]: row[3:] for row in tables.tuples(self.final_runs, *columns)}
 
     def identity(self, cases: Iterable[str], arms: tuple[str, str], blocks: Iterable[str]) -> str:
         """The worst that these blocks say about the binaries of two arms in these cases.
@@ -177,7 +171,6 @@ class Dataset:
 
     @cached_property
     def _identities(self) -> dict[tuple[tuple[str, ...], ...], str]:
-        """What is known of arms, cases and blocks."""
         return {}
 
     @cached_property
@@ -189,33 +182,30 @@ class Dataset:
     def places(self) -> dict[str, Place]:
         """Where and when each block of the plan ran."""
         nodes: dict[str, dict[str, str]] = {block.name: {} for block in self.plan.blocks}
-        columns = ["block", "node", "fact", "value"]
-        for block, node, fact, value in self.nodes[columns].itertuples(index=False, name=None):
+        for block, node, fact, value in tables.tuples(self.nodes, "block", "node", "fact", "value"):
             said = nodes.get(block, {}).setdefault(node, "")
             nodes.setdefault(block, {})[node] = value if fact == "boot_id" else said
-        where = {block: " ".join(sorted(map("/".join, on.items()))) for block, on in nodes.items()}
         begun = self.runs[self.runs["started"] != ""]
-        first = begun.groupby("block")["started"].min().to_dict()
-        sessions = _sessions(begun)
+        first, sessions = begun.groupby("block")["started"].min().to_dict(), _sessions(begun)
         return {
-            block: Place(first.get(block, ""), where[block], sessions.get(block, 0))
-            for block in where
+            block: Place(
+                first.get(block, ""),
+                " ".join(sorted(map("/".join, boots.items()))),
+                sessions.get(block, 0),
+            )
+            for block, boots in nodes.items()
         }
 
     @cached_property
     def begun(self) -> dict[str, set[str]]:
         """The blocks in which a run of a case was started, by case."""
-        begun = self.runs[self.runs["attempt"] > 0]
-        blocks: dict[str, set[str]] = {}
-        for case, block in begun[["case", "block"]].itertuples(index=False, name=None):
-            blocks.setdefault(case, set()).add(block)
-        return blocks
+        return _sets(tables.tuples(self.runs[self.runs["attempt"] > 0], "case", "block"))
 
     @cached_property
     def too_slow(self) -> set[tuple[str, str, str]]:
         """Block, case and arm of each run of which an attempt came to its time limit."""
-        slow = self.runs.loc[self.runs["reason"] == "timeout", ["block", "case", "arm"]]
-        return set(slow.itertuples(index=False, name=None))
+        slow = self.runs[self.runs["reason"] == "timeout"]
+        return set(tables.tuples(slow, "block", "case", "arm"))
 
     def shortage(self, case: str, arms: Collection[str]) -> str:
         """The commonest reason why a run of these arms does not count; empty if all do."""
@@ -231,8 +221,7 @@ class Dataset:
     def reasons(self) -> dict[tuple[str, str], list[str]]:
         """Of each run of a case in an arm, why it does not count; empty texts for those that do."""
         found: dict[tuple[str, str], list[str]] = {}
-        columns = self.final_runs[["case", "arm", "reason"]]
-        for case, arm, reason in columns.itertuples(index=False, name=None):
+        for case, arm, reason in tables.tuples(self.final_runs, "case", "arm", "reason"):
             found.setdefault((case, arm), []).append(reason)
         return found
 
@@ -244,6 +233,14 @@ class Dataset:
             for entry in self.plan.not_tested
             if entry.arm and entry.benchmark in ("", benchmark)
         }
+
+
+def _sets(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, set[str]]:
+    """The second of pairs by the first."""
+    found: dict[Any, set[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, set()).add(value)
+    return found
 
 
 def _sessions(begun: pd.DataFrame) -> dict[str, int]:
@@ -288,7 +285,13 @@ def load(folder: Path, whole: bool = True) -> Dataset:
     kind = kind_of(labels)
     name = "/".join(folder.parts[-2:])
     dataset = Dataset(name, plan, digest, kind, runs, metrics, nodes, images)
-    _refuse_unplanned(dataset, folder)
+    recorded, planned = (set(tables.tuples(t, "block", "run")) for t in (runs, dataset.planned))
+    if unknown := sorted(recorded - planned):
+        raise UserError(
+            f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}",
+            where=str(folder),
+            action="records and plan.json must come from the same campaign",
+        )
     return dataset
 
 
@@ -311,18 +314,6 @@ def refuse_broken(folder: Path) -> None:
         )
 
 
-def _refuse_unplanned(dataset: Dataset, folder: Path) -> None:
-    key = ["block", "run"]
-    planned = set(dataset.planned[key].itertuples(index=False, name=None))
-    recorded = set(dataset.runs[key].itertuples(index=False, name=None))
-    if unknown := sorted(recorded - planned):
-        raise UserError(
-            f"{len(unknown)} runs are in the records and not in the plan, first {unknown[0]}",
-            where=str(folder),
-            action="records and plan.json must come from the same campaign",
-        )
-
-
 def load_exclusions(path: Path) -> list[dict[str, Any]]:
     """The exclusions in a YAML file (config/exclusions.yaml), checked against its schema.
 
@@ -340,7 +331,7 @@ def excluded_runs(exclusions: Sequence[dict[str, Any]], dataset: Dataset) -> pd.
     holds the exclusions of all datasets; so it is the dataset that an entry must name.
     An entry about a run that the plan does not know is kept and shown as not applied.
     """
-    planned = set(dataset.planned[["block", "run"]].itertuples(index=False, name=None))
+    planned = set(tables.tuples(dataset.planned, "block", "run"))
     rows = [
         {key: entry[key] for key in ("block", "run", "reason", "who", "date")}
         | {"applied": (entry["block"], entry["run"]) in planned}

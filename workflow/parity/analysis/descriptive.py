@@ -6,8 +6,6 @@ Reporting all that was planned, also what failed, is what separates a measuremen
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,45 +21,40 @@ from parity.plan.plan import Plan
 STAGES = ("planned", "ran", "parsed", "valid", "analysed")
 NOT_RUN = "not-run"
 NO_PAIR = "no-pair"
+TIME, TIMEOUTS, RTO_MIN = "time", "tcp_timeouts", "rto_min_ms"
 
 
 def run_stages(dataset: Dataset, pairs: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
     """One row per planned run: block, run, case, arm, stage and the reason it stopped there.
 
     A run without a record stays `planned` (reason `not-run`, or `stopped-time` where the plan
-    limits the time). A valid run is
-    `analysed` if a pair of a planned comparison holds it on either side; else its
-    exclusion or `no-pair` is the reason. A pair of a number that is only reported
-    beside them does not make a run analysed.
+    limits the time). A valid run is `analysed` if a pair of a planned comparison holds it on either
+    side; else its exclusion or `no-pair` is the reason.
     """
     final = dataset.final_runs[["block", "run", "stage", "reason"]]
-    found = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
+    runs = dataset.planned.merge(final, on=["block", "run"], how="left", validate="one_to_one")
     absent = NOT_RUN if dataset.plan.minutes is None else OUT_OF_TIME
-    found["reason"] = found["reason"].where(found["stage"].notna(), absent)
-    found["stage"] = found["stage"].fillna("planned")
-    rows = exclusions[["block", "run", "reason"]].itertuples(index=False, name=None)
+    runs["reason"] = runs["reason"].where(runs["stage"].notna(), absent)
+    runs["stage"] = runs["stage"].fillna("planned")
+    rows = tables.tuples(exclusions, "block", "run", "reason")
     excluded = {(block, run): f"excluded: {reason}" for block, run, reason in rows}
-    paired = _keys(pairs, "arm", dataset) | _keys(pairs, "reference", dataset)
-    ends: list[tuple[str, str]] = []
-    columns = ["block", "run", "case", "arm", "stage", "reason"]
-    for block, run, case, arm, stage, reason in found[columns].itertuples(index=False, name=None):
-        if stage != "valid":
-            ends.append((stage, reason))
-        elif (block, case, arm) in paired:
-            ends.append(("analysed", ""))
-        else:
-            ends.append(("valid", excluded.get((block, run), NO_PAIR)))
-    return found.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
-
-
-def _keys(pairs: pd.DataFrame, side: str, dataset: Dataset) -> set[tuple[str, str, str]]:
-    """Block, case and arm on one side of the pairs of the cases and metrics that are compared."""
-    rows, planned = pairs[["case", "metric", "block", side]], dataset.margins
-    return {
+    paired = {
         (block, case, arm)
-        for case, metric, block, arm in rows.itertuples(index=False, name=None)
-        if (case, metric) in planned
+        for case, metric, block, *sides in tables.tuples(
+            pairs, "case", "metric", "block", "arm", "reference"
+        )
+        if (case, metric) in dataset.margins
+        for arm in sides
     }
+    ends = [
+        (stage, reason)
+        if stage != "valid"
+        else ("analysed", "")
+        if (block, case, arm) in paired
+        else ("valid", excluded.get((block, run), NO_PAIR))
+        for block, run, case, arm, stage, reason in tables.tuples(runs, *runs.columns)
+    ]
+    return runs.assign(stage=[end[0] for end in ends], reason=[end[1] for end in ends])
 
 
 def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
@@ -69,18 +62,15 @@ def ledger(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
 
     Attempts are counted beside it: repeating a failed attempt never adds a run.
     """
-    attempts = dataset.runs[dataset.runs["attempt"] > 0].groupby(["case", "arm"]).size()
-    rank = stages["stage"].map({stage: number for number, stage in enumerate(STAGES)})
-    rows = [
-        {
-            "case": case,
-            "arm": arm,
-            **{stage: int((rank[group.index] >= n).sum()) for n, stage in enumerate(STAGES)},
-            "attempts": int(attempts.get((case, arm), 0)),
-        }
-        for (case, arm), group in stages.groupby(["case", "arm"], sort=True)
-    ]
-    return tables.frame(tables.LEDGER, rows)
+    rank = stages["stage"].map(STAGES.index)
+    reached = stages[["case", "arm"]].assign(
+        **{stage: rank >= number for number, stage in enumerate(STAGES)}
+    )
+    counts = reached.groupby(["case", "arm"]).sum()
+    attempts = dataset.runs[dataset.runs["attempt"] > 0].astype({"case": object, "arm": object})
+    counts["attempts"] = attempts.groupby(["case", "arm"]).size()
+    counts = counts.fillna(0).astype(int).reset_index()
+    return tables.frame(tables.LEDGER, tables.rows(counts))
 
 
 def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
@@ -91,24 +81,18 @@ def losses(dataset: Dataset, stages: pd.DataFrame) -> pd.DataFrame:
     lost = stages[stages["stage"] != "analysed"]
     counts = lost.groupby(["case", "arm", "stage", "reason"]).size()
     rows = tables.rows(counts.rename("runs").reset_index())
-    planned = set(dataset.planned[["case", "arm"]].itertuples(index=False, name=None))
-    rows += [
-        {
-            "case": case.name,
-            "arm": arm,
-            "stage": "not-planned",
-            "reason": f"not-tested: {why}",
-            "runs": 0,
-        }
-        for case in dataset.plan.cases
-        for arm, why in dataset.not_tested(case.name).items()
-        if (case.name, arm) not in planned
-    ]
+    for case in dataset.plan.cases:
+        for arm, why in dataset.not_tested(case.name).items():
+            if (case.name, arm) not in dataset.planned_in:
+                rows.append({
+                    "case": case.name, "arm": arm, "stage": "not-planned",
+                    "reason": f"not-tested: {why}", "runs": 0,
+                })  # fmt: skip
     return tables.frame(tables.LOSSES, rows)
 
 
 def dispersion(values: pd.DataFrame) -> pd.DataFrame:
-    """Median, extremes, mean and coefficient of variation per case, metric and arm.
+    """Median, extremes, mean and coefficient of variation by case, metric and arm.
 
     Spread is reported beside every centre (Hoefler & Belli, SC15, rule 5; Georges et
     al., OOPSLA 2007). The coefficient of variation is the sample standard deviation
@@ -117,29 +101,19 @@ def dispersion(values: pd.DataFrame) -> pd.DataFrame:
     Returns:
         `tables.DISPERSION`.
     """
-    rows = []
-    for (case, metric, arm), group in values.groupby(["case", "metric", "arm"], sort=True):
-        numbers = group["value"]
-        cv = numbers.std(ddof=1) / abs(numbers.mean()) if numbers.mean() else math.nan
-        rows.append(
-            {
-                "case": case,
-                "metric": metric,
-                "arm": arm,
-                "unit": group["unit"].iloc[0],
-                "runs": len(numbers),
-                "median": float(numbers.median()),
-                "minimum": float(numbers.min()),
-                "maximum": float(numbers.max()),
-                "mean": float(numbers.mean()),
-                "cv": float(cv) if math.isfinite(cv) else None,
-            }
-        )
-    return tables.frame(tables.DISPERSION, rows)
-
-
-TIME, TIMEOUTS = "time", "tcp_timeouts"
-RTO_MIN = "rto_min_ms"
+    by_arm = values.groupby(["case", "metric", "arm"])
+    spread = by_arm.agg(
+        unit=("unit", "first"),
+        runs=("value", "size"),
+        median=("value", "median"),
+        minimum=("value", "min"),
+        maximum=("value", "max"),
+        mean=("value", "mean"),
+        cv=("value", "std"),
+    ).reset_index()
+    cv = spread["cv"] / spread["mean"].abs()
+    spread["cv"] = cv.where(np.isfinite(cv), None).astype(object)
+    return tables.frame(tables.DISPERSION, tables.rows(spread))
 
 
 class Line(NamedTuple):
@@ -151,11 +125,11 @@ class Line(NamedTuple):
         explained: the share of the variance of the times that the line has.
     """
 
-    slope: float | None
-    low: float | None
-    high: float | None
-    intercept: float | None
-    explained: float | None
+    slope: float | None = None
+    low: float | None = None
+    high: float | None = None
+    intercept: float | None = None
+    explained: float | None = None
 
 
 def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
@@ -168,10 +142,9 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
     Args:
         timeouts, seconds: of one run in each block.
     """
-    once = np.ones((1, len(seconds)))
-    (slope,) = _slopes(timeouts, seconds, once)
+    (slope,) = _slopes(timeouts, seconds, np.ones((1, len(seconds))))
     if np.isnan(slope):
-        return Line(None, None, None, None, None)
+        return Line()
     ends = methods.NO_INTERVAL
     if len(seconds) >= methods.FEWEST_UNITS:
         often = methods.resampled(len(seconds))
@@ -181,9 +154,7 @@ def line(timeouts: NDArray[np.float64], seconds: NDArray[np.float64]) -> Line:
     return Line(float(slope), *ends, float(seconds.mean() - slope * timeouts.mean()), explained)
 
 
-def _slopes(
-    x: NDArray[np.float64], y: NDArray[np.float64], often: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _slopes(x: np.ndarray, y: np.ndarray, often: np.ndarray) -> NDArray[np.float64]:
     """Slopes of samples with replacement; not a number where x does not vary in one.
 
     Args:
@@ -195,31 +166,32 @@ def _slopes(
     spread = often @ (x * x) - (often @ x) ** 2 / count
     shared = often @ (x * y) - (often @ x) * (often @ y) / count
     varies = spread > 1e-9 * (1 + often @ (x * x))
-    slopes: NDArray[np.float64] = np.divide(
-        shared, spread, out=np.full(len(count), np.nan), where=varies
-    )
-    return slopes
+    return np.asarray(np.divide(shared, spread, out=np.full(len(count), np.nan), where=varies))
 
 
 def timeouts(plan: Plan, by_case: ByCase) -> pd.DataFrame:
-    """The line of each case and arm whose runs say time and timeouts (`tables.TIMEOUTS`)."""
+    """What TCP's timeouts cost, by case and arm whose runs say both (`tables.TIMEOUTS`).
+
+    A lost segment that nothing else tells of is sent again after the least waiting time, rto_min.
+    If that is what a program loses in its containers, a run takes rto_min longer for each timeout;
+    less where several connections wait at once, more where one waits again, each time twice as
+    long.
+    """
     rows = []
     for case in plan.cases:
         counts, times = (by_case.get((case.name, metric)) for metric in (TIMEOUTS, TIME))
         if counts is None or times is None:
             continue
         for arm in plan.arms:
-            both = _both(counts.of(arm), times.of(arm))
-            if len(both):
-                found = line(both[:, 0], both[:, 1])._asdict()
+            shared = sorted(counts.of(arm).keys() & times.of(arm).keys())
+            if shared:
+                waits, seconds = (
+                    np.array([numbers.of(arm)[block] for block in shared], dtype=np.float64)
+                    for numbers in (counts, times)
+                )
                 rows.append({
                     "case": case.name, "arm": arm, RTO_MIN: case.parameters.get(RTO_MIN),
-                    "runs": len(both), "timeouts": round(both[:, 0].sum()), **found,
+                    "runs": len(shared), "timeouts": round(waits.sum()),
+                    **line(waits, seconds)._asdict(),
                 })  # fmt: skip
     return tables.frame(tables.TIMEOUTS, rows)
-
-
-def _both(counts: Mapping[str, float], times: Mapping[str, float]) -> NDArray[np.float64]:
-    """Timeouts and seconds of the blocks that hold both, shape (blocks, 2)."""
-    shared = sorted(counts.keys() & times.keys())
-    return np.array([(counts[block], times[block]) for block in shared], dtype=np.float64)

@@ -18,6 +18,14 @@ from parity.analysis.dataset import Dataset, Place
 from parity.analysis.decision import FEWEST_FOR_A_DIFFERENCE
 
 RATIO, DIFFERENCE = "ratio", "difference"
+# A preliminary test at 5 % misses too much of what spoils the conclusion after it; at 25 % it
+# does not (Bancroft, Biometrics 1964).
+PRELIMINARY = 0.25
+CLUSTERS = f"differs between nodes or sessions, fewer than {FEWEST_FOR_A_DIFFERENCE} of each"
+# Fewer than 5 % lost hardly bias a trial, more than 20 % break it (Sackett et al., Evidence-Based
+# Medicine, 2000). Here it is not known that slow runs were not the lost ones, so it is the first.
+LOST_SHARE = 0.05
+LOSSES = "runs were lost"
 
 
 @dataclass(frozen=True)
@@ -53,11 +61,8 @@ class Numbers:
     def costs(self, arm: str) -> Mapping[str, float]:
         """Logs of what an arm costs by block: of the number, or of its inverse."""
         if arm not in self._logs:
-            self._logs[arm] = {
-                block: self.sign * math.log(value)
-                for block, value in self.of(arm).items()
-                if value > 0
-            }
+            positive = ((block, value) for block, value in self.of(arm).items() if value > 0)
+            self._logs[arm] = {block: self.sign * math.log(value) for block, value in positive}
         return self._logs[arm]
 
     def column(self, ratio: bool, arm: str, *doubles: str) -> Mapping[str, float]:
@@ -72,7 +77,7 @@ class Numbers:
         if not others:
             return first
         return {
-            block: fmean([value, *(each[block] for each in others if block in each)])
+            block: fmean([value, *(other[block] for other in others if block in other)])
             for block, value in first.items()
         }
 
@@ -86,21 +91,20 @@ ByCase = Mapping[tuple[str, str], Numbers]
 
 
 def counted_values(metrics: pd.DataFrame, exclusions: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of valid, final runs that nobody excluded and that are numbers.
+    """The numbers of valid, final runs that nobody excluded and that are numbers (`tables.VALUES`).
 
     Outliers stay: only a failed check or a printed exclusion takes a run out
     (Hoefler & Belli, SC15, rule 4 in spirit).
     """
     keep = metrics["valid"] & np.isfinite(metrics["value"])
     if len(exclusions):
-        key = ["block", "run"]
-        keep &= ~pd.MultiIndex.from_frame(metrics[key]).isin(
-            pd.MultiIndex.from_frame(exclusions[key])
+        excluded, runs = (
+            pd.MultiIndex.from_frame(t[["block", "run"]]) for t in (exclusions, metrics)
         )
+        keep &= ~runs.isin(excluded)
     columns = [column.name for column in tables.VALUES.columns]
-    order = list(tables.VALUES.order)
     values: pd.DataFrame = metrics.loc[keep, columns]
-    return values.sort_values(order, ignore_index=True)
+    return values.sort_values(list(tables.VALUES.order), ignore_index=True)
 
 
 def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
@@ -110,25 +114,14 @@ def numbers(values: pd.DataFrame) -> dict[tuple[str, str], Numbers]:
         ValueError: a block holds two counted numbers of one arm.
     """
     by_case: dict[tuple[str, str], Numbers] = {}
-    columns = ["case", "metric", "arm", "block", "value", "unit", "better"]
-    rows = values[columns].itertuples(index=False, name=None)
-    for case, metric, arm, block, value, unit, better in rows:
+    columns = ("case", "metric", "arm", "block", "value", "unit", "better")
+    for case, metric, arm, block, value, unit, better in tables.tuples(values, *columns):
         of_case = by_case.setdefault((case, metric), Numbers(unit, better))
         of_arm = of_case.by_arm.setdefault(arm, {})
         if block in of_arm:
             raise ValueError(f"two final values: {case}, {metric}, {arm}, {block}")
         of_arm[block] = value
     return by_case
-
-
-# A preliminary test at 5 % misses too much of what spoils the conclusion after it; at 25 % it
-# does not (Bancroft, Biometrics 1964).
-PRELIMINARY = 0.25
-# Fewer than 5 % lost hardly bias a trial, more than 20 % break it (Sackett et al., Evidence-Based
-# Medicine, 2000). Here it is not known that slow runs were not the lost ones, so it is the first.
-LOST_SHARE = 0.05
-LOSSES = "runs were lost"
-CLUSTERS = f"differs between nodes or sessions, fewer than {FEWEST_FOR_A_DIFFERENCE} of each"
 
 
 class Sample(NamedTuple):
@@ -144,57 +137,50 @@ class Sample(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Which blocks stand for themselves, and which only together.
-
-    Attributes:
-        blocks: those of each unit, in the order of time.
-        objection: `CLUSTERS`, or empty.
-    """
+    """The blocks of each unit, in the order of time; and `CLUSTERS`, or empty, as an objection."""
 
     blocks: list[list[str]]
-    objection: str
+    objection: str = ""
 
 
 def sample(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Sample:
-    """The independent effects of a comparison: the mean of each unit.
-
-    Args:
-        by_block: the effect of each block.
-        places: where and when each block ran; where one is not known, nothing is shared.
-    """
+    """The independent effects of a comparison: the mean of each unit; as `units`."""
     found = units(by_block, places)
-    return Sample(_means(by_block, found), found.objection)
+    return Sample(_means(by_block, found.blocks), found.objection)
 
 
 def units(by_block: Mapping[str, float], places: Mapping[str, Place]) -> Units:
     """The blocks that are independent, or the nodes or sessions that are.
 
-    Nodes, or sessions, of which there are at least six are the units wherever one of them holds
-    two blocks: Student's t of their means is exact whatever they share. Of both groupings that
-    counts whose interval of the mean is wider, as nodes say nothing of what sessions share that
-    each ran on all of them. Fewer are too few to say how much they differ; where an analysis of
-    variance finds that they do, nothing can be concluded.
+    Blocks on one node, or of one stretch of work, may share what an arm costs there. Then the node
+    or the stretch is the unit (Donner & Klar, Design and Analysis of Cluster Randomization Trials,
+    2000, ch. 6): wherever there are at least six, of which one holds two blocks, as Student's t of
+    their means is exact whatever they share. Of both groupings that counts whose interval of the
+    mean is wider, as nodes say nothing of what sessions share that each ran on all of them. Fewer
+    are too few to say how much they differ; where an analysis of variance finds that they do,
+    nothing can be concluded.
 
     Args:
-        by_block, places: as of `sample`.
+        by_block: the effect of each block.
+        places: where and when each block ran; where one is not known, nothing is shared.
     """
     blocks = sorted(by_block, key=lambda block: (places[block].started if places else "", block))
-    found: list[Units] = []
-    for shared in ("nodes", "session"):
+    known: list[Units] = []
+    for shared in ("nodes", "session") if places else ():
         groups: dict[object, list[str]] = {}
-        for block in blocks if places else []:
+        for block in blocks:
             groups.setdefault(getattr(places[block], shared), []).append(block)
+        together = list(groups.values())
         if "" in groups or not 1 < len(groups) < len(blocks):
             continue
-        together = list(groups.values())
         if len(groups) >= FEWEST_FOR_A_DIFFERENCE:
-            found.append(Units(together, ""))
+            known.append(Units(together))
         elif _differ([[by_block[block] for block in group] for group in together]):
-            found.append(Units(together, CLUSTERS))
-    if refused := [each for each in found if each.objection]:
-        return min(refused, key=lambda each: len(each.blocks))
-    alone = Units([[block] for block in blocks], "")
-    return max(found, key=lambda each: half_width(_means(by_block, each)), default=alone)
+            known.append(Units(together, CLUSTERS))
+    if refused := [unit for unit in known if unit.objection]:
+        return min(refused, key=lambda unit: len(unit.blocks))
+    alone = Units([[block] for block in blocks])
+    return max(known, key=lambda unit: half_width(_means(by_block, unit.blocks)), default=alone)
 
 
 def half_width(effects: np.ndarray) -> float:
@@ -202,16 +188,13 @@ def half_width(effects: np.ndarray) -> float:
     return float(stats.t.ppf(0.975, len(effects) - 1) * stats.sem(effects))
 
 
-def _means(by_block: Mapping[str, float], found: Units) -> np.ndarray:
-    """The mean of each unit."""
-    means = [fmean(by_block[block] for block in unit) for unit in found.blocks]
-    return np.array(means, dtype=float)
+def _means(by_block: Mapping[str, float], blocks: list[list[str]]) -> np.ndarray:
+    return np.array([fmean(by_block[block] for block in unit) for unit in blocks], dtype=float)
 
 
 def _differ(groups: list[list[float]]) -> bool:
     """Whether a one-way analysis of variance finds that groups differ; so do constant ones."""
-    within = sum(float(np.var(group)) * len(group) for group in groups)
-    if within == 0:
+    if all(np.ptp(group) == 0 for group in groups):
         return len({group[0] for group in groups}) > 1
     return float(stats.f_oneway(*groups).pvalue) < PRELIMINARY
 

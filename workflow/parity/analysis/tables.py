@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -64,6 +64,11 @@ def frame(table: schema.TableSchema, made: Sequence[Mapping[str, Any]]) -> pd.Da
 def rows(data: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a data frame, each by column."""
     return [{str(name): value for name, value in row.items()} for row in data.to_dict("records")]
+
+
+def tuples(data: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of some columns, without index."""
+    return iter(data[list(columns)].itertuples(index=False, name=None))
 
 
 def read_all(schemas: Mapping[str, schema.TableSchema], folder: Path) -> dict[str, pd.DataFrame]:
