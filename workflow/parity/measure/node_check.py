@@ -39,10 +39,6 @@ class AuditError(Exception):
     """An arm that says it is available cannot run a command; the message says why."""
 
 
-class _FailedError(AuditError):
-    """The command ran, and not well."""
-
-
 def audit_arm(
     arm: Arm, image: Image | None, binaries: Mapping[str, Sequence[str]], tools: str = ""
 ) -> tuple[tuple[Binary, ...], dict[str, str]]:
@@ -95,27 +91,23 @@ def run_in_arm(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
     Raises:
         AuditError: the arm cannot run it, or it failed.
     """
-    try:
-        return _run_once(arm, image, words)
-    except _FailedError:
-        return _run_once(arm, image, words)
-
-
-def _run_once(arm: Arm, image: Image | None, words: Sequence[str]) -> Answer:
-    with (
-        tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state,
-        tempfile.TemporaryFile() as errors,
-    ):
-        launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
-        try:
-            audit = _audit_of(arm.command(launch, words), errors)
-        except (UserError, TimeoutError, subprocess.SubprocessError) as error:
-            arm.cleanup(launch)
-            said = error.what if isinstance(error, UserError) else _text_of(errors).strip()
-            problem = f"cannot run a command: {(said or str(error))[-600:]}"
-            failed = isinstance(error, subprocess.CalledProcessError)
-            raise (_FailedError if failed else AuditError)(problem) from error
-        return Answer(audit.programs, audit.text, _text_of(errors))
+    starts = 0
+    while True:
+        with (
+            tempfile.TemporaryDirectory(prefix="audit-", dir=SCRATCH) as state,
+            tempfile.TemporaryFile() as errors,
+        ):
+            starts += 1
+            launch = Launch(f"parity-audit-{os.getpid()}-{arm.name}", image, SCRATCH, Path(state))
+            try:
+                audit = _audit_of(arm.command(launch, words), errors)
+            except (UserError, TimeoutError, subprocess.SubprocessError) as error:
+                arm.cleanup(launch)
+                if isinstance(error, subprocess.CalledProcessError) and starts == 1:
+                    continue
+                said = error.what if isinstance(error, UserError) else _text_of(errors).strip()
+                raise AuditError(f"cannot run a command: {(said or str(error))[-600:]}") from error
+            return Answer(audit.programs, audit.text, _text_of(errors))
 
 
 def _text_of(file: IO[bytes]) -> str:
@@ -216,8 +208,7 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
     Args:
         ours: the runner's namespaces, name to inode.
     """
-    binaries = question.binaries
-    programs = sorted({path for group in binaries.values() for path in group})
+    programs = sorted({path for group in question.binaries.values() for path in group})
     # Under any limit and in any network an arm is the same one.
     own = {name: every_arm()[name].unlimited for name in question.arms}
     arms = list({arm.name: arm for arm in own.values()}.values())
@@ -226,27 +217,22 @@ def check_arms(question: Question, ours: Mapping[str, str]) -> dict[str, tuple[A
         not_packaged = pool.submit(altered, programs)
         digests = image_digests(arms, question.images, pool)
 
+        def judge(audited: Binaries) -> Gate:
+            return gates.binary_gate(question.expected, not_packaged.result(), audited)
+
         def check(arm: Arm) -> tuple[ArmState, Binaries]:
-            def judge(audited: Binaries) -> Gate:
-                return gates.binary_gate(question.expected, not_packaged.result(), audited)
-
             state, tools = arm_state(arm, question.images, digests), tools_for(question.images)
-            return check_arm(arm, state, binaries, judge, ours, tools)
+            return check_arm(arm, state, question.binaries, judge, ours, tools)
 
-        found = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
-    return {
-        name: (
-            _as_named(every_arm()[name], found[arm.name][0]),
-            tuple(replace(row, arm=name) for row in found[arm.name][1]),
-        )
-        for name, arm in own.items()
-    }
-
-
-def _as_named(arm: Arm, state: ArmState) -> ArmState:
-    """The state that `unlimited` has, or why what an extension adds cannot be had here."""
-    obstacle = None if state.reason else arm.in_the_way()
-    return replace(state, reason="not-tested", detail=obstacle.reason) if obstacle else state
+        checked = dict(zip((arm.name for arm in arms), pool.map(check, arms), strict=True))
+    named = {}
+    for name, arm in own.items():
+        state, audited = checked[arm.name]
+        if not state.reason and (obstacle := every_arm()[name].in_the_way()):
+            # What an extension adds to it cannot be had here.
+            state = replace(state, reason="not-tested", detail=obstacle.reason)
+        named[name] = state, tuple(replace(binary, arm=name) for binary in audited)
+    return named
 
 
 def image_digests(
@@ -276,22 +262,18 @@ def _wait_for_the_others(nodes: int, folder: Path) -> None:
     (folder / f"checked-{node.node_name()}").touch()
     deadline, pause = time.monotonic() + PATIENCE_SECONDS, 0.05
     # One node reads the folder for all: thousands that do would keep its server from the rest.
-    counting, all_there = _is_first(folder / "counting"), folder / "all-checked"
+    all_there = folder / "all-checked"
+    try:
+        (folder / "counting").mkdir()
+        counts = True
+    except FileExistsError:
+        counts = False
     while not all_there.exists() and time.monotonic() < deadline:
-        if counting and len(list(folder.glob("checked-*"))) >= nodes:
+        if counts and len(list(folder.glob("checked-*"))) >= nodes:
             all_there.touch()
             return
         time.sleep(pause)
         pause = min(1.0, 1.5 * pause)
-
-
-def _is_first(mark: Path) -> bool:
-    """Whether no other node made this folder before."""
-    try:
-        mark.mkdir()
-    except FileExistsError:
-        return False
-    return True
 
 
 def check_arm(
@@ -336,14 +318,9 @@ def arm_state(
     Args:
         digests: of the images as they are now, by format, where several arms share them.
     """
-    presence = arm.probe()
+    presence, held = arm.probe(), Gate("image", True)
     usable = ArmState(
-        image=None,
-        recipe="",
-        gate=Gate("image", True),
-        reason="",
-        detail="",
-        version=presence.version,
+        image=None, recipe="", gate=held, reason="", detail="", version=presence.version
     )
     if not presence.available:
         return replace(usable, reason="not-tested", detail=presence.reason)
