@@ -16,13 +16,12 @@ from msgspec.structs import replace
 from parity.benchmarks.model import Program
 from parity.core.commands import answer_of
 from parity.core.errors import UserError
-from parity.measure import places, progress
+from parity.measure import gates, places, progress
 from parity.measure.attempt import AllocationLost, ArmLost, Order, make_attempt
 from parity.measure.documents import (
     BLOCK,
     RECORD,
     STARTED,
-    ArmState,
     BatchRecord,
     BlockRecord,
     NotStarted,
@@ -98,7 +97,13 @@ def run_block(
         with places.only_one(SCRATCH, "another measurement on this node"):
             end_interrupted(folder)
             progress.begin(block, folder)
-            not_started = _stopped(block, folder, stops)
+            not_started = {
+                run.name: NotStarted(reason=stop.reason, detail=stop.detail)
+                for run in block.runs
+                if (stop := stops.get((run.case, run.arm)))
+            }
+            for name, stopped in not_started.items():
+                progress.count(name, stopped.reason, False, folder)
             left = replace(block, runs=[run for run in block.runs if run.name not in not_started])
             session = None
             if left.runs:
@@ -116,20 +121,6 @@ def run_block(
             )
             BLOCK.write_in(folder, record)
             return session
-
-
-def _stopped(
-    block: Block, folder: Path, stops: Mapping[tuple[str, str], Stop]
-) -> dict[str, NotStarted]:
-    """The runs of a block that are not made any more, counted, with the reasons."""
-    found = {
-        run.name: stops[run.case, run.arm] for run in block.runs if (run.case, run.arm) in stops
-    }
-    for name, stop in found.items():
-        progress.count(name, stop.reason, False, folder)
-    return {
-        name: NotStarted(reason=stop.reason, detail=stop.detail) for name, stop in found.items()
-    }
 
 
 def end_interrupted(folder: Path) -> None:
@@ -168,16 +159,23 @@ class BlockRun:
 
     def _make_case(self, case: Case, runs: Sequence[Run]) -> dict[str, NotStarted]:
         """Make the runs of a case, unless all of them are settled."""
-        orders, not_started = {}, {}
+        orders, not_started = {}, dict[str, NotStarted]()
         for run in runs:
             of_arm, state = self.plan.case_in(case, run.arm), self.session.states[run.arm]
             arm = every_arm()[run.arm]
-            program, problem = _program(of_arm, arm, self.plan.provider, self.session)
-            lacks = lacking(self.session, self.plan, case, run.arm)
-            if why := problem or _refusal(state) or (lacks and _not_tested(lacks)):
-                not_started[run.name] = why
-            elif program:
-                orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
+            try:
+                program = _program(of_arm, arm, self.plan.provider, self.session)
+                if state.gate.passed and not state.reason:
+                    if lacks := lacking(self.session, self.plan, case, run.arm):
+                        raise UserError(lacks)
+                    orders[run.name] = Order(run.name, of_arm, arm, state, program, self.session)
+                    continue
+                reason, detail = gates.first_failure([state.gate])
+                reason, detail = reason or state.reason, detail or state.detail
+            except UserError as error:
+                # Also where this node is too small for the case; the other cases still run.
+                reason, detail = "not-tested", error.what
+            not_started[run.name] = NotStarted(reason=reason, detail=detail)
         digests = {
             self._folder_of(run): self.session.states[run.arm].image_digest
             for run in runs
@@ -234,53 +232,36 @@ class BlockRun:
         return 1 + self.block.runs.index(run)
 
 
-def _program(
-    case: Case, arm: Arm, provider: str, session: Session
-) -> tuple[Program | None, NotStarted | None]:
-    """The program of a case on this node, on the CPUs of its arm, or why there is none."""
-    presence = session.benchmarks[case.benchmark]
+def _program(case: Case, arm: Arm, provider: str, session: Session) -> Program:
+    """The program of a case on this node, on the CPUs of its arm; a UserError says why not."""
+    presence, node = session.benchmarks[case.benchmark], session.node
     if not presence.available:
-        return None, _not_tested(f"{case.benchmark}: {presence.reason}")
-    try:
-        provided = case.definition.provided_by(provider)
-        program = places.staged_program(
-            provided.program(case.parameters, session.node), provided.needs
-        )
-        cpus = arm.placed(program.cpus, session.node.cpus).program
-        program = dataclasses.replace(program, cpus=cpus)
-        if arm.placement == UNBOUND:
-            program = dataclasses.replace(program, cpus=session.node.cpus, is_bound=False)
-    except UserError as error:
-        # This node is too small for the case; the other cases still run.
-        return None, _not_tested(error.what)
-    if arm.placement == SPREAD and program.nodes != program.ranks:
-        return None, _not_tested("one rank on each node needs as many nodes as ranks")
-    if arm.placement == UNBOUND and not program.ranks:
-        return None, _not_tested("only ranks that a launcher starts are left unbound")
-    if program.ranks and not program.containers and not session.system.launcher:
-        return None, _not_tested("the system's file names no MPI launcher")
-    if why := arm.refusal(program.ranks, program.containers):
-        return None, _not_tested(why)
-    if program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK):
-        return None, _not_tested("dropping the page cache needs root")
-    free = shutil.disk_usage(SCRATCH).free
-    if free < program.least_free_bytes:
-        least = program.least_free_bytes
-        return None, _not_tested(f"{SCRATCH} has {free} bytes free, and {least} are needed")
-    if why := program.beside.refusal(arm.isolates, program.ranks):
-        return None, _not_tested(why)
-    return program, None
-
-
-def _not_tested(why: str) -> NotStarted:
-    return NotStarted(reason="not-tested", detail=why)
-
-
-def _refusal(state: ArmState) -> NotStarted | None:
-    """Why an arm cannot be used in this session; None if it can."""
-    if not state.gate.passed:
-        return NotStarted(reason=f"gate-{state.gate.name}", detail=state.gate.detail)
-    return NotStarted(reason=state.reason, detail=state.detail) if state.reason else None
+        raise UserError(f"{case.benchmark}: {presence.reason}")
+    provided = case.definition.provided_by(provider)
+    program = places.staged_program(provided.program(case.parameters, node), provided.needs)
+    program = dataclasses.replace(program, cpus=arm.placed(program.cpus, node.cpus).program)
+    if arm.placement == UNBOUND:
+        program = dataclasses.replace(program, cpus=node.cpus, is_bound=False)
+    free, least = shutil.disk_usage(SCRATCH).free, program.least_free_bytes
+    of_arm = arm.refusal(program.ranks, program.containers)
+    beside = program.beside.refusal(arm.isolates, program.ranks)
+    by_launcher = program.ranks and not program.containers
+    drops = program.drop_caches and not os.access("/proc/sys/vm/drop_caches", os.W_OK)
+    refused = {
+        "one rank on each node needs as many nodes as ranks": arm.placement == SPREAD
+        and program.nodes != program.ranks,
+        "only ranks that a launcher starts are left unbound": arm.placement == UNBOUND
+        and not program.ranks,
+        "the system's file names no MPI launcher": by_launcher and not session.system.launcher,
+        of_arm: of_arm,
+        "dropping the page cache needs root": drops,
+        f"{SCRATCH} has {free} bytes free, and {least} are needed": free < least,
+        beside: beside,
+    }
+    for why, holds in refused.items():
+        if holds:
+            raise UserError(why)
+    return program
 
 
 def run_batch(
