@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity.benchmarks.own_program import check_pattern
-from parity.command_line.model import Command
+from parity.command_line.main import Command
 from parity.core.errors import UserError
 from parity.diagnose.answer import ANSWER, concluded
 from parity.diagnose.steps import CONTAINER, TRUE, Ladder, ladder_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parity.command_line.model import Command
+from parity.command_line.main import Command
 from parity.imports.command import add_arguments, run
 
 COMMAND = Command("import", "Take results that were measured elsewhere", add_arguments, run)

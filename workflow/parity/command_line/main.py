@@ -7,11 +7,28 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, get_args, get_origin
 
-from parity.command_line.model import Command
 from parity.core.errors import REFUSED, shown_to_the_user
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of people's: a module of this package exports it as `COMMAND`.
+
+    Attributes:
+        summary: one line for the list of commands.
+        arguments: adds what it takes to its parser.
+        run: does it; raises UserError.
+    """
+
+    name: str
+    summary: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
 
 # The commands of each module here; only that of the command that is called is imported. What rules
 # call lies in the module of the highest package that it uses, from which the digest of its code

@@ -19,7 +19,7 @@ import yaml
 
 from parity.benchmarks import benchmarks
 from parity.benchmarks.programs import packages_of
-from parity.command_line.model import Command
+from parity.command_line.main import Command
 from parity.core.commands import answer_of, output_of
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.package import PACKAGE

@@ -208,11 +208,7 @@ def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def parse_dataset(dataset: Path, destination: Path) -> None:
-    """Write every parsed table of a dataset into a folder.
-
-    Raises:
-        UserError: a file is broken.
-    """
+    """Write every parsed table of a dataset into a folder; raises UserError: a file is broken."""
     # What a block ran it says itself; the plan's are most of it, and every process has a copy.
     plan = replace(read_plan(dataset / PLAN), blocks=())
     with ExitStack() as files:

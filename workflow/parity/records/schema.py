@@ -210,11 +210,7 @@ def write_rows(table: TableSchema, rows: Iterable[Mapping[str, Any]], path: Path
 
 
 def read_rows(table: TableSchema, path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a table, few at a time in memory.
-
-    Raises:
-        ValueError: as of `schema.read`.
-    """
+    """The rows of a table, few at a time in memory; raises ValueError: as of `schema.read`."""
     with pq.ParquetFile(path) as file:
         refuse_another(table, file.schema_arrow, path)
         for part in range(file.num_row_groups):

@@ -309,7 +309,11 @@ def build_image(base: ImageRecord, context: Context, destination: Path, log: Pat
                 raise UserError(what) from None
             built = in_store(builder, identity.read_text().strip())
         output_of(["skopeo", "copy", built, f"oci:{part}:{TAG}"], log=log)
-        _check_base(base, part)
+        if base.tool != REGISTRY and (lowest := layer_digests(part)[0]) != base.digest:
+            raise UserError(
+                f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
+                action="snakemake images --forcerun bootstrap_base",
+            )
 
     empty = ImageRecord("oci", parent="base", parent_digest=base.digest, recipe=recipe)
     return _made(
@@ -357,7 +361,14 @@ def make_format(
 
     empty = replace(empty, parent_digest=parent.digest, recipe=oci.recipe)
     record = _made(empty, convert, destination, arm.converter, digest=arm.digest, size=arm.size)
-    _check_store(record, Path(oci.location))
+    # An image store's id is the digest of the image's configuration or of its manifest.
+    expected = (config_digest(Path(oci.location)), manifest_digest(Path(oci.location)))
+    if record.location == record.digest and record.digest not in expected:
+        raise UserError(
+            f"{record.format} holds another image than {oci.location}: "
+            f"its id is {record.digest}, expected {' or '.join(expected)}",
+            action="snakemake images --forcerun build_image",
+        )
     return record
 
 
@@ -408,25 +419,3 @@ def _base_reference(base: ImageRecord, builder: Builder, folder: Path, log: Path
     output_of(["umoci", "raw", "add-layer", "--image", f"{layout}:{TAG}", base.location], log=log)
     output_of(["skopeo", "copy", f"oci:{layout}:{TAG}", f"{builder.store}{name}"], log=log)
     return name
-
-
-def _check_base(base: ImageRecord, oci: Path) -> None:
-    """Refuse an image whose lowest layer is not the bootstrapped tar file; raises UserError."""
-    lowest = layer_digests(oci)[0]
-    if base.tool != REGISTRY and lowest != base.digest:
-        raise UserError(
-            f"the image was not built on its base: lowest layer {lowest}, base {base.digest}",
-            action="snakemake images --forcerun bootstrap_base",
-        )
-
-
-def _check_store(record: ImageRecord, oci: Path) -> None:
-    """An image store's id is the digest of the image's configuration or of its manifest."""
-    expected = (config_digest(oci), manifest_digest(oci))
-    in_store = record.location == record.digest
-    if in_store and record.digest not in expected:
-        raise UserError(
-            f"{record.format} holds another image than {oci}: "
-            f"its id is {record.digest}, expected {' or '.join(expected)}",
-            action="snakemake images --forcerun build_image",
-        )

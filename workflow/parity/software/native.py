@@ -20,7 +20,7 @@ from parity.software.spack import (
     Spack,
     check_lock,
     check_only_grown,
-    fetch_sources,
+    fetch,
     packages_of,
     specs_of,
     write_origin,
@@ -121,7 +121,7 @@ def build_native(
     decided = packages_of(lock)
     # Asked for sources of nothing, Spack fails.
     if not_installed(spack.home / "tree", lock):
-        fetch_sources(spack, workplace, log)
+        fetch(spack, workplace, log, "fetch", "--missing")
     destination.unlink(missing_ok=True)
     start = time.monotonic()
     spack.run("--env-dir", workplace, "install", "--only-concrete", "--no-cache", log=log)

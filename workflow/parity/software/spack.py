@@ -95,21 +95,17 @@ def check_lock(toolchain: Toolchain) -> None:
 
 
 def _state(toolchain: Toolchain, spack_version: str) -> LockOrigin:
+    state = hashlib.sha256()
+    for path in files_below(toolchain.recipes):
+        name = str(path.relative_to(toolchain.recipes))
+        state.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return LockOrigin(
         version=ORIGIN_VERSION,
         spack=spack_version,
-        recipes=_recipes_digest(toolchain.recipes),
+        recipes=f"sha256:{state.hexdigest()}",
         manifest=files.digest(toolchain.manifest),
         lock=files.digest(toolchain.lock),
     )
-
-
-def _recipes_digest(folder: Path) -> str:
-    """`sha256:…` over names and texts; what Python leaves beside a recipe does not count."""
-    state = hashlib.sha256()
-    for path in files_below(folder):
-        state.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
-    return f"sha256:{state.hexdigest()}"
 
 
 class _Root(msgspec.Struct):
@@ -229,16 +225,9 @@ class SpackSite:
 
 def spack_site(section: Mapping[str, str], jobs: int) -> SpackSite:
     """The `spack` section of config/config.yaml, checked by its schema before."""
-    return SpackSite(
-        repository=section["repository"],
-        release=section["release"],
-        packages=section["packages"],
-        packages_release=section["packages_release"],
-        python=section["python"],
-        sources=section["sources"],
-        prefix=Path(section["prefix"]).expanduser().resolve(),
-        jobs=jobs,
-    )
+    named = ("repository", "release", "packages", "packages_release", "python", "sources")
+    prefix = Path(section["prefix"]).expanduser().resolve()
+    return SpackSite(**{name: section[name] for name in named}, prefix=prefix, jobs=jobs)
 
 
 def release_of(version: str) -> tuple[int, ...]:
@@ -422,11 +411,6 @@ def _address(sources: str) -> str:
     return sources if "://" in sources else Path(sources).expanduser().resolve().as_uri()
 
 
-def fetch_sources(spack: Spack, environment: Path, log: Path) -> None:
-    """Fetch all sources of a Spack environment that are not installed yet; raises UserError."""
-    _fetch(spack, environment, log, "fetch", "--missing")
-
-
 def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: Path) -> None:
     """Lay out a source mirror with all that the lock is built from.
 
@@ -438,11 +422,12 @@ def gather_sources(spack: Spack, toolchain: Toolchain, destination: Path, log: P
     with tempfile.TemporaryDirectory() as environment:
         for path in (toolchain.manifest, toolchain.lock):
             shutil.copy(path, environment)
-        _fetch(spack, Path(environment), log, "mirror", "create", "--all", "--directory", part)
+        fetch(spack, Path(environment), log, "mirror", "create", "--all", "--directory", part)
     publish(part, destination)
 
 
-def _fetch(spack: Spack, environment: Path, log: Path, *words: str | Path) -> None:
+def fetch(spack: Spack, environment: Path, log: Path, *words: str | Path) -> None:
+    """Have Spack fetch the sources of an environment by a command of its; raises UserError."""
     try:
         spack.run("--env-dir", environment, *words, log=log)
     except UserError as error:

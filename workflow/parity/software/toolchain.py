@@ -120,63 +120,39 @@ def compose(entry: ToolchainEntry, builds: Mapping[str, str], release: tuple[int
             }
         },
     }
+    compiler, required = entry.compiler, [f"target={entry.target}"]
+    spec = f"{compiler.name}@{compiler.version}"
+    as_packages: dict[str, Any] = {}
     if release >= (1,):
-        content["packages"] = _packages(entry, [], _compiler_as_package(entry.compiler))
+        paths = {"c": compiler.c, "cxx": compiler.cxx, "fortran": compiler.fortran}
+        external = {
+            "spec": f"{spec} languages='c,c++,fortran'",
+            "prefix": str(Path(compiler.c).parents[1]),
+            "extra_attributes": {"compilers": paths},
+        }
+        as_packages = {compiler.name: {"buildable": False, "externals": [external]}}
+        as_packages |= {language: {"require": [spec]} for language in paths}
     else:
-        content["compilers"] = [_compiler_apart(entry)]
-        with_compiler = [f"%{entry.compiler.name}@{entry.compiler.version}"]
-        content["packages"] = _packages(entry, with_compiler, {})
-    return _HEADER + yaml.safe_dump({"spack": content}, sort_keys=False, width=1000)
-
-
-def _packages(
-    entry: ToolchainEntry, required: list[str], compiler: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What all packages take, and what is not built again."""
-    virtual = {name: {"buildable": False} for name in entry.providers}
-    externals: dict[str, dict[str, Any]] = {}
-    for external in entry.externals:
-        name = re.split(r"[@ +~%]", external.spec)[0]
-        known = externals.setdefault(name, {"buildable": False, "externals": []})
-        known["externals"].append({"spec": external.spec, "prefix": external.prefix})
-    everything = {
-        "require": [*required, f"target={entry.target}"],
-        "providers": {virtual: [name] for virtual, name in entry.providers.items()},
-    }
-    return {"all": everything, **virtual, **externals, **compiler}
-
-
-def _compiler_apart(entry: ToolchainEntry) -> dict[str, Any]:
-    """The compiler as Spack 0.22 and 0.23 have it."""
-    compiler = entry.compiler
-    return {
-        "compiler": {
+        required.insert(0, f"%{spec}")
+        both = {"f77": compiler.fortran, "fc": compiler.fortran}
+        apart = {
             "spec": f"{compiler.name}@={compiler.version}",
             "operating_system": entry.operating_system,
             "target": "x86_64" if entry.target.startswith("x86_64") else entry.target,
             "modules": [],
-            "paths": {
-                "cc": compiler.c,
-                "cxx": compiler.cxx,
-                "f77": compiler.fortran,
-                "fc": compiler.fortran,
-            },
+            "paths": {"cc": compiler.c, "cxx": compiler.cxx, **both},
         }
-    }
-
-
-def _compiler_as_package(compiler: Compiler) -> dict[str, Any]:
-    """The compiler as Spack 1.0 and later have it: an external package."""
-    spec = f"{compiler.name}@{compiler.version}"
-    external = {
-        "spec": f"{spec} languages='c,c++,fortran'",
-        "prefix": str(Path(compiler.c).parents[1]),
-        "extra_attributes": {
-            "compilers": {"c": compiler.c, "cxx": compiler.cxx, "fortran": compiler.fortran}
-        },
-    }
-    languages = {name: {"require": [spec]} for name in ("c", "cxx", "fortran")}
-    return {compiler.name: {"buildable": False, "externals": [external]}, **languages}
+        content["compilers"] = [{"compiler": apart}]
+    providers = {virtual: [name] for virtual, name in entry.providers.items()}
+    packages: dict[str, Any] = {"all": {"require": required, "providers": providers}}
+    packages |= {name: {"buildable": False} for name in providers}
+    for installed in entry.externals:
+        name = re.split(r"[@ +~%]", installed.spec)[0]
+        known = packages.setdefault(name, {"buildable": False})
+        at = {"spec": installed.spec, "prefix": installed.prefix}
+        known.setdefault("externals", []).append(at)
+    content["packages"] = packages | as_packages
+    return _HEADER + yaml.safe_dump({"spack": content}, sort_keys=False, width=1000)
 
 
 def compilers_of(manifest: Path) -> dict[str, str]:
