@@ -1,4 +1,7 @@
-"""Gathers what blocks left on disk, verbatim, into two tables; nothing is interpreted here."""
+"""A dataset on disk: plan.json, images.json and records/*.parquet; gather, parse, archive.
+
+What blocks left on disk is gathered verbatim, into two tables; all others follow from those.
+"""
 
 from __future__ import annotations
 
@@ -113,40 +116,31 @@ def gather_raw(folders: Iterable[Path]) -> Iterator[Row]:
         UserError: a block is broken.
     """
     for folder in sorted(folders, key=lambda folder: folder.name):
-        yield from _attempts(folder, BLOCK.read_in(folder))
+        key = _key(BLOCK.read_in(folder))
+        attempts = sorted(
+            (path.parent.name, int(path.name.removeprefix("attempt-")), path)
+            for path in folder.glob("runs/*/attempt-*")
+        )
+        for run, number, attempt in attempts:
+            collected = attempt / "files"
+            paths = sorted(collected.iterdir()) if collected.is_dir() else []
+            files = {path.name: as_text(path.read_bytes()) for path in paths}
+            yield key | {
+                "run": run,
+                "attempt": number,
+                "record": _content(attempt / RECORD.file).decode(),
+                "stdout": _content(attempt / "stdout"),
+                "stderr": _content(attempt / "stderr"),
+                "files": json.dumps(files, sort_keys=True),
+                "samples": _content(attempt / "samples.jsonl").decode(),
+            }
 
 
 def _key(block: BlockRecord) -> Row:
     return {"campaign": block.campaign, "block": block.name, "block_number": block.number}
 
 
-def _attempts(folder: Path, block: BlockRecord) -> Iterator[Row]:
-    made = [
-        (path.parent.name, int(path.name.removeprefix("attempt-")), path)
-        for path in folder.glob("runs/*/attempt-*")
-    ]
-    for run, number, attempt in sorted(made):
-        yield _key(block) | {
-            "run": run,
-            "attempt": number,
-            "record": _text(attempt / RECORD.file),
-            "stdout": _bytes(attempt / "stdout"),
-            "stderr": _bytes(attempt / "stderr"),
-            "files": json.dumps(_files(attempt / "files"), sort_keys=True),
-            "samples": _text(attempt / "samples.jsonl"),
-        }
-
-
-def _files(folder: Path) -> dict[str, str]:
-    paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    return {path.name: as_text(path.read_bytes()) for path in paths}
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _bytes(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 

@@ -62,8 +62,12 @@ def write_events(records: Path, destination: Path) -> int:
     for batch in pq.ParquetFile(records / "raw.parquet").iter_batches(1, columns=columns):
         (raw,) = batch.to_pylist()
         run = runs.get((raw["block"], raw["run"], raw["attempt"]))
-        events = _events_of(run, raw) if run else None
-        if run and events is not None:
+        if run is None:
+            continue
+        files, parameters = json.loads(raw["files"]), json.loads(run["parameters"])
+        left = Outputs(files=files, parameters=parameters)
+        events: Any = benchmarks()[run["benchmark"]].events(left)
+        if events is not None:
             place = destination.joinpath(*(f"{name}={run[name]}" for name in RUN))
             place.mkdir(parents=True)
             numbers = [np.ascontiguousarray(events[name], np.int64) for name in ("start", "length")]
@@ -71,11 +75,6 @@ def write_events(records: Path, destination: Path) -> int:
             pq.write_table(table, place / _FILE, row_group_size=_PART, **schema.FORM)
             written += len(events)
     return written
-
-
-def _events_of(run: dict[str, Any], raw: dict[str, Any]) -> Any:
-    files, parameters = json.loads(raw["files"]), json.loads(run["parameters"])
-    return benchmarks()[run["benchmark"]].events(Outputs(files=files, parameters=parameters))
 
 
 def runs(events: Path) -> list[dict[str, str]]:

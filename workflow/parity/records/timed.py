@@ -1,10 +1,9 @@
-"""How large the work was that a benchmark chose by the node, as the records tell it."""
+"""How large the work was that benchmarks chose, and how much of a campaign's time was timed."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -90,14 +89,10 @@ def session_seconds(dataset: Path) -> float:
     Raises:
         UserError: a block cannot be read.
     """
-    return sum(
-        _between((session.start.started, session.end.ended))
+    lasted = [
+        datetime.fromisoformat(session.end.ended) - datetime.fromisoformat(session.start.started)
         for block in block_records(dataset)
         for session in block.sessions
         if session.end
-    )
-
-
-def _between(times: Iterable[str]) -> float:
-    start, end = map(datetime.fromisoformat, times)
-    return (end - start).total_seconds()
+    ]
+    return sum(each.total_seconds() for each in lasted)
