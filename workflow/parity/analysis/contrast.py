@@ -17,10 +17,10 @@ all of them are concluded in this order, here and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple, TypeVar
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, TypeVar, cast
 
 from parity.analysis import outcomes
 from parity.analysis.dataset import Dataset
@@ -39,6 +39,7 @@ from parity.plan.plan import Plan
 
 NEEDS_TWO = "needs two blocks"
 Block = TypeVar("Block", str, int)
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Term(NamedTuple):
@@ -151,6 +152,19 @@ class Evidence(NamedTuple):
         return replace(decision, outcome=outcomes.INCONCLUSIVE, reason=self.objection)
 
 
+def _once(method: Method) -> Method:
+    """Remembers what a method of the engine gave for the same arguments."""
+
+    @wraps(method)
+    def remembered(self: Engine, *asked: Any) -> Any:
+        key = (method.__name__, *asked)
+        if key not in self._known:
+            self._known[key] = method(self, *asked)
+        return self._known[key]
+
+    return cast(Method, remembered)
+
+
 @dataclass(frozen=True)
 class Engine:
     """Concludes contrasts of one dataset; what several of them need is found once.
@@ -175,27 +189,25 @@ class Engine:
 
     def evidence(self, contrast: Contrast) -> Evidence:
         """What a contrast is decided by, whatever its margin."""
-        contrast = contrast._replace(margin=None)
-        if contrast not in self._evidence:
-            by_block = self.effects(contrast)
-            units = sample(by_block, self.dataset.places)
-            losses = (self._losses(contrast, case) for case in contrast.cases)
-            levels = (self.dataset.levels(case, contrast.arm) for case in contrast.cases)
-            first_loss = next(filter(None, losses), "")
-            found = Evidence(by_block, units, first_loss, strictest(levels))
-            self._evidence[contrast] = found
-        return self._evidence[contrast]
+        return self._evidence(contrast._replace(margin=None))
 
+    @_once
+    def _evidence(self, contrast: Contrast) -> Evidence:
+        by_block = self.effects(contrast)
+        sides, cases = (contrast.metric, contrast.arm, contrast.reference), contrast.cases
+        losses = (self._losses(case, *sides, contrast.ratio) for case in cases)
+        levels = (self.dataset.levels(case, contrast.arm) for case in cases)
+        units = sample(by_block, self.dataset.places)
+        return Evidence(by_block, units, next(filter(None, losses), ""), strictest(levels))
+
+    @_once
     def decided(self, contrast: Contrast) -> Decision:
         """The decision before the A/A pair and the assay are asked.
 
         Where there are fewer than two blocks the reason says why.
         """
-        if contrast not in self._decided:
-            decision = self.evidence(contrast).decided(contrast.margin, contrast.ratio)
-            is_few = decision.blocks < 2
-            self._decided[contrast] = self._lacking(contrast, decision) if is_few else decision
-        return self._decided[contrast]
+        decision = self.evidence(contrast).decided(contrast.margin, contrast.ratio)
+        return self._lacking(contrast, decision) if decision.blocks < 2 else decision
 
     def control(self, pair: Contrast) -> Decision:
         """The decision on the A/A pair; `WITHOUT_CONTROL` where no block holds it."""
@@ -245,11 +257,12 @@ class Engine:
 
     def planned_blocks(self, contrast: Contrast) -> int:
         """In how many blocks the plan holds every cell."""
-        cells = tuple((case, arms[0]) for _, case, arms in contrast.terms)
-        if cells not in self._planned:
-            blocks = (self.dataset.planned_in.get(cell, set()) for cell in cells)
-            self._planned[cells] = len(set.intersection(*blocks))
-        return self._planned[cells]
+        return self._planned(tuple((case, arms[0]) for _, case, arms in contrast.terms))
+
+    @_once
+    def _planned(self, cells: tuple[tuple[str, str], ...]) -> int:
+        blocks = (self.dataset.planned_in.get(cell, set()) for cell in cells)
+        return len(set.intersection(*blocks))
 
     def _lacking(self, contrast: Contrast, decision: Decision) -> Decision:
         """Too few blocks: not tested, the commonest failure, or the plan itself is why.
@@ -269,28 +282,13 @@ class Engine:
             reason = f"{reference}: {of_reference}"
         return replace(decision, reason=reason or NEEDS_TWO)
 
-    def _losses(self, contrast: Contrast, case: str) -> str:
-        asked = (case, contrast.metric, contrast.arm, contrast.reference, contrast.ratio)
-        if asked not in self._lost:
-            sides, of_case = asked[2:4], self.numbers(case, contrast.metric)
-            found = objection_to_losses(self.dataset, of_case, case, sides, contrast.ratio)
-            self._lost[asked] = found
-        return self._lost[asked]
+    @_once
+    def _losses(self, case: str, metric: str, arm: str, reference: str, ratio: bool) -> str:
+        numbers = self.numbers(case, metric)
+        return objection_to_losses(self.dataset, numbers, case, (arm, reference), ratio)
 
     @cached_property
-    def _evidence(self) -> dict[Contrast, Evidence]:
-        return {}
-
-    @cached_property
-    def _decided(self) -> dict[Contrast, Decision]:
-        return {}
-
-    @cached_property
-    def _lost(self) -> dict[tuple[str, str, str, str, bool], str]:
-        return {}
-
-    @cached_property
-    def _planned(self) -> dict[tuple[tuple[str, str], ...], int]:
+    def _known(self) -> dict[tuple[Any, ...], Any]:
         return {}
 
 
