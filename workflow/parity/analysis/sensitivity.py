@@ -1,12 +1,7 @@
-"""The hierarchical model: all arms, blocks and nodes of a case in one fit.
+"""What other methods make of each planned ratio: beside the paired estimate, never in its place.
 
-log(y) ~ arm + position + (1 | node) + (1 | block), by restricted maximum likelihood in
-statsmodels (Laird & Ware, Biometrics 1982). It uses blocks in which an arm is missing, and takes
-out a linear drift over the positions of a case's arms. It pools one residual variance over the
-arms, which the paired estimate does not; so it stands beside that and decides nothing.
-
-statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
-containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks.
+Each method gives an estimate, its intervals, and the outcome that they alone have at the margin,
+before the A/A gate and any other objection: a table of which conclusions hang on the method.
 """
 
 from __future__ import annotations
@@ -27,9 +22,146 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from parity.analysis import analysis, evidence, methods, outcomes, tables
 from parity.analysis.analysis import SENSITIVITY_FILE, Analysis
 from parity.analysis.dataset import Dataset, load
-from parity.analysis.decision import UNKNOWN, outcome_of
+from parity.analysis.decision import outcome_of
 from parity.analysis.estimate import Interval
-from parity.analysis.evidence import RATIO, ByCase, Numbers
+from parity.analysis.evidence import RATIO, Numbers
+
+# In the order in which they are shown.
+METHODS = PAIRED, RANKS, TRIMMED, MIXED = "paired", "ranks", "trimmed", "mixed"
+# The outcome where a method gives no estimate for these data; the note says why.
+NO_ESTIMATE = "no-estimate"
+FEW = "too few blocks"
+LEVELS = (0.90, 0.95)
+# What a row has from that of the comparison.
+_SAME = ("case", "metric", "arm", "references", "margin", "control")
+_SHOWN = ("estimate", "low90", "high90", "low95", "high95")
+
+
+def write(folder: Path) -> None:
+    """Ask the other methods about a dataset that is analysed, and write down what they say."""
+    said = asked(load(folder, whole=False), analysis.read(folder / "analysis")).sensitivity
+    tables.write(tables.SENSITIVITY, said, folder / "analysis" / SENSITIVITY_FILE)
+
+
+def asked(dataset: Dataset, done: Analysis) -> Analysis:
+    """The analysis with what every method says of each planned ratio that was tested."""
+    by_case = evidence.numbers(done.values)
+    table = done.comparisons
+    tested = (table["outcome"] != outcomes.NOT_TESTED) & table["planned"] & (table["kind"] == RATIO)
+    placed = _placed_runs(dataset)
+    fits: dict[tuple[str, ...], dict[str, Contrast] | str] = {}
+    effects_of = {key: pairs["effect"] for key, pairs in done.pairs.groupby(list(_SAME[:3]))}
+    made = []
+    for row in tables.rows(table[tested]):
+        case, metric, arm, references = (row[name] for name in _SAME[:4])
+        if (fit := (case, metric, references)) not in fits:
+            of_case = by_case.get((case, metric), Numbers())
+            fits[fit] = _fit(of_case, case, placed, references.split("+"))
+        bound = math.log1p(row["margin"])
+        effects = effects_of.get((case, metric, arm), pd.Series(dtype=float)).to_numpy(float)
+        found = (_paired(row, bound), _ranks(row), trimmed(effects, bound),
+                 _mixed(fits[fit], arm, bound))  # fmt: skip
+        same = {name: row[name] for name in _SAME}
+        made += [
+            {**same, "method": name, **columns}
+            for name, columns in zip(METHODS, found, strict=True)
+        ]
+    return replace(done, sensitivity=tables.frame(tables.SENSITIVITY, made))
+
+
+def _none(blocks: int, note: str) -> dict[str, Any]:
+    """The columns of a method that gives no estimate, and why."""
+    return {**dict.fromkeys(_SHOWN), "blocks": blocks, "outcome": NO_ESTIMATE, "note": note}
+
+
+def _said(
+    blocks: int, logs: Sequence[float], bound: float = math.nan, outcome: str = ""
+) -> dict[str, Any]:
+    """The columns of an estimate and the ends of its intervals, with the outcome of these.
+
+    Args:
+        logs: in the order of `_SHOWN`; what is not finite is not known.
+    """
+    shown = [math.exp(log) if math.isfinite(log) else None for log in logs]
+    by_these = outcome or outcome_of((logs[1], logs[2]), (logs[3], logs[4]), (-bound, bound))
+    return {
+        **dict(zip(_SHOWN, shown, strict=True)),
+        "blocks": blocks,
+        "outcome": by_these,
+        "note": "",
+    }
+
+
+def _logs(row: Mapping[str, Any], prefix: str = "") -> list[float]:
+    """An estimate and its ends in a row of the comparisons."""
+    there = (row[f"{prefix}{name}"] for name in _SHOWN)
+    return [math.log(number) if number > 0 else math.nan for number in there]
+
+
+def _paired(row: Mapping[str, Any], bound: float) -> dict[str, Any]:
+    """What the comparison itself rests on: the mean with Student's t, as far as it is widened."""
+    logs = _logs(row)
+    if math.isnan(logs[3]):
+        return _none(row["blocks"], FEW)
+    return _said(row["blocks"], logs, bound)
+
+
+def _ranks(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Hodges and Lehmann's centre with the exact signed-rank interval, as beside the comparison."""
+    if row["robust_outcome"] == outcomes.TOO_FEW_BLOCKS:
+        return _none(row["blocks"], FEW)
+    return _said(row["blocks"], _logs(row, "robust_"), outcome=row["robust_outcome"])
+
+
+def trimmed(effects: np.ndarray, bound: float) -> dict[str, Any]:
+    """The mean without the lowest and the highest effect.
+
+    Its standard error is that of the winsorised effects (Tukey & McLaughlin, Sankhya A 1963), by
+    scipy, so that the interval owns what was left out.
+    """
+    blocks = len(effects)
+    if blocks < 4:
+        return _none(blocks, FEW)
+    limits = (1 / blocks, 1 / blocks)
+    ends = [stats.mstats.trimmed_mean_ci(effects, limits, alpha=1 - level) for level in LEVELS]
+    centre = float(stats.mstats.trimmed_mean(effects, limits))
+    return _said(blocks - 2, [centre, *map(float, chain(*ends))], bound)
+
+
+def _mixed(fit: dict[str, Contrast] | str, arm: str, bound: float) -> dict[str, Any]:
+    """What the hierarchical model makes of an arm, or why there is none."""
+    if isinstance(fit, str) or arm not in fit:
+        return _none(0, fit if isinstance(fit, str) else FEW)
+    ends = chain(*(fit[arm].interval(level) for level in LEVELS))
+    return _said(fit[arm].blocks, [fit[arm].estimate, *ends], bound)
+
+
+def _fit(
+    of_case: Numbers,
+    case: str,
+    placed: Mapping[tuple[str, str, str], tuple[str, int]],
+    natives: Sequence[str],
+) -> dict[str, Contrast] | str:
+    """The model's contrasts of a case by arm, or why there are none."""
+    rows = [
+        (block, *placed[block, case, arm], arm, log)
+        for arm in of_case.by_arm
+        for block, log in of_case.costs(arm).items()
+    ]
+    columns = ["block", "node", "position", "arm", "log"]
+    try:
+        return contrasts(pd.DataFrame(rows, columns=columns), natives)
+    except NotFittedError as error:
+        return str(error)
+
+
+def _placed_runs(dataset: Dataset) -> dict[tuple[str, str, str], tuple[str, int]]:
+    """Where each planned run is made: its block's nodes, and its position among its case's runs."""
+    planned = dataset.planned
+    position = planned.groupby(["block", "case"]).cumcount() + 1
+    nodes = (dataset.places[block].nodes for block in planned["block"])
+    keys = tables.tuples(planned, "block", "case", "arm")
+    return dict(zip(keys, zip(nodes, position, strict=True), strict=True))
 
 
 class NotFittedError(ValueError):
@@ -58,7 +190,15 @@ class Contrast:
 
 
 def contrasts(frame: pd.DataFrame, reference: Collection[str]) -> dict[str, Contrast]:
-    """Every other arm over the reference, by one model of all of them.
+    """Every other arm over the reference, by one hierarchical model of all of them.
+
+    log(y) ~ arm + position + (1 | node) + (1 | block), by restricted maximum likelihood in
+    statsmodels (Laird & Ware, Biometrics 1982). It uses blocks in which an arm is missing, and
+    takes out a linear drift over the positions of a case's arms. It pools one residual variance
+    over the arms, which the paired estimate does not; so it stands beside that and decides nothing.
+
+    statsmodels gives normal intervals, too narrow for few blocks; ours are Student's t with
+    containment degrees of freedom (as SAS PROC MIXED by default), exact for balanced blocks.
 
     Args:
         frame: one row per run: block, node, arm, position among the case's runs, and log, which
@@ -133,173 +273,3 @@ def _fitted(
     if not (np.isfinite(errors).all() and (errors > 0).all()):
         raise NotFittedError("the model gave no standard errors")
     return np.asarray(fit.fe_params), errors
-
-
-# In the order in which they are shown.
-METHODS = PAIRED, RANKS, TRIMMED, MIXED = "paired", "ranks", "trimmed", "mixed"
-# The outcome where a method gives no estimate for these data; the note says why.
-NO_ESTIMATE = "no-estimate"
-FEW = "too few blocks"
-LEVELS = (0.90, 0.95)
-# What a row has from that of the comparison.
-_SAME = ("case", "metric", "arm", "references", "margin", "control")
-_ENDS = ("low90", "high90", "low95", "high95")
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a method makes of a comparison, in log units; NaN stands for what is not known.
-
-    Attributes:
-        blocks: how many the estimate rests on.
-        intervals: of each of LEVELS.
-        note: why there is no estimate.
-    """
-
-    blocks: int = 0
-    estimate: float = math.nan
-    intervals: Sequence[Interval] = (UNKNOWN, UNKNOWN)
-    outcome: str = NO_ESTIMATE
-    note: str = ""
-
-    def columns(self) -> dict[str, Any]:
-        """Its columns in `tables.SENSITIVITY`."""
-        logs = (self.estimate, *chain(*self.intervals))
-        shown = [math.exp(log) if math.isfinite(log) else None for log in logs]
-        return {
-            **dict(zip(("estimate", *_ENDS), shown, strict=True)),
-            "blocks": self.blocks,
-            "outcome": self.outcome,
-            "note": self.note,
-        }
-
-
-def write(folder: Path) -> None:
-    """Ask the other methods about a dataset that is analysed, and write down what they say."""
-    said = asked(load(folder, whole=False), analysis.read(folder / "analysis")).sensitivity
-    tables.write(tables.SENSITIVITY, said, folder / "analysis" / SENSITIVITY_FILE)
-
-
-def asked(dataset: Dataset, done: Analysis) -> Analysis:
-    """The analysis of a dataset with what the other methods say."""
-    by_case = evidence.numbers(done.values)
-    said = sensitivity(dataset, by_case, done.pairs, done.comparisons)
-    return replace(done, sensitivity=said)
-
-
-def sensitivity(
-    dataset: Dataset, by_case: ByCase, pairs: pd.DataFrame, comparisons: pd.DataFrame
-) -> pd.DataFrame:
-    """Every planned ratio that was tested, by every method (`tables.SENSITIVITY`).
-
-    Args:
-        by_case: the numbers that count.
-        pairs, comparisons: the analysis' tables of these names.
-    """
-    tested = comparisons["outcome"] != outcomes.NOT_TESTED
-    planned = comparisons[tested & comparisons["planned"] & (comparisons["kind"] == RATIO)]
-    models = _Models(dataset, by_case)
-    pairs_of = dict(list(pairs.groupby(["case", "metric", "arm"])))
-    made = []
-    for row in tables.rows(planned):
-        bound = math.log1p(row["margin"])
-        paired = pairs_of.get((row["case"], row["metric"], row["arm"]), pairs[:0])
-        found = {
-            PAIRED: _paired(row, bound),
-            RANKS: _ranks(row),
-            TRIMMED: trimmed(paired["effect"].to_numpy(dtype=float), bound),
-            MIXED: models.found(row, bound),
-        }
-        same = {name: row[name] for name in _SAME}
-        made += [{**same, "method": name, **found[name].columns()} for name in METHODS]
-    return tables.frame(tables.SENSITIVITY, made)
-
-
-class _Models:
-    """The hierarchical models of a dataset, each fitted once."""
-
-    def __init__(self, dataset: Dataset, by_case: ByCase) -> None:
-        self._by_case = by_case
-        self._placed = _placed_runs(dataset)
-        self._fitted: dict[tuple[str, str, str], dict[str, Contrast] | str] = {}
-
-    def found(self, row: Mapping[str, Any], bound: float) -> Found:
-        """What the model makes of a row of the comparisons."""
-        key = (row["case"], row["metric"], row["references"])
-        if key not in self._fitted:
-            self._fitted[key] = self._contrasts(*key)
-        contrasts = self._fitted[key]
-        if isinstance(contrasts, str):
-            return Found(note=contrasts)
-        if row["arm"] not in contrasts:
-            return Found(note=FEW)
-        contrast = contrasts[row["arm"]]
-        intervals = [contrast.interval(level) for level in LEVELS]
-        return _decided(contrast.blocks, contrast.estimate, intervals, bound)
-
-    def _contrasts(self, case: str, metric: str, references: str) -> dict[str, Contrast] | str:
-        """The contrasts by arm, or why there are none."""
-        of_case = self._by_case.get((case, metric), Numbers())
-        rows = [
-            (block, *self._placed[block, case, arm], arm, log)
-            for arm in of_case.by_arm
-            for block, log in of_case.costs(arm).items()
-        ]
-        columns = ["block", "node", "position", "arm", "log"]
-        try:
-            return contrasts(pd.DataFrame(rows, columns=columns), references.split("+"))
-        except NotFittedError as error:
-            return str(error)
-
-
-def _placed_runs(dataset: Dataset) -> dict[tuple[str, str, str], tuple[str, int]]:
-    """Where each planned run is made: its block's nodes, and its position among its case's runs."""
-    planned = dataset.planned
-    position = planned.groupby(["block", "case"]).cumcount() + 1
-    keys = planned[["block", "case", "arm"]].itertuples(index=False, name=None)
-    nodes = (dataset.places[block].nodes for block in planned["block"])
-    return dict(zip(keys, zip(nodes, position, strict=True), strict=True))
-
-
-def _paired(row: Mapping[str, Any], bound: float) -> Found:
-    """What the comparison itself rests on: the mean with Student's t, as far as it is widened."""
-    found = _in_row(row, "")
-    if math.isnan(found.intervals[1][0]):
-        return Found(row["blocks"], note=FEW)
-    return _decided(found.blocks, found.estimate, found.intervals, bound)
-
-
-def _ranks(row: Mapping[str, Any]) -> Found:
-    """Hodges and Lehmann's centre with the exact signed-rank interval, as beside the comparison."""
-    if row["robust_outcome"] == outcomes.TOO_FEW_BLOCKS:
-        return Found(row["blocks"], note=FEW)
-    return replace(_in_row(row, "robust_"), outcome=row["robust_outcome"])
-
-
-def _in_row(row: Mapping[str, Any], prefix: str) -> Found:
-    """An estimate and its intervals in a row of the comparisons; ends that are none stay so."""
-    numbers_there = (row[f"{prefix}{name}"] for name in ("estimate", *_ENDS))
-    logs = [math.log(number) if number > 0 else math.nan for number in numbers_there]
-    return Found(row["blocks"], logs[0], ((logs[1], logs[2]), (logs[3], logs[4])))
-
-
-def _decided(blocks: int, centre: float, intervals: Sequence[Interval], bound: float) -> Found:
-    """An estimate with the outcome of its intervals."""
-    inner, outer = intervals
-    return Found(blocks, centre, intervals, outcome=outcome_of(inner, outer, (-bound, bound)))
-
-
-def trimmed(effects: np.ndarray, bound: float) -> Found:
-    """The mean without the lowest and the highest effect.
-
-    Its standard error is that of the winsorised effects (Tukey & McLaughlin, Sankhya A 1963), by
-    scipy, so that the interval owns what was left out.
-    """
-    blocks = len(effects)
-    if blocks < 4:
-        return Found(blocks, note=FEW)
-    limits = (1 / blocks, 1 / blocks)
-    ends = [stats.mstats.trimmed_mean_ci(effects, limits, alpha=1 - level) for level in LEVELS]
-    intervals = [(float(low), float(high)) for low, high in ends]
-    centre = float(stats.mstats.trimmed_mean(effects, limits))
-    return _decided(blocks - 2, centre, intervals, bound)
