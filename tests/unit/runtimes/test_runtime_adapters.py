@@ -2,13 +2,12 @@
 
 import json
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from parity.runtimes import arms, engines, oci, sites, udocker
+from parity.runtimes import arms, engines, sites, udocker
 from parity.runtimes.model import SCRATCH, Image, Launch
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
@@ -42,26 +41,6 @@ def fake(tmp_path, monkeypatch):
     return make
 
 
-def test_bubblewrap_command(tmp_path):
-    assert command("bubblewrap", tmp_path) == [
-        *("bwrap", "--unshare-user", "--ro-bind", "/images/one", "/"),
-        *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys", "--bind", "/proc", "/proc"),
-        *("--bind", "/tmp/parity", "/tmp/parity", "--ro-bind", "/etc/hosts", "/etc/hosts"),
-        *("--ro-bind", "/opt/tree", "/opt/tree", "--"),
-    ]
-
-
-def test_udocker_command(tmp_path):
-    proot = "UDOCKER_USE_PROOT_EXECUTABLE=/opt/parity/proot/usr/bin/proot"
-    assert command("udocker", tmp_path) == [
-        *("env", "UDOCKER_DIR=/images/one", "UDOCKER_DEFAULT_EXECUTION_MODE=P2"),
-        *("UDOCKER_TARBALL=", proot),
-        *(sys.executable, "-m", "udocker.maincmd", "--allow-root", "--quiet", "run", "--nobanner"),
-        *("--volume=/tmp/parity:/tmp/parity", "--volume=/etc/hosts:/etc/hosts"),
-        *("--volume=/opt/tree:/opt/tree", "parity"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("proot", "asked", "reason"),
     [
@@ -81,17 +60,6 @@ def test_udocker_is_there_where_proot_can_trace(proot, asked, reason, fake, monk
     assert found.version == ("udocker 1.3.17" if found.available else "")
 
 
-def test_runc_command_and_bundle(tmp_path):
-    words = [sys.executable, "-c", oci.RUN, str(tmp_path), "campaign-b0001.sysbench"]
-    assert command("runc", tmp_path) == words
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert config["root"] == {"path": "/images/one", "readonly": True}
-    assert [each["type"] for each in config["linux"]["namespaces"]] == ["ipc", "mount", "pid"]
-    access = {each["destination"]: each.get("options", [])[-1:] for each in config["mounts"]}
-    read_only = {path: ["ro"] for path in ("/sys", "/etc/hosts", "/opt/tree")}
-    assert access == {"/proc": [], "/dev": ["rw"], "/tmp/parity": ["rw"], **read_only}
-
-
 def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
     said = fake("runc")
     assert subprocess.run([*command("runc", tmp_path), *INNER]).returncode == 0
@@ -102,28 +70,7 @@ def test_runc_starts_the_words_of_its_own_rank(tmp_path, fake):
     assert config["process"]["args"] == INNER
 
 
-def test_one_namespace_for_all_ranks_is_one_more_word(tmp_path):
-    alone, shared = (command(name, tmp_path) for name in ("apptainer", "apptainer-sharens"))
-    assert shared == [*alone[:3], "--sharens", *alone[3:]] and shared[2] == "exec"
-
-
-def test_enroot_command(tmp_path):
-    assert command("enroot", tmp_path) == [
-        *("enroot", "start", "--mount=/tmp/parity:/tmp/parity"),
-        "--mount=/etc/hosts:/etc/hosts:none:bind,ro",
-        *("--mount=/opt/tree:/opt/tree:none:bind,ro", "/images/one"),
-    ]
-
-
 SRUN = ["srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none"]
-
-
-def test_pyxis_command(tmp_path):
-    mounts = "/tmp/parity:/tmp/parity,/etc/hosts:/etc/hosts:ro,/opt/tree:/opt/tree:ro"
-    assert command("pyxis", tmp_path) == [
-        *(*SRUN, "--nodelist=n1", "--container-image=/images/one", f"--container-mounts={mounts}"),
-        *("--container-readonly", "--no-container-mount-home", "--no-container-entrypoint"),
-    ]
 
 
 def test_the_engine_of_cscs_gets_an_environment_of_its_own(tmp_path):

@@ -14,15 +14,13 @@ import pytest
 
 from parity.core.errors import UserError
 from parity.runtimes import arms, ladder
-from parity.runtimes.ladder import CONTROL_GROUP, FILTERED, MECHANISMS, Rule, rules
+from parity.runtimes.ladder import CONTROL_GROUP, MECHANISMS, Rule, rules
 from parity.runtimes.model import NAMESPACES, SCRATCH, Image, Launch
-from parity.runtimes.namespaces import MOUNTED
 
 INNER = ["/bin/echo", "a b", "$HOME", ""]
 DIGEST = f"sha256:{'1' * 64}"
 STEPS = [f"ladder-{each}" for each in MECHANISMS]
 WITHOUT_IMAGE = STEPS[:-1]
-GROUP = ["/bin/sh", "-euc", CONTROL_GROUP, "control-group", "ladder-run"]
 HOST = {name: Path(f"/proc/self/ns/{name}").stat().st_ino for name in NAMESPACES}
 
 
@@ -59,57 +57,6 @@ def test_steps_come_in_their_order():
 )
 def test_each_step_says_what_it_isolates(step, isolates):
     assert arms()[f"ladder-{step}"].isolates == isolates
-
-
-HOST_ROOT = ["bwrap", "--dev-bind", "/", "/"]
-PROCESSES = ["--unshare-pid", "--proc", "/proc"]
-
-
-@pytest.mark.parametrize(
-    ("step", "words"),
-    [
-        ("cgroup", []),
-        ("mount", HOST_ROOT),
-        ("pid", [*HOST_ROOT, *PROCESSES]),
-        ("ipc", [*HOST_ROOT, *PROCESSES, "--unshare-ipc"]),
-        ("user", [*HOST_ROOT, *PROCESSES, "--unshare-ipc", "--unshare-user"]),
-        ("net", [*HOST_ROOT, *PROCESSES, "--unshare-ipc", "--unshare-user", "--unshare-net"]),
-    ],
-)
-def test_each_step_adds_its_words(step, words, tmp_path):
-    assert command(f"ladder-{step}", tmp_path) == [*GROUP, *words, *INNER]
-
-
-ALL_FLAGS = ["--unshare-ipc", "--unshare-user", "--unshare-net", "--seccomp", "9"]
-
-
-@pytest.mark.usefixtures("no_filter")
-def test_seccomp_command(tmp_path):
-    filtered = ["/bin/sh", "-euc", FILTERED, "filtered", f"{tmp_path}/seccomp.bpf"]
-    expected = [*GROUP, *filtered, *HOST_ROOT, *PROCESSES, *ALL_FLAGS, *INNER]
-    assert command("ladder-seccomp", tmp_path) == expected
-    assert (tmp_path / "seccomp.bpf").exists()
-
-
-@pytest.mark.usefixtures("no_filter")
-@pytest.mark.parametrize(("user", "rights"), [(0, []), (1000, ["--map-root-user"])])
-def test_squashfs_command(tmp_path, monkeypatch, user, rights):
-    monkeypatch.setattr(ladder.os, "getuid", lambda: user)
-    point, shown = f"{tmp_path}/mount", (Path("/opt/tree"), Path("/opt/view"))
-    assert command("ladder-squashfs", tmp_path, binds=shown) == [
-        *GROUP,
-        *("unshare", *rights, "--mount"),
-        *("/bin/sh", "-euc", MOUNTED, "mounted", "squashfuse_ll", "/images/one", point),
-        *("/bin/sh", "-euc", FILTERED, "filtered", f"{tmp_path}/seccomp.bpf"),
-        *("bwrap", "--ro-bind", point, "/", "--dev-bind", "/dev", "/dev"),
-        *("--ro-bind", "/sys", "/sys", "--bind", "/tmp/parity", "/tmp/parity"),
-        *("--ro-bind", "/etc/hosts", "/etc/hosts"),
-        *("--ro-bind", "/opt/tree", "/opt/tree", "--ro-bind", "/opt/view", "/opt/view"),
-        *PROCESSES,
-        *ALL_FLAGS,
-        *INNER,
-    ]
-    assert Path(point).is_dir()
 
 
 def test_an_ordinary_user_hears_what_needs_root(monkeypatch):

@@ -14,17 +14,6 @@ SHOWN = (Path("/opt/parity/tree"), Path("/opt/parity/debian12"))
 CONTAINERS = [name for name, arm in arms().items() if arm.image_format]
 
 
-def _command(name: str, state: Path) -> list[str]:
-    arm = every_arm()[name]
-    image = Image(arm.image_format, "/images/one", DIGEST)
-    return arm.command(Launch("run", image, SCRATCH, state), ["/bin/true"])
-
-
-@pytest.fixture
-def tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(derived._SHOWN, SHARED, lambda: SHOWN)
-
-
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_every_container_arm_comes_with_every_link_set(name: str) -> None:
     own, tree, mpi = (every_arm()[f"{name}{end}"] for end in ("", "-shared-tree", "-host-mpi"))
@@ -40,50 +29,6 @@ def test_every_container_arm_comes_with_every_link_set(name: str) -> None:
 def test_what_runs_outside_of_images_has_no_link_sets() -> None:
     outside = [name for name, arm in arms().items() if not arm.image_format]
     assert not [name for name in every_arm() for o in outside if name.startswith(f"{o}-shared")]
-
-
-@pytest.mark.usefixtures("tree")
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        (
-            "apptainer",
-            ["--bind=/tmp/parity,/etc/hosts,/opt/parity/tree:/opt/parity/tree:ro,"
-             "/opt/parity/debian12:/opt/parity/debian12:ro"],
-        ),
-        (
-            "charliecloud-dir",
-            ["--bind=/tmp/parity:/tmp/parity", "--bind=/opt/parity/tree:/opt/parity/tree",
-             "--bind=/opt/parity/debian12:/opt/parity/debian12"],
-        ),
-        (
-            "docker",
-            ["--volume=/tmp/parity:/tmp/parity", "--volume=/opt/parity/tree:/opt/parity/tree:ro",
-             "--volume=/opt/parity/debian12:/opt/parity/debian12:ro"],
-        ),
-        (
-            "podman",
-            ["--volume=/tmp/parity:/tmp/parity", "--volume=/opt/parity/tree:/opt/parity/tree:ro",
-             "--volume=/opt/parity/debian12:/opt/parity/debian12:ro"],
-        ),
-        ("namespaces", ["/tmp/parity", "/opt/parity/tree", "/opt/parity/debian12", "--"]),
-    ],
-)  # fmt: skip
-def test_the_tree_is_shown_in_the_words_of_the_runtime(name, words, tmp_path: Path) -> None:
-    shared, own = _command(f"{name}-shared-tree", tmp_path), _command(name, tmp_path)
-    start = shared.index(words[0])
-    assert shared[start : start + len(words)] == words
-    assert own != shared
-
-
-@pytest.mark.usefixtures("tree")
-def test_the_tree_is_shown_by_the_configuration_of_lxc(tmp_path: Path) -> None:
-    _command("lxc-shared-tree", tmp_path)
-    lines = (tmp_path / "lxc.conf").read_text().splitlines()
-    assert lines[-2:] == [
-        "lxc.mount.entry = /opt/parity/tree opt/parity/tree none bind,ro 0 0",
-        "lxc.mount.entry = /opt/parity/debian12 opt/parity/debian12 none bind,ro 0 0",
-    ]
 
 
 def test_without_a_native_build_there_is_nothing_to_show(monkeypatch) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from parity.runtimes import arms, namespaces
-from parity.runtimes.model import SCRATCH, Image, Launch
-from parity.runtimes.namespaces import ENTER, MOUNTED
 
 WAYS = {
     "mount-directory": ("directory", "directory", ""),
@@ -24,22 +22,6 @@ each = pytest.mark.parametrize("name", WAYS)
 
 def test_there_is_an_arm_for_each_way():
     assert [arm.name for arm in arms().values() if arm.runtime == "mounts"] == list(WAYS)
-
-
-@each
-def test_nothing_but_the_way_differs(name, tmp_path):
-    way, image_format, filesystem = WAYS[name]
-    arm, image = arms()[name], Image(image_format, "/images/one", "sha256:1")
-    assert (arm.image_format, arm.root_filesystem) == (image_format, filesystem)
-    launch = Launch("run", image, SCRATCH, tmp_path, binds=(Path("/opt/tree"),))
-    point = f"{tmp_path}/mount"
-    assert arm.command(launch, ["/bin/echo", "a b"]) == [
-        *("unshare", "--mount"),
-        *("/bin/sh", "-euc", MOUNTED, "mounted", way, "/images/one", point),
-        *("/bin/sh", "-euc", ENTER, "namespaces", point, "/tmp/parity"),
-        *("/opt/tree", "--", "/bin/echo", "a b"),
-    ]
-    assert Path(point).is_dir()
 
 
 @each
