@@ -63,8 +63,10 @@ rule reparse:
     localrule: True
     conda:
         "../../envs/parity.yaml"
+    params:
+        registered=configured("config/registration.csv"),
     shell:
-        "parity reparse --raw {input.raw:q} 2> {log:q}"
+        "parity reparse --raw {input.raw:q} --registered {params.registered:q} 2> {log:q}"
 
 
 rule archive:

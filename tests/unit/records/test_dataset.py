@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from plans import block_record_of
 
+from parity.claims import registration
 from parity.core.documents import canonical
 from parity.core.errors import UserError
 from parity.records import dataset, schema
@@ -17,6 +18,7 @@ from parity.records.dataset import (
     differing_tables,
     provenance,
     read_sums,
+    refuse_copies,
     write_sums,
 )
 
@@ -101,3 +103,30 @@ def test_an_archive_with_a_broken_plan_is_named_and_left_out(tmp_path: Path, cap
         (tmp_path / name / "plan.json").write_text(text)
     assert archived(tmp_path) == {"machine-2026-11-20": ("machine", "torrez2019")}
     assert f"{tmp_path / 'bad-2026-11-20'} is left out: " in caplog.text
+
+
+def test_two_archives_of_the_same_outputs_are_not_judged_together(tmp_path: Path) -> None:
+    for name, raw in (("one", "a"), ("other", "b"), ("copy", "a")):
+        (tmp_path / name).mkdir()
+        write_sums(tmp_path / name, {"records/raw.parquet": raw, PROVENANCE: raw * 2})
+    refuse_copies([tmp_path / "one", tmp_path / "other"])
+    with pytest.raises(UserError, match="one holds the same outputs") as refused:
+        refuse_copies([tmp_path / name for name in ("one", "other", "copy")])
+    assert refused.value.where == str(tmp_path / "copy")
+
+
+def test_a_changed_margin_or_pair_of_a_plan_that_is_registered_is_found(tmp_path: Path) -> None:
+    """With its checksum made anew, nothing told of it."""
+    source = ARCHIVE / ARCHIVED[0] / "plan.json"
+    registered = registration.load(ARCHIVE.parents[1] / "config/registration.csv")
+    registration.refuse_another_plan(source, registered)
+    content = json.loads(source.read_text())
+    for changed in (
+        {"aa_pair": content["aa_pair"][::-1]},
+        {"cases": [case | {"margin": 0.5} for case in content["cases"]]},
+        {"seed": content["seed"] + 1},
+    ):
+        path = tmp_path / "plan.json"
+        path.write_text(json.dumps(content | changed))
+        with pytest.raises(UserError, match="none of those that were registered"):
+            registration.refuse_another_plan(path, registered)

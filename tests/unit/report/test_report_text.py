@@ -196,6 +196,13 @@ def test_a_published_value_that_cannot_be_read_is_refused(
     assert said in str(refused.value)
 
 
+def test_a_published_value_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path, text = tmp_path / "values.csv", PUBLISHED.read_text()
+    path.write_text(text + text.splitlines()[-1] + "\n")
+    with pytest.raises(UserError, match="is there twice"):
+        published.load(path, "torrez2019")
+
+
 def test_what_differs_most_is_told_first() -> None:
     rows = [
         SimpleNamespace(arm=arm, outcome=outcome, estimate=estimate)

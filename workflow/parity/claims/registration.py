@@ -105,6 +105,23 @@ def missing(
     ]
 
 
+def refuse_another_plan(path: Path, registered: Sequence[Registration]) -> None:
+    """Refuse a plan that is none of those registered for its campaign, whatever its checksums say.
+
+    Raises:
+        UserError: with the plan; one whose campaign nobody registered is let pass.
+    """
+    what = plan_name(read_plan(path))
+    known = {row.sha256 for row in registered if row.what == what}
+    if known and plan_digest(path) not in known:
+        raise UserError(
+            "this plan is none of those that were registered for its campaign: its margins, its"
+            " pair or what else it says of the data was changed",
+            where=str(path),
+            action="restore it with git; of a new plan, register it before its data",
+        )
+
+
 def append(path: Path, rows: Sequence[Registration]) -> None:
     """Add lines at the end of the file; nothing in it is changed."""
     with path.open("a", newline="", encoding="utf-8") as file:

@@ -27,11 +27,12 @@ def judge(
     """
     from parity.claims.cells import load_judged
     from parity.claims.verdicts import judge as judge_all
-    from parity.records.dataset import archived
+    from parity.records.dataset import archived, refuse_copies
 
     registers = _registers(claims, published, own, [plan, *beside])
     registration.refuse_shared_ids(registers)
     judged, *others = (path.parent for path in (plan, *beside))
+    refuse_copies([judged, *others])
     loaded = {each: load_judged(each) for each in sorted({judged, *others})}
     alike = [data for data in loaded.values() if data.is_of_same_system(loaded[judged])]
     name, source = loaded[judged].dataset.name, judged.parent

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from parity.claims import registration
 from parity.core.errors import UserError
 from parity.plan.looks import batches_of
-from parity.plan.plan import read_plan
+from parity.plan.plan import PLAN, read_plan
 from parity.records import dataset
 from parity.records.crate import write_crate
 from parity.records.dataset import gather_records, measured_blocks
@@ -31,9 +32,10 @@ def parse(plan: Path) -> None:
     dataset.parse_dataset(plan.parent, plan.parent / "records")
 
 
-def reparse(raw: Path) -> None:
-    """Prove that an archive's tables follow from its raw outputs."""
+def reparse(raw: Path, registered: Path) -> None:
+    """Prove that an archive's tables follow from its raw outputs, and its plan is as registered."""
     archive = raw.parents[1]
+    registration.refuse_another_plan(archive / PLAN, registration.load(registered))
     if broken := dataset.broken_files(archive):
         raise UserError(f"checksums do not hold: {', '.join(broken)}", where=str(archive))
     if differing := dataset.differing_tables(archive):

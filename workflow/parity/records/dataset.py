@@ -307,6 +307,22 @@ def archived(root: Path) -> dict[str, tuple[str, str]]:
     return origins
 
 
+def refuse_copies(archives: Sequence[Path]) -> None:
+    """Refuse archives with the same outputs: judged together, they would count twice."""
+    known = dict[str, Path]()
+    for archive in archives:
+        if not (archive / CHECKSUMS).exists():
+            continue
+        digest = read_sums(archive).get("records/raw.parquet", str(archive))
+        if first := known.get(digest):
+            raise UserError(
+                f"{first.name} holds the same outputs",
+                where=str(archive),
+                action="move one of both out of the folder of archives",
+            )
+        known[digest] = archive
+
+
 def files_of(dataset: Path) -> list[str]:
     """What this dataset consists of: what every one has to, and what it has of the rest."""
     return sorted([*FILES, *(name for name in OPTIONAL if (dataset / name).exists())])

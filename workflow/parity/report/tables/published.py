@@ -7,7 +7,7 @@ of magnitude is the same and nothing more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from parity.benchmarks import benchmarks
@@ -60,6 +60,7 @@ def load(path: Path, study: str) -> list[PublishedValue]:
             no number, or an arm where none belongs; with the line.
     """
     values = [PublishedValue(**row) for row in read_rows(path, COLUMNS)]
+    seen = set[PublishedValue]()
     of_one_arm = ", ".join(name for name, of_all in STATISTICS.items() if not of_all)
     for index, row in enumerate(values):
         where = row_of(path, index)
@@ -75,6 +76,10 @@ def load(path: Path, study: str) -> list[PublishedValue]:
                 allowed=f"an arm with {of_one_arm}, none with any other statistic",
             )
         finite(row.published, "published", where)
+        same = replace(row, published="", unit="", place="")
+        if same in seen:
+            raise UserError(f"{row.quantity} is there twice", where=where)
+        seen.add(same)
     return [value for value in values if value.study == study]
 
 
