@@ -12,36 +12,21 @@ from numpy.typing import NDArray
 from scipy import stats
 
 
-def finite(values: Iterable[float], at_least: int, name: str = "values") -> np.ndarray:
+def finite(
+    values: Iterable[float], at_least: int, name: str = "values", above: float = -math.inf
+) -> np.ndarray:
     """The values as a vector of floats.
 
     Raises:
-        ValueError: there are fewer than `at_least` of them, or one is no finite number.
+        ValueError: there are fewer than `at_least` of them, or one is no finite number, or not
+            `above` a bound.
     """
     array = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=float)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one row of numbers, not of shape {array.shape}")
-    if len(array) < at_least:
-        raise ValueError(f"{name}: {len(array)} given, at least {at_least} needed")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite numbers")
+    if array.ndim != 1 or len(array) < at_least:
+        raise ValueError(f"{name}: at least {at_least} in one row, not of shape {array.shape}")
+    if not (np.isfinite(array) & (array > above)).all():
+        raise ValueError(f"{name} must be finite numbers above {above:g}")
     return array
-
-
-def positive(values: Iterable[float], at_least: int, name: str = "values") -> np.ndarray:
-    """Like `finite`, and every value above zero, so that it has a logarithm."""
-    array = finite(values, at_least, name)
-    if (array <= 0).any():
-        raise ValueError(f"{name} must be above zero")
-    return array
-
-
-def paired(first: Iterable[float], second: Iterable[float], at_least: int) -> np.ndarray:
-    """Two rows of equally many finite numbers, shape (2, n)."""
-    rows = [finite(first, at_least, "first values"), finite(second, at_least, "second values")]
-    if len(rows[0]) != len(rows[1]):
-        raise ValueError(f"pairs need equally many values, not {len(rows[0])} and {len(rows[1])}")
-    return np.vstack(rows)
 
 
 def share(**numbers: float) -> None:
@@ -175,7 +160,7 @@ def deviations_of(logs_a: Iterable[float], logs_b: Iterable[float]) -> np.ndarra
     Args:
         logs_a, logs_b: log values of the same blocks, at least 3; both vary.
     """
-    rows = paired(logs_a, logs_b, 3)
+    rows = np.vstack([finite(logs_a, 3, "logs"), finite(logs_b, 3, "logs")])
     if (np.ptp(rows, axis=1) == 0).any():
         raise ValueError("logs that do not vary have no ratio of scatter")
     return np.asarray(np.abs(rows - np.median(rows, axis=1, keepdims=True)))
@@ -208,7 +193,7 @@ def p_cv_below(values: Iterable[float], bound: float) -> float:
 
 def _log_variance(values: Iterable[float]) -> tuple[float, float]:
     """Log of the variance of the values' logs, made larger for few of them, and its error."""
-    logs = np.log(positive(values, 5))
+    logs = np.log(finite(values, 5, above=0))
     blocks, variance = len(logs), float(logs.var(ddof=1))
     if variance == 0:
         return -math.inf, 0.0
@@ -257,7 +242,7 @@ def slopes_per_doubling(table: pd.DataFrame) -> np.ndarray:
     Returns:
         The slopes in the order of blocks, in log units per doubling.
     """
-    levels = np.log2(positive(table.columns.to_numpy(), 2, "levels"))
+    levels = np.log2(finite(table.columns.to_numpy(), 2, "levels", above=0))
     steps = levels - levels.mean()
     slopes: np.ndarray = (table.dropna() * steps).sum(axis=1).to_numpy(dtype=float)
     return slopes / float((steps**2).sum())

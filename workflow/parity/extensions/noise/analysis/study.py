@@ -13,15 +13,7 @@ import pandas as pd
 from parity.analysis import tables
 from parity.analysis.methods import resampled
 from parity.extensions.noise.analysis import durations, replay
-from parity.extensions.noise.analysis.durations import (
-    Key,
-    Quantiles,
-    Window,
-    parts_of,
-    quantiles,
-    quota_law,
-    split,
-)
+from parity.extensions.noise.analysis.durations import Key, Window, parts_of
 from parity.plan.plan import PLAN, Plan, read_plan
 from parity.records import events, schema
 from parity.records.events import LOOKED, PERIOD, QUOTA
@@ -53,16 +45,12 @@ class _Recorded:
 
     def windows(self, arm: str, block: str) -> list[Window]:
         seconds = self.facts[arm, block][LOOKED]
-        return split(block, seconds, *events.of_run(self.folder, self.case, arm, block))
+        return durations.split(block, seconds, *events.of_run(self.folder, self.case, arm, block))
 
     def keys(self) -> list[Key]:
         """The windows of all arms, each once."""
-        parts = {
-            (block, part)
-            for (_, block), facts in self.facts.items()
-            for part in range(parts_of(facts[LOOKED]))
-        }
-        return sorted(parts)
+        looked = {(block, facts[LOOKED]) for (_, block), facts in self.facts.items()}
+        return sorted({(block, part) for block, s in looked for part in range(parts_of(s))})
 
     def value(
         self, case: str, arm: str, block: str, metric: tuple[str, str], value: float
@@ -111,12 +99,11 @@ def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
     """The cases that looked for a known time, of the values that count."""
     values = schema.read(tables.VALUES, dataset / "analysis/values.parquet").to_pandas()
     there = set(values.loc[values["metric"] == LOOKED, "case"])
-    of_events = values[values["case"].isin(there)]
-    for case, rows in of_events.groupby("case"):
+    for case, rows in values[values["case"].isin(there)].groupby("case"):
         facts: dict[tuple[str, str], dict[str, float]] = {}
         runs: dict[tuple[str, str], str] = {}
-        columns = rows[["arm", "block", "run", "metric", "value"]]
-        for arm, block, run, metric, value in columns.itertuples(index=False, name=None):
+        columns = ("arm", "block", "run", "metric", "value")
+        for arm, block, run, metric, value in tables.tuples(rows, *columns):
             facts.setdefault((arm, block), {})[metric] = value
             runs[arm, block] = run
         yield _Recorded(str(case), facts, runs, folder)
@@ -125,26 +112,26 @@ def _recorded(dataset: Path, folder: Path) -> Iterator[_Recorded]:
 def _of_runs(case: _Recorded, arms: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The rows of a case in `event_values`; the events of one arm are in memory at a time."""
     for arm in (arm for arm in arms if case.blocks(arm)):
-        of_runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
-        for block, run in of_runs.items():
+        runs = {block: case.windows(arm, block) for block in case.blocks(arm)}
+        for block, run in runs.items():
             if (level := durations.level_of(run)) is not None:
                 yield case.value(case.case, arm, block, RETURN_LEVEL, level)
         for step in replay.STEPS:
-            yield from _replayed_runs(case, arm, of_runs, step)
+            yield from _replayed_runs(case, arm, runs, step)
 
 
 def _add(plan: Plan, case: _Recorded, hz: float | None, made: Mapping[str, list[Any]]) -> None:
     """Add the rows of a case; the events of one arm are in memory at a time."""
     keys = case.keys()
     place_of, often = {key: place for place, key in enumerate(keys)}, resampled(len(keys))
-    found: dict[str, Quantiles] = {}
+    found: dict[str, durations.Quantiles] = {}
     for arm in (arm for arm in plan.arms if case.blocks(arm)):
         names = {"case": case.case, "arm": arm}
         windows = [window for block in case.blocks(arm) for window in case.windows(arm, block)]
-        found[arm] = quantiles(windows, place_of, often)
+        found[arm] = durations.quantiles(windows, place_of, often)
         made["return_levels"].append(names | durations.return_level(windows))
         if limit := _limit(case, arm):
-            made["quota_law"].append(names | quota_law(windows, *limit, hz))
+            made["quota_law"].append(names | durations.quota_law(windows, *limit, hz))
         for step in replay.STEPS:
             delays = replay.delays(windows, step)
             made["replay"] += [names | row for row in replay.replay(windows, delays)]
