@@ -96,34 +96,22 @@ class Seen:
     evidence: dict[str, str] = field(default_factory=dict)
 
 
-def _gates_of_one(order: Order, evidence: Mapping[str, str]) -> list[Gate]:
-    """The gates of a program that was started once, here."""
-    if order.program.as_given:
-        return []
-    where = order.where(order.hosts[0], evidence)
-    # Timed starts of several are the program's bare words, bound by nobody.
-    bound = order.program.repetitions == 1
-    return [where, gates.binding_gate(order.program.cpus, evidence)] if bound else [where]
-
-
 def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
     """The gates of a program with ranks; where one is missing, nothing else is judged."""
-    complete = gates.ranks_gate(order.program, order.hosts, ranks)
+    program = order.program
+    complete = gates.ranks_gate(program, order.hosts, ranks)
     if not complete.passed:
         return [complete]
 
-    def where(_rank: int, evidence: Mapping[str, str]) -> Gate:
-        return order.where(evidence["node"], evidence)
-
     def binding(rank: int, evidence: Mapping[str, str]) -> Gate:
-        cpus = order.program.cpus
-        own = [cpus[rank % len(cpus)]] if order.program.is_bound else cpus
+        own = [program.cpus[rank % len(program.cpus)]] if program.is_bound else program.cpus
         return gates.binding_gate(own, evidence)
 
+    where = gates.of_ranks(lambda _, evidence: order.where(evidence["node"], evidence), ranks)
     bound = gates.of_ranks(binding, ranks)
-    if bound.passed and not order.program.is_bound:
+    if bound.passed and not program.is_bound:
         bound = Gate("binding", True, "each rank on any of the node's CPUs, as its arm says")
-    return [complete, gates.of_ranks(where, ranks), bound]
+    return [complete, where, bound]
 
 
 def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> RunRecord:
@@ -135,14 +123,21 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
     """
     # Timed starts of several are the program's bare words: neither bound nor with an
     # environment of ours, and the record does not say that they were.
-    several = order.program.repetitions > 1 or order.program.as_given
-    ranks = inner_command.rank_evidence(stderr) if order.program.ranks else {}
-    evidence = ranks.get(0, {}) if order.program.ranks else inner_command.evidence(stderr)
-    inside = _gates_of_ranks(order, ranks) if order.program.ranks else None
+    program = order.program
+    several = program.repetitions > 1 or program.as_given
+    ranks = inner_command.rank_evidence(stderr) if program.ranks else {}
+    evidence = ranks.get(0, {}) if program.ranks else inner_command.evidence(stderr)
+    if program.ranks:
+        inside = _gates_of_ranks(order, ranks)
+    elif program.as_given:
+        inside = []
+    else:
+        bound = [] if several else [gates.binding_gate(program.cpus, evidence)]
+        inside = [order.where(order.hosts[0], evidence), *bound]
     judged = (
         *order.session.block_gates,
         order.state.gate,
-        *(inside or _gates_of_one(order, evidence)),
+        *inside,
         gates.steal_gate(seen.steal, order.session.system.max_steal_fraction),
         gates.left_gate(seen.left),
         *seen.beside,
@@ -152,15 +147,18 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
         # Nothing of the program ran, and its arm says why.
         said = refusal(seen.error or stderr) if order.arm.limit != NO_LIMIT else ""
         reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
-    environment = {} if several else inner_command.program_environment(order.program)
+    environment = {} if several else inner_command.program_environment(program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
-    timed = (
-        seen.finished[1:]
-        if order.program.repetitions > 1
-        else seen.finished[: 1 + len(order.program.then)]
-    )
+    first, last = (1, None) if program.repetitions > 1 else (0, 1 + len(program.then))
+    timed = seen.finished[first:last]
     walls = tuple(start.wall_seconds for start in timed)
-    if timed and order.program.ranks:
+    sums = (
+        walls,
+        [start.user_seconds for start in timed],
+        [start.system_seconds for start in timed],
+    )
+    wall, user, system = (sum(seconds) if timed else None for seconds in sums)
+    if timed and program.ranks:
         own = _seconds_of_ranks(ranks, order.hosts[0], walls[0])
         # The launcher's time is never taken for the ranks': who needs theirs refuses the run.
         took = "not told" if own is None else f"{walls[0] - own:.3f}"
@@ -177,9 +175,9 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
         exit_code=seen.finished[-1].exit_code if seen.finished else None,
         started=started,
         starts_wall_seconds=walls,
-        wall_seconds=sum(start.wall_seconds for start in timed) if timed else None,
-        user_seconds=sum(start.user_seconds for start in timed) if timed else None,
-        system_seconds=sum(start.system_seconds for start in timed) if timed else None,
+        wall_seconds=wall,
+        user_seconds=user,
+        system_seconds=system,
         steal_fraction=seen.steal,
         load_before=load,
         commands=tuple(map(tuple, seen.commands)),
