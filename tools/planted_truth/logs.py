@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 
 from parity.core.documents import Document, canonical
+from parity.measure import attempt as measured
 from parity.measure import inner_command
-from parity.measure.attempt import Order, Seen, record
+from parity.measure.attempt import Order, record
 from parity.measure.documents import (
     BLOCK,
     RECORD,
@@ -350,17 +351,19 @@ def _write_attempt(printer: Printer, case: Case, attempt: Attempt, folder: Path)
     )  # fmt: skip
     launch = Launch(name, order.state.image, SCRATCH, state, host=HOST)
     command = arm.command(launch, inner_command.witnessed(program))
-    seen = Seen([], [], error=f"cannot start {command[0]}: planted")
-    if ending != "not-started":
+    made = measured.Attempt(order, launch, folder)
+    if ending == "not-started":
+        made.error = f"cannot start {command[0]}: planted"
+    else:
         # How it ended, and the outer clock.
         seconds = printer.values(parameters, attempt.log_cost)["seconds"]
         codes = {"exit-status": 1, "signal": -9, "timeout": -9}
-        seen = Seen([command], [Finished(
+        made.commands, made.finished = [command], [Finished(
             exit_code=codes.get(ending, 0), wall_seconds=seconds + 0.05, user_seconds=seconds,
             system_seconds=0.01, timed_out=ending == "timeout",
-        )])  # fmt: skip
-    seen.steal = 0.5 if ending == "gate-steal" else 0.001
-    write(folder / RECORD.file, record(order, seen, stderr, 0.1, started))
+        )]  # fmt: skip
+    made.steal = 0.5 if ending == "gate-steal" else 0.001
+    write(folder / RECORD.file, record(made, stderr, 0.1, started))
 
 
 def _witness(arm: Arm, cpus: tuple[int, ...], elsewhere: bool) -> str:

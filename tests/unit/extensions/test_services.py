@@ -23,7 +23,7 @@ from parity.extensions.servers.measure.services import (
     service_gate,
 )
 from parity.measure import inner_command, places
-from parity.measure.attempt import Order, Seen, record
+from parity.measure.attempt import Attempt, Order, record
 from parity.measure.documents import Gate
 from parity.measure.timed_process import Finished
 from parity.runtimes import arms
@@ -191,8 +191,9 @@ def test_a_server_that_ended_fails_with_the_end_of_its_log(sleeping, tmp_path):
 )
 def test_a_program_whose_server_ended_fails_by_it(name, passed, reason):
     order = order_of("native-a")
-    seen = Seen([["x"]], [Finished(1, 1.0, 0.0, 0.0, False)], beside=[Gate(name, passed, "why")])
-    assert record(order, seen, evidence("", "0"), 0.0, "").reason == reason
+    ended, gate = Finished(1, 1.0, 0.0, 0.0, False), Gate(name, passed, "why")
+    attempt = Attempt(order, None, None, [["x"]], [ended], beside=[gate])
+    assert record(attempt, evidence("", "0"), 0.0, "").reason == reason
 
 
 def test_what_is_mounted_below_a_folder_is_found_the_last_first(tmp_path, monkeypatch):

@@ -203,7 +203,7 @@ def test_a_monitor_reads_beside_the_body_and_tells_its_own_cost(tmp_path, monkey
         attempt.before_check[0]()
         sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("127.0.0.1", 9))
-    used = attempt.seen.evidence
+    used = attempt.evidence
     # What comes after its end is not counted.
     assert int(used["usage_sent.lo"]) <= sent - before
     lines = (tmp_path / "files/usage.jsonl").read_text().splitlines()

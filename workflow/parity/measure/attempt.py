@@ -77,23 +77,54 @@ class Order:
         return gates.where_gate(arm, evidence, ours, self.state.recipe if arm.image_format else "")
 
 
+Line = Callable[[Sequence[str]], list[str]]
+
+
+class NotStarted(Exception):
+    """What the program needs beside it is not to be had; the message says what is missing."""
+
+
 @dataclass
-class Seen:
-    """What is gathered on the way to the record.
+class Attempt:
+    """An attempt on its way to its record, and what is gathered for it.
 
     Attributes:
+        launch: the facts of the program's command line; with ranks, what each fills in.
+        folder: what it leaves goes there.
         steal: share of CPU time that the hypervisor took meanwhile, 0 to 1.
-        beside: the gates of its companions.
-        evidence: what they read and counted.
+        beside, evidence: the gates of its companions, and what they read and counted.
+        on_stop: end what a program may wait for that cannot be killed.
+        before_check: called before a program's check, which is not what is measured.
+        line: the command line that starts some words where the order says.
     """
 
-    commands: list[list[str]]
-    finished: list[Finished]
+    order: Order
+    launch: Launch
+    folder: Path
+    commands: list[list[str]] = field(default_factory=list)
+    finished: list[Finished] = field(default_factory=list)
     error: str = ""
     left: tuple[Orphan, ...] = ()
     steal: float = 0.0
     beside: list[Gate] = field(default_factory=list)
     evidence: dict[str, str] = field(default_factory=dict)
+    on_stop: list[Callable[[], None]] = field(default_factory=list)
+    before_check: list[Callable[[], None]] = field(default_factory=list)
+    line: Line = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.line = self._started_alone
+
+    def _started_alone(self, words: Sequence[str]) -> list[str]:
+        """Without ranks, or with a container for each of them."""
+        order, system = self.order, self.order.session.system
+        command = order.program_arm.command(self.launch, words)
+        if order.program.containers:
+            raise NotStarted("no extension is here that puts several ranks into a container")
+        if not order.program.ranks:
+            return command
+        assert system.launcher
+        return launched(system.launcher, order.program, command)
 
 
 def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
@@ -114,7 +145,7 @@ def _gates_of_ranks(order: Order, ranks: gates.Ranks) -> list[Gate]:
     return [complete, where, bound]
 
 
-def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> RunRecord:
+def record(attempt: Attempt, stderr: str, load: float, started: str) -> RunRecord:
     """What became of the attempt.
 
     Args:
@@ -123,7 +154,7 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
     """
     # Timed starts of several are the program's bare words: neither bound nor with an
     # environment of ours, and the record does not say that they were.
-    program = order.program
+    order, program = attempt.order, attempt.order.program
     several = program.repetitions > 1 or program.as_given
     ranks = inner_command.rank_evidence(stderr) if program.ranks else {}
     evidence = ranks.get(0, {}) if program.ranks else inner_command.evidence(stderr)
@@ -138,19 +169,19 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
         *order.session.block_gates,
         order.state.gate,
         *inside,
-        gates.steal_gate(seen.steal, order.session.system.max_steal_fraction),
-        gates.left_gate(seen.left),
-        *seen.beside,
+        gates.steal_gate(attempt.steal, order.session.system.max_steal_fraction),
+        gates.left_gate(attempt.left),
+        *attempt.beside,
     )
-    reason, detail = _reason(seen, judged)
-    if seen.error or (reason == "exit-status" and not evidence):
+    reason, detail = _reason(attempt, judged)
+    if attempt.error or (reason == "exit-status" and not evidence):
         # Nothing of the program ran, and its arm says why.
-        said = refusal(seen.error or stderr) if order.arm.limit != NO_LIMIT else ""
+        said = refusal(attempt.error or stderr) if order.arm.limit != NO_LIMIT else ""
         reason, detail = (LIMIT_REFUSED, said) if said else (reason, detail)
     environment = {} if several else inner_command.program_environment(program)
     variables = "".join(f"{name}={value}\n" for name, value in environment.items())
     first, last = (1, None) if program.repetitions > 1 else (0, 1 + len(program.then))
-    timed = seen.finished[first:last]
+    timed = attempt.finished[first:last]
     walls = tuple(start.wall_seconds for start in timed)
     sums = (
         walls,
@@ -172,18 +203,18 @@ def record(order: Order, seen: Seen, stderr: str, load: float, started: str) -> 
         parameters=dict(order.case.parameters),
         reason=reason,
         detail=detail,
-        exit_code=seen.finished[-1].exit_code if seen.finished else None,
+        exit_code=attempt.finished[-1].exit_code if attempt.finished else None,
         started=started,
         starts_wall_seconds=walls,
         wall_seconds=wall,
         user_seconds=user,
         system_seconds=system,
-        steal_fraction=seen.steal,
+        steal_fraction=attempt.steal,
         load_before=load,
-        commands=tuple(map(tuple, seen.commands)),
+        commands=tuple(map(tuple, attempt.commands)),
         environment=environment,
         environment_sha256="" if several else hashlib.sha256(variables.encode()).hexdigest(),
-        evidence={**evidence, **seen.evidence},
+        evidence={**evidence, **attempt.evidence},
         ranks=inner_command.rank_differences(ranks),
         image_digest=order.state.image_digest,
         gates=judged,
@@ -207,14 +238,14 @@ def _seconds_of_ranks(ranks: gates.Ranks, host: str, outer: float) -> float | No
     return seconds if 0 < seconds <= outer else None
 
 
-def _reason(seen: Seen, judged: Sequence[Gate]) -> tuple[str, str]:
+def _reason(attempt: Attempt, judged: Sequence[Gate]) -> tuple[str, str]:
     """Reason code and detail of an attempt; how it ended comes before the gates."""
-    if seen.error:
-        return "not-started", seen.error
+    if attempt.error:
+        return "not-started", attempt.error
     # A program whose server ended fails by it.
-    if any(gate.name == "service" and not gate.passed for gate in seen.beside):
-        return gates.first_failure([gate for gate in seen.beside if gate.name == "service"])
-    last = seen.finished[-1]
+    if any(gate.name == "service" and not gate.passed for gate in attempt.beside):
+        return gates.first_failure([gate for gate in attempt.beside if gate.name == "service"])
+    last = attempt.finished[-1]
     if last.timed_out:
         return "timeout", f"stopped after {last.wall_seconds:.1f} s"
     if last.exit_code < 0:
@@ -222,58 +253,6 @@ def _reason(seen: Seen, judged: Sequence[Gate]) -> tuple[str, str]:
     if last.exit_code > 0:
         return "exit-status", f"exit status {last.exit_code}"
     return gates.first_failure(judged)
-
-
-Line = Callable[[Sequence[str]], list[str]]
-
-
-class NotStarted(Exception):
-    """What the program needs beside it is not to be had; the message says what is missing."""
-
-
-@dataclass
-class Attempt:
-    """An attempt on its way to its record.
-
-    Attributes:
-        launch: the facts of the program's command line; with ranks, what each fills in.
-        folder: what it leaves goes there.
-        line: the command line that starts some words where the order says.
-        seen: what is gathered for the record.
-        on_stop: end what a program may wait for that cannot be killed.
-        before_check: called before a program's check, which is not what is measured.
-    """
-
-    order: Order
-    launch: Launch
-    folder: Path
-    line: Line = field(init=False)
-    seen: Seen = field(default_factory=lambda: Seen([], []))
-    on_stop: list[Callable[[], None]] = field(default_factory=list)
-    before_check: list[Callable[[], None]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.line = self._started_alone
-
-    def _started_alone(self, words: Sequence[str]) -> list[str]:
-        """Without ranks, or with a container for each of them."""
-        order, system = self.order, self.order.session.system
-        command = order.program_arm.command(self.launch, words)
-        if order.program.containers:
-            raise NotStarted("no extension is here that puts several ranks into a container")
-        if not order.program.ranks:
-            return command
-        assert system.launcher
-        return launched(system.launcher, order.program, command)
-
-
-def attempt_of(order: Order, name: str, folder: Path) -> Attempt:
-    """The attempt of an order in its folder, whose container has a name."""
-    state, cpus = (folder / "state").resolve(), order.program.cpus
-    launch = Launch(name, order.state.image, SCRATCH, state, cpus=cpus)
-    if order.program.ranks:
-        launch = replace(launch, name=f"{name}-{RANK}", host=HOST)
-    return Attempt(order, launch, folder)
 
 
 Companion = Callable[[Attempt], AbstractContextManager[None]]
@@ -312,8 +291,12 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
         AllocationLost, ArmLost: the run failed because its nodes, or its arm's image or runtime,
             were taken away; no record is written, so the attempt counts as interrupted.
     """
-    attempt = attempt_of(order, name, folder)
-    launch = attempt.launch
+    launch = Launch(
+        name, order.state.image, SCRATCH, (folder / "state").resolve(), cpus=order.program.cpus
+    )
+    if order.program.ranks:
+        launch = replace(launch, name=f"{name}-{RANK}", host=HOST)
+    attempt = Attempt(order, launch, folder)
     work = places.emptied(places.WORK)
     for name_of_file, text in order.program.files.items():
         (work / name_of_file).write_text(text, encoding="utf-8")
@@ -334,15 +317,14 @@ def make_attempt(order: Order, name: str, folder: Path) -> RunRecord:
             _end_left_overs(order, launch)
         end_orphans(order.arm.lasting)
         raise
-    seen = attempt.seen
-    seen.left = end_orphans(order.arm.lasting)
+    attempt.left = end_orphans(order.arm.lasting)
     places.refuse_when_full(folder)
     for path in sorted(path for pattern in order.program.collect for path in work.glob(pattern)):
         if path.is_file():
             (folder / "files").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "files" / path.name)
     stderr = (folder / "stderr").read_bytes()
-    made = record(order, seen, stderr.decode("utf-8", "replace"), load, started.started)
+    made = record(attempt, stderr.decode("utf-8", "replace"), load, started.started)
     if made.reason:
         _end_left_overs(order, launch)
         if inner_command.EVIDENCE.encode() not in stderr and made.reason != LIMIT_REFUSED:
@@ -397,11 +379,12 @@ def _run_in_company(attempt: Attempt) -> None:
             before = psutil.cpu_times(percpu=True)
             _run(attempt)
             after = psutil.cpu_times(percpu=True)
-        attempt.seen.steal = steal_fraction(before, after, attempt.order.program.cpus)
+        attempt.steal = steal_fraction(before, after, attempt.order.program.cpus)
     except NotStarted as error:
         for stream in ("stdout", "stderr"):
             (attempt.folder / stream).touch()
-        attempt.seen = Seen([], [], error=str(error))
+        attempt.commands, attempt.finished, attempt.beside = [], [], []
+        attempt.evidence, attempt.error = {}, str(error)
 
 
 def _run(attempt: Attempt) -> None:
@@ -414,7 +397,7 @@ def _run(attempt: Attempt) -> None:
     witness in each, and what checks it comes when nothing is measured any more. A line that
     is given stays as it is.
     """
-    seen, order, folder = attempt.seen, attempt.order, attempt.folder
+    order, folder = attempt.order, attempt.folder
     program = order.program
     lines = [program.argv, *program.then, *([program.check] if program.check else [])]
     tools = order.session.tools
@@ -431,8 +414,8 @@ def _run(attempt: Attempt) -> None:
             for measured in attempt.before_check:
                 measured()
         command = attempt.line(words)
-        if command not in seen.commands[-1:]:
-            seen.commands.append(command)
+        if command not in attempt.commands[-1:]:
+            attempt.commands.append(command)
         if program.drop_caches:
             drop_page_cache()
         try:
@@ -448,9 +431,9 @@ def _run(attempt: Attempt) -> None:
                 grace_seconds=GRACE_SECONDS if program.ranks else 0.0,
             )
         except OSError as error:
-            seen.error = f"cannot start {command[0]}: {error.strerror}"
+            attempt.error = f"cannot start {command[0]}: {error.strerror}"
             break
-        seen.finished.append(finished)
+        attempt.finished.append(finished)
         if finished.exit_code != 0 or finished.timed_out:
             break
     if sampler:

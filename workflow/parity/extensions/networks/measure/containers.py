@@ -157,14 +157,14 @@ def networked_containers(attempt: Attempt) -> Iterator[None]:
             with containers(order, attempt.launch, net) as inside:
                 attempt.line = inside.command
                 yield
-            attempt.seen.commands[:0] = map(list, inside.lines.values())
+            attempt.commands[:0] = map(list, inside.lines.values())
             _judge(attempt)
         else:
             alone, words = attempt.line, net.places[0].words
             attempt.line = lambda inner: [*words, *alone(inner)]
             yield
-    attempt.seen.beside += [net.gate] if net.gate else []
-    attempt.seen.evidence |= net.evidence
+    attempt.beside += [net.gate] if net.gate else []
+    attempt.evidence |= net.evidence
 
 
 def _judge(attempt: Attempt) -> None:
@@ -173,9 +173,9 @@ def _judge(attempt: Attempt) -> None:
     stderr = (attempt.folder / "stderr").read_text(encoding="utf-8", errors="replace")
     ranks = inner_command.rank_evidence(stderr)
     if len(ranks) == program.ranks:
-        attempt.seen.beside.append(containers_gate(order.arm, program, ranks))
+        attempt.beside.append(containers_gate(order.arm, program, ranks))
     if program.ranks > (cpus := len(order.session.node.cpus)):
-        attempt.seen.evidence["oversubscribed"] = f"{program.ranks} ranks on {cpus} CPUs"
+        attempt.evidence["oversubscribed"] = f"{program.ranks} ranks on {cpus} CPUs"
 
 
 COMPANION = networked_containers

@@ -64,7 +64,7 @@ def neighbour(attempt: Attempt) -> Iterator[None]:
         # One that is idle may get nothing beside a program that is not.
         ran = took > 0 or (took == 0 and arm.limit.is_idle)
         evidence = inner_command.evidence((folder / "neighbour").read_text(errors="replace"))
-        attempt.seen.beside.append(_gate(order, arm, cpus, evidence, ran, detail))
+        attempt.beside.append(_gate(order, arm, cpus, evidence, ran, detail))
         judged = True
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)

@@ -106,8 +106,8 @@ def services(attempt: Attempt) -> Iterator[None]:
             usage(attempt, served),
         ):
             yield
-        attempt.seen.beside += [link.gate] if link.gate else []
-        attempt.seen.beside += gates_of_them
+        attempt.beside += [link.gate] if link.gate else []
+        attempt.beside += gates_of_them
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def _servers(attempt: Attempt, served: Served, link: ClientLink) -> Iterator[lis
             _wait_until_ready(server, None if is_bridged else link.namespace)
         with client_mount(attempt, served, link) as mount, _told_of_ends(servers, end_mount):
             attempt.on_stop.append(end_mount)
-            attempt.seen.commands[:0] = [server.command for server in servers]
+            attempt.commands[:0] = [server.command for server in servers]
             yield judged
         judged += [*(service_gate(order, server) for server in servers), *mount]
         for server in servers:

@@ -58,7 +58,7 @@ class Reading:
 @contextmanager
 def usage(attempt: Attempt, served: Served) -> Iterator[None]:
     """Count what the body uses; where a monitor was asked for, it leaves `files/usage.jsonl`."""
-    order, seen = attempt.order, attempt.seen
+    order = attempt.order
     carriers = order.arm.carriers if isinstance(order.arm, DockerBridge) else ()
     parts = dict.fromkeys(carriers, CARRIER)
     parts |= {Path(word).name: MOUNT for word in served.mount[:1]}
@@ -76,7 +76,7 @@ def usage(attempt: Attempt, served: Served) -> Iterator[None]:
         yield
     finally:
         stop()
-    seen.evidence |= counted | of_client(order, seen.finished)
+    attempt.evidence |= counted | of_client(order, attempt.finished)
 
 
 def of_client(order: Order, finished: Sequence[Finished]) -> dict[str, str]:
