@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from parity.core.errors import REFUSED, shown_to_the_user
@@ -69,11 +71,14 @@ def main(words: Sequence[str] | None = None) -> None:
         "parity", description="What does a container cost a program, and is it anything?"
     )
     parsers = parser.add_subparsers(metavar="command", required=True)
-    for name in words[:1] if words and words[0] in MODULES else MODULES:
-        command = _command(name)
-        own = parsers.add_parser(name, help=command.summary, description=command.summary)
+    if words and words[0] in MODULES:
+        command = _command(words[0])
+        own = parsers.add_parser(command.name, help=command.summary, description=command.summary)
         command.arguments(own)
         own.set_defaults(run=command.run)
+    else:
+        for name in MODULES:
+            parsers.add_parser(name, help=_summary(name))
     given = parser.parse_args(words)
     with shown_to_the_user(REFUSED):
         given.run(given)
@@ -85,6 +90,18 @@ def _command(name: str) -> Command:
         command: Command = module.COMMAND
         return command
     return _of_function(name, getattr(module, name.replace("-", "_")))
+
+
+def _summary(name: str) -> str:
+    """What a command says of itself in the list of all; its module, and all it needs, stays out."""
+    text = Path(__file__).with_name(f"{MODULES[name]}.py").read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name.replace("-", "_"):
+            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMMAND":
+            assert isinstance(node.value, ast.Call)
+            summary = str(ast.literal_eval(node.value.args[1]))
+    return summary
 
 
 def _of_function(name: str, function: Callable[..., None]) -> Command:
