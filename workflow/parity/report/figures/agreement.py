@@ -24,7 +24,7 @@ from parity.report import formatting
 from parity.report.agreement import held
 from parity.report.figures import style
 from parity.report.figures.compare import title_parts
-from parity.report.figures.page import PAGE, Page, band_of
+from parity.report.figures.page import PAGE, band_of, page
 from parity.report.figures.rows import Forest
 from parity.report.figures.specs import quantity
 from parity.report.view import rows_of
@@ -105,7 +105,7 @@ def draw(found: Agreement, plan: Plan, note: str = "") -> Figure:
         note,
     ]
     across = min(2 if made[0].head else 4, len(made))
-    return Page(f"{found.fresh} beside {found.archive}", made, across, foot, around=AROUND).figure()
+    return page(f"{found.fresh} beside {found.archive}", made, across, foot, around=AROUND)
 
 
 def write(found: Agreement, plan: Plan, note: str, folder: Path) -> None:

@@ -19,11 +19,11 @@ from parity.report.figures import style
 from parity.report.figures.compare import symbol
 from parity.report.figures.page import (
     SYMBOLS,
-    Page,
     Panel,
     band_of,
     blocks_that_count,
     foot_of,
+    page,
     planned,
 )
 from parity.report.figures.planes import Lines, Mark
@@ -44,7 +44,7 @@ def page_of(view: View, spec: FigureSpec, made: Sequence[Panel], left: str, *sai
     """A page of equal panels."""
     across = min(len(made), next(few for few, most in ACROSS.items() if len(made) <= most))
     foot = foot_of(view, view.shown(spec), *said)
-    return Page(spec.title, made, across, foot, left, around=0.45).figure()
+    return page(spec.title, made, across, foot, left, around=0.45)
 
 
 def _counted(view: View, spec: FigureSpec, blocks: Sequence[int], marks: str,
@@ -238,7 +238,7 @@ def over_nodes(view: View, spec: FigureSpec) -> Figure:
         "below each point: cost ratio and its 95 % interval",
         f"shade: smallest to largest block     {grey}dotted: smallest and largest of {both}",
     )  # fmt: skip
-    return Page(spec.title, made, len(found), foot, around=0.42).figure()
+    return page(spec.title, made, len(found), foot, around=0.42)
 
 
 def series(view: View, spec: FigureSpec) -> list[Series]:

@@ -21,11 +21,11 @@ from parity.report.figures import style
 from parity.report.figures.page import (
     PAGE,
     SYMBOLS,
-    Page,
     Panel,
     band_of,
     blocks_that_count,
     foot_of,
+    page,
 )
 from parity.report.figures.rows import Forest, Values, limits
 from parity.report.figures.specs import FEW, quantity
@@ -163,13 +163,13 @@ def panels(view: View, spec: FigureSpec) -> Figure:
             right = replace(right, scale="symlog")
         rights.append(right)
     alike = _on_common_axes(rights, shown)
-    ordered: list[Panel | None] = [*lefts, *alike]
+    ordered: list[Panel] = [*lefts, *alike]
     if in_rows:
         ordered = [panel for pair in zip(lefts, alike, strict=True) for panel in pair]
     cases = [case for case, _ in shown]
     symbols = SYMBOLS if any(right.scale == "log" for right in rights) else ""
     foot = foot_of(view, cases, symbols, blocks_that_count(view, cases))
-    return Page(spec.title, ordered, 2 if in_rows else len(shown), foot, around=IN_ROW).figure()
+    return page(spec.title, ordered, 2 if in_rows else len(shown), foot, around=IN_ROW)
 
 
 def _on_common_axes(made: Sequence[Forest], shown: Columns) -> list[Forest]:
@@ -197,7 +197,7 @@ def together(view: View, spec: FigureSpec) -> Figure:
         notes.append((head, {r.arm: formatting.estimate(r) for r in compared if r.blocks}))
     panel = replace(made[0], table=pd.concat([each.table for each in made]), notes=notes)
     lines = foot_of(view, cases, "dots: blocks", blocks_that_count(view, cases))
-    return Page(spec.title, [panel], foot=lines, around=0.95).figure()
+    return page(spec.title, [panel], foot=lines, around=0.95)
 
 
 def crossed(view: View, spec: FigureSpec) -> Figure:
@@ -233,7 +233,7 @@ def crossed(view: View, spec: FigureSpec) -> Figure:
         ))  # fmt: skip
     band = f"band: margin {wording.margin(first.margin)}"
     key = f"cost ratios, above 1 costs more; {band}; dotted: {spec.source}; n: blocks"
-    return Page(spec.title, made, 2, foot_of(view, cases, key, SYMBOLS), around=AROUND).figure()
+    return page(spec.title, made, 2, foot_of(view, cases, key, SYMBOLS), around=AROUND)
 
 
 def of_ladder(view: View, spec: FigureSpec) -> Figure:
@@ -252,7 +252,7 @@ def of_ladder(view: View, spec: FigureSpec) -> Figure:
         made.append(forest(view, case, shown, arms, title, steps, "the step before", **look))
     low, high = (wording.percent(ratio - 1) for ratio in spec.published)
     tint = f"{blocks_that_count(view, cases)}     tinted: {low} to {high}, {spec.source}"
-    return Page(spec.title, made, 2, foot_of(view, cases, tint, SYMBOLS), around=IN_ROW).figure()
+    return page(spec.title, made, 2, foot_of(view, cases, tint, SYMBOLS), around=IN_ROW)
 
 
 def overview(view: View) -> Figure | None:
@@ -282,7 +282,7 @@ def forests(view: View, shown: Columns, head: str = "") -> Figure:
     key += "band: margin; n: blocks"
     foot = foot_of(view, [case for case, _ in shown], key, SYMBOLS)
     across = 2 if wide else 4
-    return Page(head, _on_common_axes(made, shown), across, foot, around=AROUND).figure()
+    return page(head, _on_common_axes(made, shown), across, foot, around=AROUND)
 
 
 def titles_of(view: View, shown: Columns, wide: bool) -> tuple[list[str], str]:

@@ -14,7 +14,7 @@ from parity.benchmarks.description import FigureSpec, Form
 from parity.core.wording import span
 from parity.report import formatting, ledgers
 from parity.report.figures import along, compare, noise, style
-from parity.report.figures.page import Page, foot_of, planned
+from parity.report.figures.page import foot_of, page, planned
 from parity.report.figures.rows import Stack
 from parity.report.view import View, rows_of
 
@@ -46,7 +46,7 @@ def parts(view: View, spec: FigureSpec) -> Figure:
         made.append(Stack(title, means, faces, sums.to_numpy(), label="time (s)"))
     said = f"bars: means over n = {span(counts or [0])} blocks of {planned(view, cases)}     "
     foot = foot_of(view, cases, f"{said}line: smallest to largest sum of a block")
-    return Page(spec.title, made, min(3, len(made)), foot, around=0.45).figure()
+    return page(spec.title, made, min(3, len(made)), foot, around=0.45)
 
 
 def interfaces(view: View, spec: FigureSpec) -> Figure:
@@ -67,7 +67,7 @@ def interfaces(view: View, spec: FigureSpec) -> Figure:
     blocks = found.loc[found["case"].isin(cases), "n"]
     said = "times: the sum of all interfaces over the one link     medians over "
     said += f"n = {span(blocks)} blocks of {planned(view, cases)}"
-    return Page(spec.title, made, 1, foot_of(view, cases, said), around=0.5).figure()
+    return page(spec.title, made, 1, foot_of(view, cases, said), around=0.5)
 
 
 def of_ledger(view: View) -> Figure:
@@ -80,7 +80,7 @@ def of_ledger(view: View) -> Figure:
     labels, counts, notes = zip(*rows, strict=True)
     table = pd.DataFrame({"runs": np.array(counts, float)}, index=labels)
     panel = Stack("", table, {"runs": style.BAND}, notes=notes, is_bare=True)
-    return Page("", [panel], around=0.0, width=COLUMN).figure()
+    return page("", [panel], around=0.0, width=COLUMN)
 
 
 def lost_after(losses: pd.DataFrame) -> Mapping[str, list[str]]:

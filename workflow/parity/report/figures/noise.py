@@ -18,7 +18,7 @@ from parity.extensions.noise.analysis.replay import RANDOM, TOGETHER
 from parity.records import events
 from parity.report import formatting
 from parity.report.figures import style
-from parity.report.figures.page import Page, Panel, band_of, foot_of
+from parity.report.figures.page import Panel, band_of, foot_of, page
 from parity.report.figures.planes import Lines, Mark, curve, ecdf, timeline
 from parity.report.figures.rows import Forest
 from parity.report.view import ALONE, EVENTS, View, rows_of
@@ -51,7 +51,7 @@ def _page(view: View, spec: FigureSpec, case: str, made: Sequence[Panel], said: 
     title = ": ".join(filter(None, (spec.title, formatting.case_levels(view.plan, case))))
     across = min(len(made), across or (4 if len(made) <= 16 else 5))
     foot = foot_of(view, [case], *said)
-    return Page(title, made, across, foot, left, around=around).figure()
+    return page(title, made, across, foot, left, around=around)
 
 
 def _ends(lengths: Sequence[Any]) -> tuple[float, float]:

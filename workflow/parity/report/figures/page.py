@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import matplotlib.pyplot as plt
@@ -57,71 +56,60 @@ class Panel(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Page:
-    """A figure.
+def page(
+    title: str, panels: Sequence[Panel], across: int = 1, foot: Sequence[str] = (),
+    left: str = "", around: float = 0.62, width: float = style.TWO_COLUMNS,
+) -> Figure:  # fmt: skip
+    """A figure, drawn and laid out.
 
-    Attributes:
-        panels: row by row; None leaves a place empty.
+    Args:
+        panels: row by row.
         across: how many stand beside each other.
         foot: lines of small print.
         left: what the vertical axes of all panels are of.
         around: inches above and below each row of panels for titles and axes.
         width: of the page in inches.
     """
-
-    title: str
-    panels: Sequence[Panel | None]
-    across: int = 1
-    foot: Sequence[str] = ()
-    left: str = ""
-    around: float = 0.62
-    width: float = style.TWO_COLUMNS
-
-    def figure(self) -> Figure:
-        """The page, drawn and laid out."""
-        down = -(-len(self.panels) // self.across)
-        lines = [self.panels[n * self.across : (n + 1) * self.across] for n in range(down)]
-        heights = [style.ROW * max(panel.rows for panel in line if panel) for line in lines]
-        figure = plt.figure(figsize=(self.width, 1.0), layout="constrained")
-        grid = figure.add_gridspec(down, self.across, height_ratios=heights)
-        key: dict[str, Artist] = {}
-        for number, panel in enumerate(self.panels):
-            if panel is None:
-                continue
-            axes = figure.add_subplot(grid[divmod(number, self.across)])
-            is_last = number + self.across >= len(self.panels)
-            key |= panel.draw(axes, number % self.across == 0, is_last)
-            # A head that reaches over the panel stands below the title, a short one beside it.
-            pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
-            letters, size = (98 // self.across - 4, 7.2) if self.across < 4 else (26, 6.3)
-            title = "\n".join(textwrap.fill(line, letters) for line in panel.title.split("\n"))
-            axes.set_title(title, loc="left", pad=pad, fontsize=size, linespacing=1.0)
-        foot = "\n".join(filter(None, self.foot))
-        text_lines = foot.count("\n") + bool(foot) - (-len(key) // KEYED)
-        edges = 0.25 + LINE * text_lines + 0.17 * bool(self.title)
-        whole = sum(heights) + self.around * down + edges
-        figure.set_figheight(min(PAGE, whole))
-        if whole > PAGE:
-            _unfold_rows(figure)
-        if key:
-            figure.legend(
-                list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
-                title=self.title, title_fontproperties={"weight": "bold", "size": 8},
-                alignment="left", frameon=False, borderpad=0, handlelength=1.8, labelspacing=0.25,
-            )  # fmt: skip
-        elif self.title:
-            figure.suptitle(self.title, x=0.01, ha="left", fontsize=8, fontweight="bold")
-        if self.left:
-            letters = int((figure.get_figheight() - edges) / LETTER)
-            figure.supylabel(textwrap.fill(self.left, max(letters, 16)), fontsize=7.5)
-        if foot:
-            figure.supxlabel(foot, fontsize=6.6, color=style.GREY)
-        engine: Any = figure.get_layout_engine()
-        engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-        return figure
+    down = -(-len(panels) // across)
+    lines = [panels[n * across : (n + 1) * across] for n in range(down)]
+    heights = [style.ROW * max(panel.rows for panel in line) for line in lines]
+    figure = plt.figure(figsize=(width, 1.0), layout="constrained")
+    grid = figure.add_gridspec(down, across, height_ratios=heights)
+    key: dict[str, Artist] = {}
+    for number, panel in enumerate(panels):
+        axes = figure.add_subplot(grid[divmod(number, across)])
+        is_last = number + across >= len(panels)
+        key |= panel.draw(axes, number % across == 0, is_last)
+        # A head that reaches over the panel stands below the title, a short one beside it.
+        pad = 11 if len(getattr(panel, "head", "")) > LONG // 3 else 4
+        letters, size = (98 // across - 4, 7.2) if across < 4 else (26, 6.3)
+        above = "\n".join(textwrap.fill(line, letters) for line in panel.title.split("\n"))
+        axes.set_title(above, loc="left", pad=pad, fontsize=size, linespacing=1.0)
+    below = "\n".join(filter(None, foot))
+    text_lines = below.count("\n") + bool(below) - (-len(key) // KEYED)
+    edges = 0.25 + LINE * text_lines + 0.17 * bool(title)
+    whole = sum(heights) + around * down + edges
+    figure.set_figheight(min(PAGE, whole))
+    if whole > PAGE:
+        _unfold_rows(figure)
+    if key:
+        figure.legend(
+            list(key.values()), list(key), ncols=KEYED, loc="outside upper left",
+            title=title, title_fontproperties={"weight": "bold", "size": 8},
+            alignment="left", frameon=False, borderpad=0, handlelength=1.8, labelspacing=0.25,
+        )  # fmt: skip
+    elif title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=8, fontweight="bold")
+    if left:
+        letters = int((figure.get_figheight() - edges) / LETTER)
+        figure.supylabel(textwrap.fill(left, max(letters, 16)), fontsize=7.5)
+    if below:
+        figure.supxlabel(below, fontsize=6.6, color=style.GREY)
+    engine: Any = figure.get_layout_engine()
+    engine.set(w_pad=0.03, h_pad=0.03, wspace=0.01, hspace=0.01)
+    engine.execute(figure)
+    figure.set_layout_engine("none")
+    return figure
 
 
 def _unfold_rows(figure: Figure) -> None:
