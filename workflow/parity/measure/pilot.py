@@ -206,24 +206,17 @@ def _amounts(
         runs = NativeRuns(session, study.reference, study.attempts, folder / "runs")
         for name, group in groupby(cases, key=lambda case: case.benchmark):
             benchmark, of_it = study.definitions[name].provided_by(study.provider), list(group)
-            if why := _why_left_out(benchmark, of_it, session):
-                left_out[name] = why
-                print(f"{name}: {why}", flush=True)
+            try:
+                # Where a block would not test it, either.
+                if not (presence := session.benchmarks[name]).available:
+                    raise UserError(presence.reason)
+                for case in of_it:
+                    benchmark.program(case.parameters, session.node)
+            except UserError as error:
+                left_out[name] = error.what
+                print(f"{name}: {error.what}", flush=True)
                 continue
             found = amounts[name] = max(find_amount(benchmark, case, runs) for case in of_it)
             said = f"{found.seconds:.2f} s with {benchmark.sized_by} = {found.value}"
             print(f"{name}: {said}", flush=True)
     return amounts, left_out
-
-
-def _why_left_out(benchmark: Benchmark, cases: Sequence[Case], session: Session) -> str:
-    """Why a benchmark cannot run on this node, where a block would not test it; empty if it can."""
-    presence = session.benchmarks[benchmark.name]
-    if not presence.available:
-        return presence.reason
-    try:
-        for case in cases:
-            benchmark.program(case.parameters, session.node)
-    except UserError as error:
-        return error.what
-    return ""

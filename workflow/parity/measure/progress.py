@@ -56,11 +56,6 @@ def failures(attempts: Attempts) -> int:
     return sum(bool(reason) and reason not in OF_THE_BLOCK for reason in reasons)
 
 
-def is_refused(attempts: Attempts) -> bool:
-    """Whether the last attempt was refused, which is what trying it tells."""
-    return bool(attempts) and last_reason(attempts) == LIMIT_REFUSED
-
-
 def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
     """Whether nothing of a case has to be made any more.
 
@@ -79,7 +74,10 @@ def case_is_settled(runs: Mapping[Path, str], most_failures: int) -> bool:
         good = good_record(attempts)
         if good and good.image_digest == digest:
             sessions.add(good.session)
-        elif failures(attempts) < most_failures and not is_refused(attempts):
+            continue
+        # One that was refused once is refused again.
+        refused = attempts and last_reason(attempts) == LIMIT_REFUSED
+        if failures(attempts) < most_failures and not refused:
             return False
     return len(sessions) <= 1
 
@@ -113,8 +111,9 @@ def begin(block: Block, folder: Path) -> None:
 def count(run: str, reason: str, was_started: bool, folder: Path) -> None:
     """Add one run of the block that was begun; `reason` is empty if it ended well."""
     before, now = PROGRESS.read_in(folder), places.now()
-    ended = {name: why for name, why in before.runs_ended.items() if name != run}
-    not_started = {name: why for name, why in before.runs_not_started.items() if name != run}
+    ended, not_started = dict(before.runs_ended), dict(before.runs_not_started)
+    for runs in (ended, not_started):
+        runs.pop(run, None)
     (ended if was_started else not_started)[run] = reason
     session = _seconds_between(before.session_started, now)
     counted = replace(
