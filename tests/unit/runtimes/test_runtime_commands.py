@@ -12,7 +12,7 @@ import pytest
 from parity import runtimes
 from parity.core.commands import Availability
 from parity.core.package import modules_with
-from parity.runtimes import apptainer, arms, engines, lxc, qemu
+from parity.runtimes import apptainer, arms, engines, lxc, model, qemu
 from parity.runtimes.model import SCRATCH, Image, Launch
 from parity.runtimes.namespaces import ENTER
 
@@ -211,8 +211,8 @@ def test_docker_version_is_the_daemons(monkeypatch):
 
 
 def test_lxc_needs_root(monkeypatch):
-    monkeypatch.setattr(lxc, "is_installed", lambda _program: True)
-    monkeypatch.setattr(lxc.os, "getuid", lambda: 1000)
+    monkeypatch.setattr(model, "is_installed", lambda _program: True)
+    monkeypatch.setattr(model.os, "getuid", lambda: 1000)
     assert arms()["lxc"].probe().reason == "needs root"
 
 

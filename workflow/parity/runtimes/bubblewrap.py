@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parity.core.commands import Availability, answer_of, is_installed
-from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.core.commands import Availability
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, probed
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -23,10 +23,7 @@ class Bubblewrap(Arm):
     packages = ("bubblewrap", "umoci")
 
     def probe(self) -> Availability:
-        if not is_installed("bwrap"):
-            return Availability(False, reason="not installed", remedy="apt-get install bubblewrap")
-        _, version = answer_of(["bwrap", "--version"])
-        return no_user_namespaces() or Availability(True, version=version)
+        return probed("bwrap", "apt-get install bubblewrap", no_user_namespaces)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None

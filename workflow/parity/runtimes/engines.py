@@ -17,7 +17,7 @@ from typing import ClassVar
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.runtimes.limits import CpuLimit, engine_words
-from parity.runtimes.model import Arm, Launch, Look
+from parity.runtimes.model import Arm, Launch, Look, probed
 from parity.runtimes.namespaces import no_user_namespaces
 
 # No network of its own making: runs use the host's, and the daemon leaves the host's
@@ -245,10 +245,7 @@ class PodmanHpc(Podman):
     engine = ("podman-hpc",)
 
     def probe(self) -> Availability:
-        if not is_installed("podman-hpc"):
-            remedy = "https://github.com/NERSC/podman-hpc"
-            return Availability(False, reason="not installed", remedy=remedy)
-        return Availability(True, version=answer_of(["podman-hpc", "--version"])[1])
+        return probed("podman-hpc", "https://github.com/NERSC/podman-hpc")
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.commands import Availability, answer_of, is_installed
-from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.core.commands import Availability, answer_of
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, no_root, probed
 
 
 def _fstab_word(path: Path) -> str:
@@ -49,12 +48,7 @@ class Lxc(Arm):
     packages = ("lxc", "umoci")
 
     def probe(self) -> Availability:
-        if not is_installed("lxc-execute"):
-            return Availability(False, reason="not installed", remedy="apt-get install lxc")
-        if os.getuid():
-            return Availability(False, reason="needs root", remedy="run the study as root")
-        _, version = answer_of(["lxc-execute", "--version"])
-        return Availability(True, version=f"LXC {version}")
+        return probed("lxc-execute", "apt-get install lxc", no_root, called="LXC ")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         file = launch.state / "lxc.conf"

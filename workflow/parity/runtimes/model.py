@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from parity.core import files
-from parity.core.commands import Availability, output_of
+from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.runtimes.limits import NO_LIMIT, CpuLimit
 
 # Where a run works, outside and inside of every container: the working directory
@@ -99,6 +100,33 @@ class Look(NamedTuple):
 
     colour: str
     marker: str
+
+
+def no_root() -> Availability | None:
+    """Why what needs root cannot be here; None for root."""
+    if os.getuid():
+        return Availability(False, reason="needs root", remedy="run the study as root")
+    return None
+
+
+def probed(
+    program: str,
+    remedy: str,
+    *problems: Callable[[], Availability | None],
+    called: str = "",
+    asked: str = "--version",
+) -> Availability:
+    """Whether a program is installed and there is none of the problems, with its version.
+
+    Args:
+        remedy: how it is installed.
+        problems: what may stand in the way, looked for one after the other.
+        called: what is set before the version that the program says of itself.
+    """
+    if not is_installed(program):
+        return Availability(False, reason="not installed", remedy=remedy)
+    problem = next(filter(None, (look() for look in problems)), None)
+    return problem or Availability(True, version=f"{called}{answer_of([program, asked])[1]}")
 
 
 class Arm(ABC):

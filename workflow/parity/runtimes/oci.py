@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.core.commands import Availability, answer_of, is_installed
-from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look
+from parity.core.commands import Availability, answer_of
+from parity.runtimes.model import HOSTS, KERNEL, Arm, Launch, Look, no_root, probed
 
 # Makes the sandbox, binds it as a whole, and only then starts the program in it.
 # Processes are numbered apart, because runsc waits until a sandbox that it killed is gone, and as
@@ -63,12 +63,7 @@ class Gvisor(Arm):
     packages = ("runsc", "umoci", "util-linux")
 
     def probe(self) -> Availability:
-        if not is_installed("runsc"):
-            return Availability(False, reason="not installed", remedy="apt-get install runsc")
-        if os.getuid():
-            return Availability(False, reason="needs root", remedy="run the study as root")
-        _, version = answer_of(["runsc", "--version"])
-        return Availability(True, version=version)
+        return probed("runsc", "apt-get install runsc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         (launch.state / "config.json").write_text(json.dumps(bundle(launch)))
@@ -137,12 +132,7 @@ class Runc(Arm):
     packages = ("runc", "umoci")
 
     def probe(self) -> Availability:
-        if not is_installed("runc"):
-            return Availability(False, reason="not installed", remedy="apt-get install runc")
-        if os.getuid():
-            return Availability(False, reason="needs root", remedy="run the study as root")
-        _, version = answer_of(["runc", "--version"])
-        return Availability(True, version=version)
+        return probed("runc", "apt-get install runc", no_root)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         (launch.state / "config.json").write_text(json.dumps(configuration(launch)))

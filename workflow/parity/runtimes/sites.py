@@ -16,7 +16,7 @@ from pathlib import Path
 from parity.core.commands import Availability, answer_of, is_installed, output_of
 from parity.core.errors import UserError
 from parity.core.files import read_input
-from parity.runtimes.model import HOSTS, Arm, Launch, Look
+from parity.runtimes.model import HOSTS, Arm, Launch, Look, probed
 from parity.runtimes.namespaces import no_user_namespaces
 
 
@@ -62,11 +62,7 @@ class Sarus(Arm):
     converter = ("sarus", "--version")
 
     def probe(self) -> Availability:
-        if not is_installed("sarus"):
-            return Availability(
-                False, reason="not installed", remedy="https://sarus.readthedocs.io"
-            )
-        return Availability(True, version=f"Sarus {answer_of(['sarus', '--version'])[1]}")
+        return probed("sarus", "https://sarus.readthedocs.io", called="Sarus ")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
         assert launch.image is not None
