@@ -53,13 +53,12 @@ class Apptainer(Arm):
         return no_user_namespaces() or no_fuse() or Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         binds = [launch.scratch, HOSTS, *(f"{path}:{path}:ro" for path in launch.binds)]
         return [
             *(program(), "--silent", "exec", "--userns", "--cleanenv"),
             "--no-mount=home,tmp,cwd,bind-paths",
             f"--bind={','.join(map(str, binds))}",
-            launch.image.location,
+            launch.location,
             *inner,
         ]
 

@@ -26,11 +26,10 @@ class Bubblewrap(Arm):
         return probed("bwrap", "apt-get install bubblewrap", no_user_namespaces)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         scratch = str(launch.scratch)
         binds = [word for path in (HOSTS, *launch.binds) for word in ("--ro-bind", path, path)]
         return [
-            *("bwrap", "--unshare-user", "--ro-bind", launch.image.location, "/"),
+            *("bwrap", "--unshare-user", "--ro-bind", launch.location, "/"),
             *("--dev-bind", "/dev", "/dev", "--ro-bind", "/sys", "/sys"),
             # One that is made anew needs processes that are numbered anew.
             *("--bind", "/proc", "/proc", "--bind", scratch, scratch),

@@ -52,7 +52,6 @@ class Charliecloud(Arm):
         return Availability(True, version=f"ch-run {version}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         mount = []
         if self._squashed:
             # A mount point of the run's own; the mount itself ends with ch-run's namespace.
@@ -61,7 +60,7 @@ class Charliecloud(Arm):
             mount = [f"--mount={point}"]
         # ch-run knows no read-only bind: only the host's own permissions protect it.
         bind = [f"--bind={path}:{path}" for path in (launch.scratch, *launch.binds)]
-        return ["ch-run", *mount, *bind, launch.image.location, "--", *inner]
+        return ["ch-run", *mount, *bind, launch.location, "--", *inner]
 
 
 ARMS = (

@@ -63,7 +63,6 @@ class Docker(Arm):
         )
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         return [
             *("docker", "run", "--rm", f"--name={launch.name}", "--pull=never"),
             *("--log-driver=none", "--network=host"),
@@ -73,7 +72,7 @@ class Docker(Arm):
             f"--volume={launch.scratch}:{launch.scratch}",
             *(f"--volume={path}:{path}:ro" for path in launch.binds),
             *launch.limits,
-            launch.image.location,
+            launch.location,
             *inner,
         ]
 
@@ -182,7 +181,6 @@ class Podman(Arm):
         return Availability(True, version=version)
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         return [
             *(*self.engine, "run", "--rm", f"--name={launch.name}", "--pull=never"),
             *("--log-driver=none", "--network=host"),
@@ -193,7 +191,7 @@ class Podman(Arm):
             f"--volume={launch.scratch}:{launch.scratch}",
             *(f"--volume={path}:{path}:ro" for path in launch.binds),
             *launch.limits,
-            launch.image.location,
+            launch.location,
             *inner,
         ]
 

@@ -348,7 +348,6 @@ def _words(mechanisms: Sequence[str], launch: Launch) -> list[str]:
 
 def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
     """The words that mount the image, and bubblewrap's that make it the root."""
-    assert launch.image is not None
     point = launch.state / "mount"
     # Only root may mount without a user namespace to do it in.
     rights = ["--map-root-user"] if os.getuid() else []
@@ -356,7 +355,7 @@ def _mounted(launch: Launch) -> tuple[list[str], list[str]]:
     root += ["--bind", str(launch.scratch), str(launch.scratch)]
     for path in (HOSTS, *launch.binds):
         root += ["--ro-bind", str(path), str(path)]
-    words = mounted("squashfuse_ll", launch.image.location, point)
+    words = mounted("squashfuse_ll", launch.location, point)
     return ["unshare", *rights, "--mount", *words], root
 
 

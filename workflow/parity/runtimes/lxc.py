@@ -17,10 +17,9 @@ def _fstab_word(path: Path) -> str:
 
 def configuration(launch: Launch) -> str:
     """The container's configuration: read-only root, the host's devices and network."""
-    assert launch.image is not None
     scratch = _fstab_word(launch.scratch)
     binds = "".join(_bind(path) for path in (HOSTS, *launch.binds))
-    return f"""lxc.rootfs.path = dir:{launch.image.location}
+    return f"""lxc.rootfs.path = dir:{launch.location}
 lxc.rootfs.options = ro
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw sys:rw

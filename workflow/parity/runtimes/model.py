@@ -83,6 +83,12 @@ class Launch:
     limits: tuple[str, ...] = ()
     address: str = ""
 
+    @property
+    def location(self) -> str:
+        """Where the image is, of an arm that runs from one."""
+        assert self.image is not None
+        return self.image.location
+
     def beside(self, name: str) -> Launch:
         """The launch of something beside the program, with a directory of its own."""
         return replace(self, name=f"{self.name}-{name}", state=self.state / name)

@@ -50,8 +50,7 @@ class Namespaces(Arm):
         )
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
-        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
+        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.location, str(launch.scratch)]
         return [*UNSHARE, *enter, *map(str, launch.binds), "--", *inner]
 
 
@@ -83,8 +82,7 @@ class Chroot(Arm):
         return Availability(True, version=answer_of(["unshare", "--version"])[1])
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
-        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.image.location, str(launch.scratch)]
+        enter = ["/bin/sh", "-euc", ENTER, "namespaces", launch.location, str(launch.scratch)]
         return self._enter(*enter, *map(str, launch.binds), "--", *inner)
 
     def _enter(self, *words: str) -> list[str]:
@@ -158,9 +156,8 @@ class Mount(Arm):
         return Availability(True, version=answer_of(["unshare", "--version"])[1])
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         point = launch.state / "mount"
-        words = ["unshare", "--mount", *mounted(self.way, launch.image.location, point)]
+        words = ["unshare", "--mount", *mounted(self.way, launch.location, point)]
         enter = ["/bin/sh", "-euc", ENTER, "namespaces", str(point), str(launch.scratch)]
         return [*words, *enter, *map(str, launch.binds), "--", *inner]
 

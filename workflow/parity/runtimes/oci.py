@@ -21,7 +21,6 @@ SANDBOX = Path(__file__).with_name("gvisor_sandbox.sh").read_text(encoding="utf-
 
 def bundle(launch: Launch) -> dict[str, object]:
     """The container as the OCI's runtime specification has it; the program is started in it."""
-    assert launch.image is not None
 
     def mount(kind: str, path: str | Path, source: str | Path, *options: str) -> dict[str, object]:
         names = {"type": kind, "destination": str(path), "source": str(source)}
@@ -31,7 +30,7 @@ def bundle(launch: Launch) -> dict[str, object]:
     return {
         "ociVersion": "1.0.2",
         "hostname": launch.host,
-        "root": {"path": launch.image.location, "readonly": True},
+        "root": {"path": launch.location, "readonly": True},
         "process": {
             "args": ["/bin/sleep", "infinity"],
             "cwd": "/",
@@ -95,7 +94,6 @@ RIGHTS = [f"CAP_{name}" for name in ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL")]
 
 def configuration(launch: Launch) -> dict[str, object]:
     """The container without its words: read-only root, the host's devices and network."""
-    assert launch.image is not None
 
     def bind(path: Path, access: str) -> dict[str, object]:
         names = {"type": "bind", "source": str(path), "destination": str(path)}
@@ -103,7 +101,7 @@ def configuration(launch: Launch) -> dict[str, object]:
 
     return {
         "ociVersion": "1.0.2",
-        "root": {"path": launch.image.location, "readonly": True},
+        "root": {"path": launch.location, "readonly": True},
         "process": {
             "cwd": "/",
             "env": [f"PATH={os.defpath}"],

@@ -159,10 +159,9 @@ class Qemu(Arm):
         return Availability(True, version=f"{version.partition(' (')[0]}, guest {release}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         megabytes = psutil.virtual_memory().total // 2**21
-        facts = (launch.state / launch.name, launch.name, launch.image.location, launch.scratch)
+        facts = (launch.state / launch.name, launch.name, launch.location, launch.scratch)
         guest = (launch.host, self.accelerator, self.cpu_model, cpus, megabytes)
         words = map(str, (*facts, *guest, PREFIX, HOSTS, *launch.binds))
         return ["unshare", "--mount", "/bin/sh", "-euc", GUEST, "guest", *words, "--", *inner]

@@ -42,11 +42,10 @@ class Enroot(Arm):
         return no_user_namespaces() or Availability(True, version=f"enroot {version}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         # The fields of fstab(5), with a colon between them.
         shown = [f"{path}:{path}:none:bind,ro" for path in (HOSTS, *launch.binds)]
         mounts = [f"--mount={fields}" for fields in (f"{launch.scratch}:{launch.scratch}", *shown)]
-        return ["enroot", "start", *mounts, launch.image.location, *inner]
+        return ["enroot", "start", *mounts, launch.location, *inner]
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,10 @@ class Sarus(Arm):
         return probed("sarus", "https://sarus.readthedocs.io", called="Sarus ")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         shown = [f"{path},destination={path},readonly" for path in (HOSTS, *launch.binds)]
         binds = [f"{launch.scratch},destination={launch.scratch}", *shown]
         mounts = [f"--mount=type=bind,source={bind}" for bind in binds]
-        return ["sarus", "run", *mounts, launch.image.location, *inner]
+        return ["sarus", "run", *mounts, launch.location, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         with tempfile.TemporaryDirectory(dir=destination.parent) as folder:
@@ -113,10 +111,9 @@ class Shifter(Arm):
         return Availability(False, reason="not installed", remedy="github.com/NERSC/shifter")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         volumes = [f"--volume={path}:{path}:ro" for path in launch.binds]
         scratch = f"--volume={launch.scratch}:{launch.scratch}"
-        return ["shifter", f"--image={launch.image.location}", scratch, *volumes, *inner]
+        return ["shifter", f"--image={launch.location}", scratch, *volumes, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
         site = dict(re.findall(r"(?m)^(imageGateway|system)=(\S+)", read_input(CONFIGURATION)))
@@ -169,14 +166,13 @@ class SlurmPlugin(Arm):
         return Availability(True, version=answer_of(["srun", "--version"])[1])
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         mounts = [f"{launch.scratch}:{launch.scratch}"]
         mounts += [f"{path}:{path}:ro" for path in (HOSTS, *launch.binds)]
-        words = [f"{self.option}={launch.image.location}", f"--container-mounts={','.join(mounts)}"]
+        words = [f"{self.option}={launch.location}", f"--container-mounts={','.join(mounts)}"]
         words += ["--container-readonly", "--no-container-mount-home", "--no-container-entrypoint"]
         if self.option == "--environment":
             # JSON's texts, and lists of them, are TOML's as well.
-            image, shown = json.dumps(launch.image.location), json.dumps(mounts)
+            image, shown = json.dumps(launch.location), json.dumps(mounts)
             words = [f"{self.option}={launch.state / 'environment.toml'}"]
             (launch.state / "environment.toml").write_text(
                 f"image = {image}\nmounts = {shown}\nwritable = false\nentrypoint = false\n"

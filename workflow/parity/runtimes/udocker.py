@@ -53,9 +53,8 @@ class Udocker(Arm):
         return Availability(True, version=f"udocker {version.partition(': ')[2]}")
 
     def command(self, launch: Launch, inner: Sequence[str]) -> list[str]:
-        assert launch.image is not None
         binds = [f"--volume={path}:{path}" for path in (launch.scratch, HOSTS, *launch.binds)]
-        store = Path(launch.image.location)
+        store = Path(launch.location)
         return [*_words(store), "run", "--nobanner", *binds, CONTAINER, *inner]
 
     def convert(self, oci: Path, rootfs: Path, destination: Path) -> str:
