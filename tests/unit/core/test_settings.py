@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "config/studies/torrez2019.yaml"
 
 
-def _write(folder: Path, change) -> Path:
-    document = yaml.safe_load(STUDY.read_text())
+def _write(folder: Path, change, study: Path = STUDY) -> Path:
+    document = yaml.safe_load(study.read_text())
     change(document)
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(document))
@@ -180,18 +180,6 @@ def test_no_bytes_make_the_reader_fail_otherwise(tmp_path_factory, content: byte
         return
 
 
-@pytest.mark.parametrize(
-    "base",
-    ["debian", "debian:12", "debian@sha256:12", "debian:12@sha256", "$(id)@sha256:" + "0" * 64],
-)
-def test_a_base_image_that_can_change_is_refused(tmp_path: Path, base: str) -> None:
-    document = yaml.safe_load((ROOT / "config/systems/machine.yaml").read_text())
-    path = tmp_path / "system.yaml"
-    path.write_text(yaml.safe_dump(document | {"base_image": base}))
-    with pytest.raises(UserError, match="can change under its name"):
-        load_system(path)
-
-
 SCALING = ROOT / "config/studies/scaling.yaml"
 BAD_ALLOCATIONS = {
     "ranks that do not fit": (["2x3"], "3 ranks cannot be spread equally over 2 nodes"),
@@ -211,19 +199,14 @@ BAD_ALLOCATIONS = {
 @pytest.mark.parametrize("name", BAD_ALLOCATIONS)
 def test_bad_allocations_are_refused_in_words(name: str, tmp_path: Path) -> None:
     levels, expected = BAD_ALLOCATIONS[name]
-    document = yaml.safe_load(SCALING.read_text())
-    document["scales"]["smoke"]["allocations"]["hpcc"] = levels
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
+    change = _set("scales", "smoke", "allocations", "hpcc", levels)
     with pytest.raises(UserError, match=expected):
-        load_study(path, "smoke")
+        load_study(_write(tmp_path, change, SCALING), "smoke")
 
 
 def test_containers_of_a_node_are_a_parameter_only_where_they_are_written(tmp_path: Path) -> None:
-    document = yaml.safe_load(SCALING.read_text())
-    document["scales"]["smoke"]["allocations"]["hpcc"] = ["1x4", "1x4/1", "1x4/2"]
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml.safe_dump(document))
+    change = _set("scales", "smoke", "allocations", "hpcc", ["1x4", "1x4/1", "1x4/2"])
+    path = _write(tmp_path, change, SCALING)
     cases = [case for case in load_study(path, "smoke").cases if case.benchmark == "hpcc"]
     assert [case.name for case in cases] == ["hpcc-1x4", "hpcc-1x4in1", "hpcc-1x4in2"]
     of_all = [case.parameters.get("containers_per_node") for case in cases]
@@ -244,25 +227,54 @@ def test_allocations_are_for_benchmarks_that_can_use_them(tmp_path: Path) -> Non
         load_study(path, "virtual")
 
 
-BAD_LAUNCHERS = {
-    "unknown braces": ({"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}, "known ones"),
-    "half a brace": ({"command": ["srun", "{nodes", "{ranks}"]}, "known ones"),
-    "no ranks": ({"command": ["srun", "{nodes}"]}, "2 of .*{ranks}"),
-    "no nodes": ({"each_node": ["srun"]}, "1 of {nodes}"),
-    "a shell's variable": ({"rank": "$(id)"}, "not a safe name"),
-    "text instead of words": ({"command": "srun -N {nodes}"}, "launcher.command"),
+def _system(folder: Path, launcher=(), **changed) -> Path:
+    """The virtual cluster's file with another launcher, or other keys."""
+    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
+    document |= {"launcher": document["launcher"] | dict(launcher)} | changed
+    path = folder / "system.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+LAUNCHER = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())["launcher"]
+CHANGES, UNKNOWN = "can change under its name", "none of the known ones"
+BAD_SYSTEMS = {
+    "no digest": ({"base_image": "debian"}, CHANGES),
+    "a tag": ({"base_image": "debian:12"}, CHANGES),
+    "a short digest": ({"base_image": "debian@sha256:12"}, CHANGES),
+    "a digest of nothing": ({"base_image": "debian:12@sha256"}, CHANGES),
+    "an image for a shell": ({"base_image": "$(id)@sha256:" + "0" * 64}, CHANGES),
+    "a batch system": (
+        {"batch_system": "oar"},
+        r"'oar' is no .*\n.*\n  allowed: flux, lsf, pbs, slurm",
+    ),
+    "unknown braces": (
+        {"launcher": {"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}},
+        "known ones",
+    ),
+    "half a brace": ({"launcher": {"command": ["srun", "{nodes", "{ranks}"]}}, "known ones"),
+    "no ranks": ({"launcher": {"command": ["srun", "{nodes}"]}}, "2 of .*{ranks}"),
+    "no nodes": ({"launcher": {"each_node": ["srun"]}}, "1 of {nodes}"),
+    "a shell's variable": ({"launcher": {"rank": "$(id)"}}, "not a safe name"),
+    "text instead of words": ({"launcher": {"command": "srun -N {nodes}"}}, "launcher.command"),
+    "ranks of what is started once per node": (
+        {"launcher": {"each_node": [*LAUNCHER["each_node"], "{ranks}"]}},
+        r"each_node\n  allowed: \{nodes\}$",
+    ),
+    # `{nodes.foo}` ended in a traceback, and `{nodes[0]}` would where it is filled in.
+    **{
+        f"{words} in {key}": ({"launcher": {key: [*LAUNCHER[key], words]}}, UNKNOWN)
+        for words in ("{nodes.foo}", "{nodes!r}", "{nodes[0]}", "{nodes:3}", "{}")
+        for key in ("command", "each_node")
+    },
 }
 
 
-@pytest.mark.parametrize("name", BAD_LAUNCHERS)
-def test_a_bad_launcher_is_refused_in_words(name: str, tmp_path: Path) -> None:
-    change, expected = BAD_LAUNCHERS[name]
-    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
-    document["launcher"] |= change
-    path = tmp_path / "system.yaml"
-    path.write_text(yaml.safe_dump(document))
+@pytest.mark.parametrize("name", BAD_SYSTEMS)
+def test_a_bad_system_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    changed, expected = BAD_SYSTEMS[name]
     with pytest.raises(UserError, match=expected):
-        load_system(path)
+        load_system(_system(tmp_path, **changed))
 
 
 def test_a_missing_batch_system_is_said_with_what_to_do(monkeypatch) -> None:
@@ -300,19 +312,7 @@ def test_a_file_named_for_its_toolchains_has_to_have_some(names: str, tmp_path: 
                                      "jsrun -n {nodes} -a {ranks_per_node}"])  # fmt: skip
 def test_two_sizes_of_a_launcher_tell_the_third(tmp_path: Path, command: str) -> None:
     """`mpiexec` takes no number of nodes, and was refused."""
-    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
-    document["launcher"]["command"] = command.split()
-    path = tmp_path / "system.yaml"
-    path.write_text(yaml.safe_dump(document))
-    assert load_system(path).launcher
-
-
-def test_an_unknown_batch_system_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
-    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
-    path = tmp_path / "system.yaml"
-    path.write_text(yaml.safe_dump(document | {"batch_system": "oar"}))
-    with pytest.raises(UserError, match=r"'oar' is no .*\n.*\n  allowed: flux, lsf, pbs, slurm"):
-        load_system(path)
+    assert load_system(_system(tmp_path, {"command": command.split()})).launcher
 
 
 def _properties(rules: dict):
@@ -336,28 +336,6 @@ def test_every_key_of_a_schema_is_described_and_no_other_is_taken(name: str) -> 
             assert rule["additionalProperties"] is False, key
     if rules["type"] == "object":
         assert rules["additionalProperties"] is False
-
-
-@pytest.mark.parametrize("words", ["{nodes.foo}", "{nodes!r}", "{nodes[0]}", "{nodes:3}", "{}"])
-def test_braces_of_a_launcher_hold_a_name_and_nothing_else(tmp_path: Path, words: str) -> None:
-    """`{nodes.foo}` ended in a traceback, and `{nodes[0]}` would where it is filled in."""
-    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
-    path = tmp_path / "system.yaml"
-    for key in ("command", "each_node"):
-        launcher = document["launcher"] | {key: [*document["launcher"][key], words]}
-        path.write_text(yaml.safe_dump(document | {"launcher": launcher}))
-        with pytest.raises(UserError, match="none of the known ones"):
-            load_system(path)
-
-
-def test_what_is_started_once_per_node_knows_of_no_ranks(tmp_path: Path) -> None:
-    """`{ranks}` passed there, and there was nothing to fill it in with."""
-    document = yaml.safe_load((ROOT / "config/systems/slurm.yaml").read_text())
-    document["launcher"]["each_node"].append("{ranks}")
-    path = tmp_path / "system.yaml"
-    path.write_text(yaml.safe_dump(document))
-    with pytest.raises(UserError, match=r"each_node\n  allowed: \{nodes\}$"):
-        load_system(path)
 
 
 BAD_OTHER_SCALES = {
