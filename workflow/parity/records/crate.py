@@ -17,7 +17,7 @@ from rocrate.model.softwareapplication import SoftwareApplication
 from rocrate.rocrate import ROCrate
 
 from parity.core.wording import counted
-from parity.plan.plan import PLAN, Plan, read_plan
+from parity.plan.plan import PLAN, read_plan
 from parity.records import schema
 from parity.records.dataset import CHECKSUMS, PROVENANCE, Provenance, provenance, read_sums
 from parity.software.images import IMAGES
@@ -47,7 +47,9 @@ def write_crate(archive: Path) -> Path:
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms.update(_TERMS)
     crate.name = f"{plan.title} ({archive.name})"
-    crate.description = _description(plan, origin)
+    size = f"{counted(len(plan.cases), 'case')} in {counted(origin.blocks, 'block')}"
+    arms = "; ".join(plan.arm_titles[arm] for arm in plan.arms)
+    crate.description = f"{size}, measured in: {arms}"
     crate.datePublished = origin.ended
     crate.license = crate.add(CreativeWork(crate, LICENSE, {"name": "MIT License"}))
     crate.root_dataset["conformsTo"] = crate.add(
@@ -83,11 +85,6 @@ def write_crate(archive: Path) -> Path:
     )
     crate.metadata.write(archive)
     return archive / CRATE
-
-
-def _description(plan: Plan, origin: Provenance) -> str:
-    size = f"{counted(len(plan.cases), 'case')} in {counted(origin.blocks, 'block')}"
-    return f"{size}, measured in: {'; '.join(plan.arm_titles[arm] for arm in plan.arms)}"
 
 
 def _properties(path: Path, name: str, sums: dict[str, str]) -> dict[str, Any]:

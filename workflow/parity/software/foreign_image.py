@@ -14,6 +14,7 @@ import shutil
 import tarfile
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,28 +100,18 @@ def find_foreign(reference: str) -> Foreign:
         return Foreign(reference, _digest_of_layout(path), f"oci:{path}")
     if path.is_file():
         digest = files.digest(path)
-        if _is_sif(path):
-            return Foreign(reference, digest)
-        names = _names_in(path)
+        begin, magic = _SIF
+        with path.open("rb") as file:
+            file.seek(begin)
+            if file.read(len(magic)) == magic:
+                return Foreign(reference, digest)
+        names = set[str]()
+        with suppress(tarfile.TarError), tarfile.open(path) as archive:
+            names = {name.removeprefix("./") for name in archive.getnames()}
         for kind, name in (("oci-archive", "oci-layout"), ("docker-archive", "manifest.json")):
             if name in names:
                 return Foreign(reference, digest, f"{kind}:{path}")
     raise UserError(f"{reference} is no image", where="image.from", allowed=ALLOWED)
-
-
-def _is_sif(path: Path) -> bool:
-    begin, magic = _SIF
-    with path.open("rb") as file:
-        file.seek(begin)
-        return file.read(len(magic)) == magic
-
-
-def _names_in(path: Path) -> set[str]:
-    try:
-        with tarfile.open(path) as archive:
-            return {name.removeprefix("./") for name in archive.getnames()}
-    except tarfile.TarError:
-        return set()
 
 
 def _digest_of_layout(path: Path) -> str:
@@ -222,10 +213,8 @@ def _refuse_another_architecture(layout: Path, reference: str) -> None:
     ours = _ARCHITECTURES.get(platform.machine(), platform.machine())
     theirs = image_configuration(layout).get("architecture", ours)
     if theirs != ours:
-        raise UserError(
-            f"{reference} is an image for {theirs}, and this machine is {ours}",
-            where="image.from",
-        )
+        what = f"{reference} is an image for {theirs}, and this machine is {ours}"
+        raise UserError(what, where="image.from")
 
 
 def _add_layer(layout: Path, hosts: Path, recipe: str, bundle: Path, log: Path) -> None:

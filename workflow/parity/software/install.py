@@ -147,17 +147,13 @@ def missing_packages(
     return {what: names for what, names in lacking.items() if names}
 
 
-def _names(missing: Mapping[str, Iterable[str]]) -> list[str]:
-    return sorted({name for names in missing.values() for name in names})
-
-
 def _apt_install(missing: Mapping[str, list[str]]) -> dict[str, str]:
     """Install packages all at once or, if that fails, group by group.
 
     Returns:
         What went wrong, by what wanted the packages; empty if nothing did.
     """
-    names = _names(missing)
+    names = sorted({name for group in missing.values() for name in group})
     _say(f"installing {len(names)} Debian packages: {' '.join(names)}")
     install = [*_APT, "install", "--no-install-recommends"]
     try:
@@ -239,10 +235,11 @@ def advise_user(wanted: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Say what is missing and the one command that an administrator can run; nothing failed."""
     if missing := missing_packages(wanted, installed_packages()):
         _say("missing on this machine (the study goes on with what is there):")
-        for what, names in missing.items():
-            _say(f"  {what:<28} {' '.join(names)}")
+        for what, group in missing.items():
+            _say(f"  {what:<28} {' '.join(group)}")
         _say("an administrator can install all of it:")
-        _say(f"  sudo apt-get install --no-install-recommends {' '.join(_names(missing))}")
+        names = sorted({name for group in missing.values() for name in group})
+        _say(f"  sudo apt-get install --no-install-recommends {' '.join(names)}")
         _say("or, with Apptainer and a Docker daemon as well: sudo make setup")
     return {}
 
