@@ -112,20 +112,6 @@ def test_a_run_that_left_no_file():
     assert parsed.reason == "unparsable"
 
 
-def test_the_command_line_binds_each_rank_to_a_cpu_of_its_own():
-    node = NodeFacts((3, 5, 7), NODE.last_level_cache, NODE.memory)
-    program = BENCHMARK.program(defaults(BENCHMARK), node)
-    assert program.argv == (
-        *("/usr/bin/mpirun", "--bind-to", "none"),
-        *("-n", "1", "/usr/bin/taskset", "-c", "3", "/usr/bin/hpcc"),
-        ":",
-        *("-n", "1", "/usr/bin/taskset", "-c", "5", "/usr/bin/hpcc"),
-    )
-    assert program.cpus == (3, 5)
-    assert program.environment["OMPI_MCA_btl_vader_single_copy_mechanism"] == "none"
-    assert program.environment["OPENBLAS_NUM_THREADS"] == "1"
-
-
 def test_the_input_file():
     parameters = defaults(BENCHMARK, n=3000, nb=128, p=2, q=4)
     node = NodeFacts(tuple(range(8)), NODE.last_level_cache, NODE.memory)
@@ -170,14 +156,6 @@ def test_ranks_that_do_not_know_of_each_other():
     text, stderr = golden("hpcc/failed-singletons.txt"), golden("openmpi/singletons.txt")
     assert on_allocation(text, stderr, 2, 2, n=500).reason == "singletons"
     assert on_allocation(text, golden("openmpi/one-node.txt"), 1, 2, n=500).reason == "wrong-size"
-
-
-def test_on_an_allocation_the_program_is_hpcc_itself():
-    program = BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=4), NODE)
-    assert program.argv == ("/usr/bin/hpcc",)
-    assert (program.nodes, program.ranks, program.cpus) == (2, 4, (0, 1))
-    assert program.environment["OMPI_MCA_btl"] == "self,vader,tcp"
-    assert program.environment["OPENBLAS_NUM_THREADS"] == "1"
 
 
 @pytest.mark.parametrize(

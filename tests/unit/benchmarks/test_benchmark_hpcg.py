@@ -139,12 +139,3 @@ def test_an_official_result_takes_its_time_and_a_quarter_of_the_memory():
 def test_official_is_what_fulfils_both_rules(seconds, used, memory):
     fulfilled = seconds >= OFFICIAL_SECONDS and used >= memory / 4
     assert bool(unofficial(seconds, used, memory)) != fulfilled
-
-
-def test_the_command_line():
-    program = BENCHMARK.program(defaults(BENCHMARK, nodes=2, ranks=4), NODE)
-    words = ("--nx=104", "--ny=104", "--nz=104", "--rt=60")
-    assert program.argv == (BENCHMARK.binaries[0], *words)
-    assert (program.nodes, program.ranks, program.cpus) == (2, 4, (0, 1))
-    assert program.environment["OMP_NUM_THREADS"] == "1"
-    assert program.collect == ("HPCG-Benchmark_3.1_*.txt",)

@@ -95,21 +95,6 @@ def test_a_summary_with_a_piece_missing_or_doubled_is_read_or_refused(data):
     assert parsed.valid or (parsed.reason and not parsed.metrics)
 
 
-def test_the_command_line():
-    program = BENCHMARK.program(case(), NODE)
-    assert program.argv[1:] == (
-        *("-a", "POSIX", "-w", "-r", "-e", "-C", "-W", "-F"),
-        *("-b", "8388608", "-t", "1048576", "-o", "ior.data"),
-        *("-O", "summaryFile=ior.json", "-O", "summaryFormat=JSON"),
-    )
-    assert program.collect == ("ior.json",)
-    other = case(file="shared", access="direct", folder="/scratch/parity")
-    words = BENCHMARK.program(other, NODE).argv
-    assert "--posix.odirect" in words
-    assert "-F" not in words
-    assert words[words.index("-o") + 1] == "/scratch/parity/ior.data"
-
-
 def test_transfers_that_do_not_fill_a_block_are_refused():
     with pytest.raises(UserError, match="transfers of 3072 KiB do not fill a block of 8 MiB"):
         BENCHMARK.program(case(transfer_kib=3072), NODE)

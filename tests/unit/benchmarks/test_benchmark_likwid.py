@@ -55,15 +55,6 @@ def test_a_killed_run():
     assert parse(golden("likwid/truncated.txt")).reason == "truncated"
 
 
-def test_the_command_line():
-    program = BENCHMARK.program(defaults(BENCHMARK, kernel="triad"), NODE)
-    assert program.argv == (
-        *("/usr/bin/likwid-bench", "-t", "triad"),
-        *("-w", "N:1090512kB:1", "-i", "6"),
-    )
-    assert program.cpus == (0,)
-
-
 @given(
     st.integers(2**20, 2**35),
     st.integers(2**30, 2**42),

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmark_help import NODE, defaults, values
+from benchmark_help import defaults, values
 
 from parity.benchmarks import imports, metadata, programs
 from parity.benchmarks.model import Outputs, Parsed
@@ -37,13 +37,6 @@ def made(tmp_path_factory) -> Path:
     return folder
 
 
-def test_words_of_metadata_on_the_node_s_disk_and_on_a_mount():
-    program = metadata.BENCHMARK.program(defaults(metadata.BENCHMARK, files=7), NODE)
-    assert (program.argv, program.cpus) == (("/opt/parity/compiled/metadata", ".", "7"), (0,))
-    mounted = defaults(metadata.BENCHMARK, folder="/scratch/us")
-    assert metadata.BENCHMARK.program(mounted, NODE).argv[1:] == ("/scratch/us", "10000")
-
-
 def test_numbers_of_metadata():
     text = (
         "create: 500 files in 250000000 ns, 2000.000 per second\n"
@@ -73,15 +66,6 @@ def test_what_is_there_already_fails_the_run(made, tmp_path):
     done = subprocess.run([made / "metadata", tmp_path, "5"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert "File exists" in done.stderr
-
-
-def test_words_of_imports():
-    asked = defaults(imports.BENCHMARK, cache="cold", repetitions=4)
-    program = imports.BENCHMARK.program(asked, NODE)
-    assert program.argv == ("/usr/bin/python3", "-I", "-S", "-B", "/opt/parity/compiled/imports")
-    assert (program.repetitions, program.drop_caches) == (4, True)
-    warm = imports.BENCHMARK.program(asked | {"cache": "warm"}, NODE)
-    assert not warm.drop_caches
 
 
 def test_numbers_of_imports():

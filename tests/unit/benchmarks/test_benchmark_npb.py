@@ -2,7 +2,7 @@ import pytest
 from benchmark_help import NODE, defaults, golden, values
 
 from parity.benchmarks.model import Outputs
-from parity.benchmarks.npb import BENCHMARK, KERNELS, kernel_path
+from parity.benchmarks.npb import BENCHMARK, KERNELS
 from parity.core.errors import UserError
 
 WORLDS = {1: "openmpi/one-rank.txt", 2: "openmpi/one-node.txt"}
@@ -72,13 +72,6 @@ def test_each_line_is_heeded(line, other, reason):
 
 def test_a_killed_run():
     assert parse(golden("npb/truncated.txt")).reason == "truncated"
-
-
-def test_the_command_line():
-    program = BENCHMARK.program(case(kernel="is", nodes=2, ranks=4), NODE)
-    assert program.argv == (kernel_path("is", "S"),)
-    assert (program.nodes, program.ranks, program.cpus) == (2, 4, (0, 1))
-    assert program.argv[0] in BENCHMARK.binaries
 
 
 def test_ranks_that_are_no_power_of_two_are_refused():

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from benchmark_help import NODE, cuts, defaults, golden, values
+from benchmark_help import cuts, defaults, golden, values
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.oslat import BENCHMARK, RESULTS
@@ -27,15 +27,6 @@ def made(histogram: Mapping[int, int], longest: int, average: float, words: str 
     lines += [f" Average:\t {average:.3f} (us)", f" Maximum:\t {longest} (us)"]
     printed = "\n".join(["oslat V 2.40", *lines, " Duration:\t 1.000 (sec)\n"])
     return parse(printed, json.dumps(whole, indent=2) + "\n")
-
-
-def test_the_program_looks_from_the_last_cpu_and_is_started_from_there():
-    program = BENCHMARK.program(defaults(BENCHMARK, seconds=3), NODE)
-    assert program.argv == (
-        *("/usr/bin/oslat", "--cpu-list", "1", "--cpu-main-thread", "1", "--duration", "3"),
-        *("--bucket-size", "1024", "--quiet", "--zero-omit", f"--json={RESULTS}"),
-    )
-    assert (program.cpus, program.collect) == ((1,), (RESULTS,))
 
 
 def test_numbers_of_counted_turns():

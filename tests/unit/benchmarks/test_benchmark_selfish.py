@@ -1,7 +1,7 @@
 """What selfish's trace says, and which traces are refused."""
 
 import pytest
-from benchmark_help import GOLDEN, NODE, defaults, values
+from benchmark_help import GOLDEN, defaults, values
 from hypothesis import given
 from hypothesis import strategies as st
 from traces import trace
@@ -17,13 +17,6 @@ REAL = {name: (GOLDEN / f"selfish/real-{name}.trace").read_bytes() for name in (
 def parse(content: bytes, mode="detours", seconds=1.0, **other) -> Parsed:
     parameters = defaults(BENCHMARK, mode=mode, seconds=seconds, **other)
     return BENCHMARK.parse(Outputs(files={TRACE: as_text(content)}, parameters=parameters))
-
-
-def test_the_program_is_told_all_and_runs_on_the_last_cpu():
-    program = BENCHMARK.program(defaults(BENCHMARK, mode="fwq", seconds=2, capacity=7), NODE)
-    words = ("fwq", "2", "300", "5", "1000000", "7", TRACE)
-    assert program.argv == ("/opt/parity/compiled/selfish", *words)
-    assert (program.cpus, program.collect, program.ranks) == ((1,), (TRACE,), 0)
 
 
 def test_numbers_of_a_trace():

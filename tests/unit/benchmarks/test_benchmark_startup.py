@@ -2,7 +2,7 @@ import json
 import math
 
 import pytest
-from benchmark_help import NODE, defaults, golden
+from benchmark_help import defaults, golden
 
 from parity.benchmarks.model import Metric, Outputs
 from parity.benchmarks.startup import BENCHMARK
@@ -36,11 +36,3 @@ def test_a_start_is_missing():
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
 def test_a_time_that_is_none(wrong):
     assert parse([0.1, 0.1, wrong, 0.1, 0.1]).reason == "unparsable"
-
-
-def test_only_a_cold_start_empties_the_page_cache():
-    cold = BENCHMARK.program(defaults(BENCHMARK, cache="cold"), NODE)
-    warm = BENCHMARK.program(defaults(BENCHMARK, cache="warm", repetitions=9), NODE)
-    assert (cold.drop_caches, cold.repetitions) == (True, 5)
-    assert (warm.drop_caches, warm.repetitions) == (False, 9)
-    assert warm.argv == ("/bin/true",)

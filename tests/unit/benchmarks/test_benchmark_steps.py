@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmark_help import GOLDEN, NODE, defaults, golden, values
+from benchmark_help import GOLDEN, defaults, golden, values
 
 from parity.benchmarks.model import Outputs, Parsed
 from parity.benchmarks.selfish import NOT_LOCKED
@@ -34,23 +34,6 @@ def parse(content: bytes, **asked) -> Parsed:
     return BENCHMARK.parse(
         Outputs(stderr=stderr, files={FILE: as_text(content)}, parameters=parameters)
     )
-
-
-def test_a_single_rank_needs_no_launcher_and_runs_on_the_last_cpu():
-    program = BENCHMARK.program(defaults(BENCHMARK, steps=7, work_us=20, idle_us=3), NODE)
-    assert program.argv == ("/opt/parity/compiled/steps", "1", "7", "20", "3", FILE)
-    assert (program.cpus, program.collect, program.ranks) == ((1,), (FILE,), 0)
-
-
-def test_ranks_are_told_how_many_they_are_and_are_started_by_the_site_or_inside():
-    asked = defaults(BENCHMARK, steps=7, **PLACED)
-    words = ["/opt/parity/compiled/steps", "2", "7", "100", "0", FILE]
-    by_site = BENCHMARK.program(asked, NODE)
-    assert (list(by_site.argv), by_site.ranks, by_site.collect) == (words, 2, (FILE,))
-    inside = BENCHMARK.program(asked, replace(NODE, launcher=False))
-    bound = [["-n", "1", "/usr/bin/taskset", "-c", cpu, *words] for cpu in "01"]
-    assert list(inside.argv) == [*INSIDE, *bound[0], ":", *bound[1]]
-    assert (inside.ranks, inside.collect) == (0, (FILE,))
 
 
 def test_numbers_of_steps():

@@ -102,15 +102,6 @@ def test_a_cache_that_no_build_is_for_is_refused(cache):
         BENCHMARK.program(defaults(BENCHMARK), replace(NODE, last_level_cache=cache))
 
 
-def test_the_command_line():
-    program = BENCHMARK.program(defaults(BENCHMARK, threads=2), NODE)
-    assert program.argv == (build_path(LARGE),)
-    assert program.cpus == (0, 1)
-    assert program.environment == {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "true"}
-    given_size = BENCHMARK.program(defaults(BENCHMARK, elements=SMALL), NODE)
-    assert given_size.argv == (build_path(SMALL),)
-
-
 def test_arrays_that_do_not_fit_the_memory_are_refused():
     with pytest.raises(UserError, match=r"STREAM needs 3.6 GiB, and this node has 4.0 GiB"):
         BENCHMARK.program(defaults(BENCHMARK), replace(NODE, memory=2**32))
