@@ -246,7 +246,7 @@ BAD_SYSTEMS = {
     "an image for a shell": ({"base_image": "$(id)@sha256:" + "0" * 64}, CHANGES),
     "a batch system": (
         {"batch_system": "oar"},
-        r"'oar' is no .*\n.*\n  allowed: flux, lsf, pbs, slurm",
+        r"unknown .*: oar\n.*\n  allowed: flux, lsf, pbs, slurm",
     ),
     "unknown braces": (
         {"launcher": {"command": ["srun", "{nodes}", "{ranks}", "{cores}"]}},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from parity.core.files import digest
 from parity.core.settings import check
 from parity.plan.plan import Case
 
-DEFAULT_TIMEOUT_SECONDS = 300
 _TAKEN = {COMMAND, *PLACES, "containers_per_node"}
 _KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -32,58 +31,62 @@ def cases_of(
 ) -> list[Case]:
     """All cases of one benchmark: allocations, levels and parameters with several values crossed.
 
-    They come in the order in which they are given.
-
-    Args:
-        document: the content of the study's file at `path`, checked by its schema.
-        amounts: parameters that a pilot found.
-
-    Raises:
-        UserError: there is no such benchmark, factor, level, parameter or allocation, or its
-            command does not fit together.
+    They come in the order in which they are given. Parameters are the benchmark's defaults, a
+    pilot's amounts, then the study's values, then those of the scale.
     """
     entry, size = document["benchmarks"][name], document["scales"][scale]
-    where = f"{path}: benchmarks.{name}"
+    where, at_scale = f"{path}: benchmarks.{name}", f"{path}: scales.{scale}"
     benchmark = _benchmark(name, document, where)
-    factors = entry.get("factors", {})
-    _check_factors(benchmark, factors, f"{where}.factors")
-    chosen = size.get("factors", {}).get(name, {})
+    factors, chosen = entry.get("factors", {}), size.get("factors", {}).get(name, {})
+    refuse_unknown(factors, benchmark.factors, f"{where}.factors", f"factor of {name}")
+    for factor, allowed in benchmark.factors.items():
+        if factor not in factors:
+            raise UserError(
+                f"{name} needs the levels of its factor {factor}",
+                where=f"{where}.factors",
+                allowed=", ".join(allowed),
+            )
+        refuse_unknown(factors[factor], allowed, f"{where}.factors.{factor}", f"level of {factor}")
+    place = f"{at_scale}.factors.{name}"
+    refuse_unknown(chosen, factors, place, f"factor of {name} in this study")
     for factor, levels in chosen.items():
-        place = f"{path}: scales.{scale}.factors.{name}"
-        refuse_unknown([factor], factors, place, f"factor of {name} in this study")
         refuse_unknown(levels, factors[factor], f"{place}.{factor}", "level of this study")
     factors = factors | chosen
+
     own = size.get("allocations", {})
-    place = f"{path}: scales.{scale}.allocations.{name}" if name in own else f"{where}.allocations"
+    place = f"{at_scale}.allocations.{name}" if name in own else f"{where}.allocations"
     placements = _placements(benchmark, own.get(name, entry.get("allocations", ())), place)
-    crossed = _parameters(benchmark, entry, size, scale, path, amounts)
+
+    rules = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: dict(rule) for key, rule in benchmark.all_parameters.items()},
+    }
+    parameters = {key: rule["default"] for key, rule in benchmark.parameters.items()}
+    parameters |= amounts
+    for place, given in (
+        (f"{where}.parameters", entry.get("parameters", {})),
+        (f"{at_scale}.parameters.{name}", size.get("parameters", {}).get(name, {})),
+    ):
+        for combination in _combinations(given).values():
+            check(combination, rules, place)
+        parameters |= given
+
     margin = entry["margin_percent"]
     return [
         Case(
             name="-".join(filter(None, [name, allocation, *levels, values])),
             benchmark=name,
-            parameters=parameters | placed | dict(zip(factors, levels, strict=True)),
+            parameters=combination | placed | dict(zip(factors, levels, strict=True)),
             margin=None if margin is None else margin / 100,
             primary=benchmark.primary,
             differences=benchmark.differences,
-            timeout_seconds=entry.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
+            timeout_seconds=entry.get("timeout_seconds", 300),
         )
         for allocation, placed in placements.items()
         for levels in itertools.product(*factors.values())
-        for values, parameters in crossed.items()
+        for values, combination in _combinations(parameters).items()
     ]
-
-
-def _check_factors(benchmark: Benchmark, factors: Mapping[str, Any], where: str) -> None:
-    refuse_unknown(factors, benchmark.factors, where, f"factor of {benchmark.name}")
-    for factor, allowed in benchmark.factors.items():
-        if factor not in factors:
-            raise UserError(
-                f"{benchmark.name} needs the levels of its factor {factor}",
-                where=where,
-                allowed=", ".join(allowed),
-            )
-        refuse_unknown(factors[factor], allowed, f"{where}.{factor}", f"level of {factor}")
 
 
 def _placements(
@@ -109,8 +112,7 @@ def _placements(
     for text in given:
         spread, _, containers = text.partition("/")
         nodes, ranks = map(int, spread.split("x"))
-        placed = {"nodes": nodes, "ranks": ranks}
-        over = f"{nodes} nodes"
+        placed, over = {"nodes": nodes, "ranks": ranks}, f"{nodes} nodes"
         if containers:
             placed["containers_per_node"] = int(containers)
             over += f" of {containers} containers"
@@ -122,37 +124,6 @@ def _placements(
             )
         placements[text.replace("/", "in")] = placed
     return placements or {"": {}}
-
-
-def _parameters(
-    benchmark: Benchmark,
-    entry: Mapping[str, Any],
-    size: Mapping[str, Any],
-    scale: str,
-    path: str,
-    amounts: Mapping[str, int],
-) -> dict[str, dict[str, Any]]:
-    """The benchmark's defaults, a pilot's, then the study's values, then those of the scale.
-
-    Where some have several values, once for each combination, by what those are called.
-    """
-    rules = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {name: dict(rule) for name, rule in benchmark.all_parameters.items()},
-    }
-    given = {
-        f"{path}: benchmarks.{benchmark.name}.parameters": entry.get("parameters", {}),
-        f"{path}: scales.{scale}.parameters.{benchmark.name}": (
-            size.get("parameters", {}).get(benchmark.name, {})
-        ),
-    }
-    merged = {name: rule["default"] for name, rule in benchmark.parameters.items()} | dict(amounts)
-    for where, values in given.items():
-        for one in _combinations(values).values():
-            check(one, rules, where)
-        merged |= values
-    return _combinations(merged)
 
 
 def _combinations(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -168,8 +139,11 @@ def _combinations(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(values, list)
     ]
     return {
-        "-".join(f"{name}_{value}".lower() for name, value in one): {**parameters, **dict(one)}
-        for one in itertools.product(*lists)
+        "-".join(f"{name}_{value}".lower() for name, value in chosen): {
+            **parameters,
+            **dict(chosen),
+        }
+        for chosen in itertools.product(*lists)
     }
 
 
@@ -184,12 +158,27 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
             f"{name} is a benchmark of Parity", where=where, action="call your program otherwise"
         )
     command, factors = dict(entry[COMMAND]), entry.get("factors", {})
-    parameters = {key: _rule(value) for key, value in entry.get("parameters", {}).items()}
+    parameters = {}
+    for key, given in entry.get("parameters", {}).items():
+        value = given[0] if isinstance(given, list) else given
+        described = f"A {(kind := _KINDS[type(value)])} like that of the study."
+        parameters[key] = {"description": described, "type": kind, "default": value}
     where = f"{where}.{COMMAND}"
     sizes = document["scales"].values()
     placed = "allocations" in entry or any(name in s.get("allocations", {}) for s in sizes)
     _check_places(command, [*factors, *parameters], placed, where)
-    _check_metrics(command.get("metrics", ()), f"{where}.metrics")
+    taken = {quantity.metric for quantity in (WALL, *placed_metrics())}
+    for metric in command.get("metrics", ()):
+        called = metric["name"]
+        if called in taken:
+            raise UserError(
+                f"{called} is a metric already",
+                where=f"{where}.metrics",
+                allowed=f"any other name but {', '.join(sorted(taken))}",
+                action=f"call it otherwise, such as own_{called}",
+            )
+        taken.add(called)
+        check_pattern(metric["pattern"], 1, f"{where}.metrics.{called}.pattern")
     if "valid" in command:
         check_pattern(command["valid"], 0, f"{where}.valid")
     if work := command.get("work"):
@@ -199,15 +188,8 @@ def _benchmark(name: str, document: Mapping[str, Any], where: str) -> Benchmark:
         refuse_unknown(lines, document["arms"], f"{where}.as_given", "arm of this study")
         refuse_unknown(document["arms"], lines, f"{where}.as_given", "arm with a given line")
     if "needs" in command:
-        command["needs"] = {path: _digest(path, where) for path in command["needs"]}
+        command["needs"] = {path: _digest_now(path, where) for path in command["needs"]}
     return own_program(name, command, factors, parameters)
-
-
-def _rule(given: Any) -> dict[str, Any]:
-    """The schema of a parameter by its value, or by the first of several."""
-    value = given[0] if isinstance(given, list) else given
-    kind = _KINDS[type(value)]
-    return {"description": f"A {kind} like that of the study.", "type": kind, "default": value}
 
 
 def _check_places(
@@ -219,7 +201,7 @@ def _check_places(
             raise UserError(
                 f"{key} is the name of something else", where=where, action="call it otherwise"
             )
-    program, environment = command["program"], command.get("environment", {})
+    program = command["program"]
     if not program[0].startswith("/"):
         raise UserError(
             f"{program[0]} is no absolute path",
@@ -227,11 +209,16 @@ def _check_places(
             action="write where it is, such as /usr/bin/python3",
         )
     known = [*given, *(place for place in PLACES if placed or place == "cpus")]
-    filled = {"program": _places(program), "environment": _places(environment.values())}
-    for key, places in filled.items():
+    filled = set[str]()
+    for key, words in (
+        ("program", program),
+        ("environment", command.get("environment", {}).values()),
+    ):
+        places = [match[1] for word in words for match in PLACEHOLDER.finditer(word) if match[1]]
         refuse_unknown(places, known, f"{where}.{key}", "place")
+        filled.update(places)
     for key in given:
-        if not any(key in places for places in filled.values()):
+        if key not in filled:
             raise UserError(
                 f"no word holds {{{key}}}, so it would change nothing",
                 where=f"{where}.program",
@@ -239,27 +226,7 @@ def _check_places(
             )
 
 
-def _places(words: Iterable[str]) -> list[str]:
-    return [match[1] for word in words for match in PLACEHOLDER.finditer(word) if match[1]]
-
-
-def _check_metrics(metrics: Iterable[Mapping[str, Any]], where: str) -> None:
-    taken = {quantity.metric for quantity in (WALL, *placed_metrics())}
-    for metric in metrics:
-        name = metric["name"]
-        if name in taken:
-            raise UserError(
-                f"{name} is a metric already",
-                where=where,
-                allowed=f"any other name but {', '.join(sorted(taken))}",
-                action=f"call it otherwise, such as own_{name}",
-            )
-        taken.add(name)
-        check_pattern(metric["pattern"], 1, f"{where}.{name}.pattern")
-
-
-def _digest(path: str, where: str) -> str:
-    """The digest of what a program needs, as it is now."""
+def _digest_now(path: str, where: str) -> str:
     try:
         return digest(Path(path).resolve(strict=True))
     except OSError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,25 +70,15 @@ class Look(Document, frozen=True, kw_only=True):
         ]
         counts = Counter(self.by_run[run].reason for run in compared if run in self.by_run)
         cases = dict.fromkeys(case for case, arm in compared if (case, arm) not in self.by_run)
-        said = [f"{count} {why.removeprefix(STOPPED)}" for why, count in sorted(counts.items())]
+        ended = [f"{count} {why.removeprefix(STOPPED)}" for why, count in sorted(counts.items())]
         left = len(compared) - counts.total()
-        said += [f"{left} go on, in {', '.join(cases)}" if left else "nothing goes on"]
-        return (
-            f"Look {self.number}, after {self.seen} blocks, at {len(compared)}: {', '.join(said)}"
-        )
+        going = f"{left} go on, in {', '.join(cases)}" if left else "nothing goes on"
+        at = f"Look {self.number}, after {self.seen} blocks, at {len(compared)}"
+        return f"{at}: {', '.join([*ended, going])}"
 
 
-_FORMAT = Format(Look)
-
-
-def read_look(path: Path) -> Look:
-    """The look in a file; raises UserError."""
-    return _FORMAT.read(path)
-
-
-def write_look(path: Path, look: Look) -> None:
-    """Write a look, whole or not at all."""
-    write_document(path, look)
+read_look = Format(Look).read
+write_look: Callable[[Path, Look], None] = write_document
 
 
 def stage_of(plan: Plan, number: int) -> int:
@@ -130,20 +120,17 @@ def batches_of(plan: Plan) -> dict[str, Batch]:
     alike: dict[tuple[int, int], list[Block]] = {}
     for block in plan.blocks:
         alike.setdefault((stage_of(plan, block.number), block.nodes), []).append(block)
-    batches = [
-        _batch(stage, tuple(blocks[first : first + most]))
-        for (stage, _), blocks in alike.items()
-        for first in range(0, len(blocks), most)
-    ]
-    return {batch.name: batch for batch in batches}
-
-
-def _batch(stage: int, blocks: tuple[Block, ...]) -> Batch:
-    first, last = blocks[0], blocks[-1]
-    if len(blocks) == 1:
-        return Batch(first.name, stage, blocks)
-    digest = hashlib.sha256(" ".join(block.name for block in blocks).encode()).hexdigest()[:8]
-    return Batch(f"{first.name.rpartition('-')[0]}-{last.number:04d}-{digest}", stage, blocks)
+    batches = {}
+    for (stage, _), blocks in alike.items():
+        for together in (blocks[i : i + most] for i in range(0, len(blocks), most)):
+            first, last = together[0], together[-1]
+            name = first.name
+            if first is not last:
+                names = " ".join(block.name for block in together)
+                digest = hashlib.sha256(names.encode()).hexdigest()[:8]
+                name = f"{name.rpartition('-')[0]}-{last.number:04d}-{digest}"
+            batches[name] = Batch(name, stage, tuple(together))
+    return batches
 
 
 def job_of(plan: Plan, batch: Batch) -> dict[str, int]:

@@ -24,15 +24,15 @@ from typing import Any
 from parity.benchmarks.own_program import COMMAND, what_runs
 from parity.core.documents import canonical
 from parity.core.spack_paths import DISTRIBUTION, SPACK
-from parity.plan.plan import PLAN_VERSION, Block, Case, Design, Plan, PlannedComparison, Run
+from parity.plan.plan import PLAN_VERSION, Block, Design, Plan, PlannedComparison, Run
 from parity.plan.study import Study
 from parity.runtimes import every_arm
 
 
 def make_plan(study: Study) -> Plan:
     """The whole plan; pure and repeatable."""
-    used = study.definitions
-    of_node_counts = [_blocks_on(study, nodes) for nodes in study.node_counts]
+    used, node_counts = study.definitions, sorted({case.nodes for case in study.cases})
+    of_node_counts = [_blocks_on(study, nodes) for nodes in node_counts]
     return Plan(
         **{field: getattr(study, field) for field in Design.__struct_fields__},
         version=PLAN_VERSION,
@@ -42,7 +42,21 @@ def make_plan(study: Study) -> Plan:
         benchmark_titles={name: each.title for name, each in used.items()},
         benchmark_notes={name: each.note for name, each in used.items()},
         blocks=tuple(chain.from_iterable(zip(*of_node_counts, strict=True))),
-        comparisons=_comparisons(study),
+        # Every arm with the reference, in each case and primary metric.
+        comparisons=tuple(
+            PlannedComparison(
+                case=case.name,
+                metric=metric,
+                arm=arm,
+                reference=study.reference,
+                # A difference in the metric's own unit has no margin of a ratio.
+                margin=None if metric in case.differences else case.margin,
+            )
+            for case in study.cases
+            for metric in case.primary
+            for arm in study.arms_of(case.name)
+            if arm != study.reference
+        ),
     )
 
 
@@ -57,24 +71,6 @@ def _title(study: Study, name: str) -> str:
     return title
 
 
-def _comparisons(study: Study) -> tuple[PlannedComparison, ...]:
-    """Every arm with the reference, in each case and primary metric."""
-    return tuple(
-        PlannedComparison(
-            case=case.name,
-            metric=metric,
-            arm=arm,
-            reference=study.reference,
-            # A difference in the metric's own unit has no margin of a ratio.
-            margin=None if metric in case.differences else case.margin,
-        )
-        for case in study.cases
-        for metric in case.primary
-        for arm in study.arms_of(case.name)
-        if arm != study.reference
-    )
-
-
 def _blocks_on(study: Study, nodes: int) -> list[Block]:
     """The blocks of one node count: its cases in random order, arms one after the other.
 
@@ -84,7 +80,7 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
     """
     cases = [case for case in study.cases if case.nodes == nodes]
     # A study without allocations keeps the names it had before there were any.
-    stratum = f"n{nodes}-" if study.places_ranks else ""
+    stratum = f"n{nodes}-" if any(case.is_placed for case in study.cases) else ""
     # random.Random of a text is defined by the language and stable between versions.
     seed = f"{study.study}/{study.seed}/{stratum}"
     runs = {
@@ -94,22 +90,7 @@ def _blocks_on(study: Study, nodes: int) -> list[Block]:
         }
         for case in cases
     }
-    does = _does(study, cases)
-    blocks = []
-    for number in range(1, study.blocks + 1):
-        ordered = tuple(
-            by_arm[arm]
-            for case, by_arm in random.Random(f"{seed}{number}").sample([*runs.items()], len(runs))
-            for arm in arm_order(tuple(by_arm), f"{seed}{case}", number)
-        )
-        digest = _digest(does | {"number": number, "runs": ordered})
-        name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
-        blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
-    return blocks
-
-
-def _does(study: Study, cases: list[Case]) -> dict[str, Any]:
-    """What all blocks of these cases do, and nothing of what is concluded from it."""
+    # What all blocks of these cases do, and nothing of what is concluded from it.
     does: dict[str, Any] = {
         "study": study.study,
         "attempts": study.attempts,
@@ -127,12 +108,18 @@ def _does(study: Study, cases: list[Case]) -> dict[str, Any]:
         does["provider"] = study.provider
     if study.positive_control:
         does["positive_control"] = study.positive_control
-    return does
-
-
-def _digest(does: dict[str, Any]) -> str:
-    """The end of a block's name: what it does."""
-    return hashlib.sha256(canonical(does).encode()).hexdigest()[:8]
+    blocks = []
+    for number in range(1, study.blocks + 1):
+        ordered = tuple(
+            by_arm[arm]
+            for case, by_arm in random.Random(f"{seed}{number}").sample([*runs.items()], len(runs))
+            for arm in arm_order(tuple(by_arm), f"{seed}{case}", number)
+        )
+        done = canonical(does | {"number": number, "runs": ordered})
+        digest = hashlib.sha256(done.encode()).hexdigest()[:8]
+        name = f"{study.campaign}-{stratum}b{number:04d}-{digest}"
+        blocks.append(Block(name=name, number=number, nodes=nodes, runs=ordered))
+    return blocks
 
 
 def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
@@ -154,21 +141,15 @@ def arm_order(arms: Sequence[str], seed: str, number: int) -> tuple[str, ...]:
 # The blocks of a design follow each other, between those of the other cases of a study.
 @lru_cache(maxsize=1024)
 def _design(arms: tuple[str, ...], seed: str) -> tuple[tuple[str, ...], ...]:
-    """The orders of the arms in all blocks of one design."""
-    # random.Random of a text is defined by the language and stable between versions.
-    chance = random.Random(seed)
-    labelled = chance.sample(arms, len(arms))
-    sequences = [row for square in _squares(len(arms)) for row in chance.sample(square, len(arms))]
-    return tuple(tuple(labelled[arm] for arm in sequence) for sequence in sequences)
+    """The orders of the arms in all blocks of one design: of each Latin square, shuffled, a row.
 
-
-def _squares(size: int) -> list[list[tuple[int, ...]]]:
-    """One Latin square, or two for an odd size, the second being the first read backwards.
-
-    The first row is a zigzag: 0, 1, k-1, 2, k-2, ...; each further row adds one to all. The
-    steps between its neighbours are all different if k is even; if it is odd, each that is there
-    is there twice, and the others stand in the row read backwards.
+    The first row of a square is a zigzag: 0, 1, k-1, 2, k-2, ...; each further row adds one to
+    all. The steps between its neighbours are all different if k is even; if it is odd, each that
+    is there is there twice, and the others stand in a second square, the rows read backwards.
     """
+    chance, size = random.Random(seed), len(arms)
+    labelled = chance.sample(arms, size)
     zigzag = [(place + 1) // 2 * (-1) ** (place + 1) for place in range(size)]
-    square = [tuple((arm + row) % size for arm in zigzag) for row in range(size)]
-    return [square] if size % 2 == 0 else [square, [row[::-1] for row in square]]
+    square = [[labelled[(arm + row) % size] for arm in zigzag] for row in range(size)]
+    squares = [square] if size % 2 == 0 else [square, [row[::-1] for row in square]]
+    return tuple(tuple(row) for rows in squares for row in chance.sample(rows, size))

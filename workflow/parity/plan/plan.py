@@ -1,8 +1,7 @@
 """plan.json: what a campaign measures, block by block, and what it compares by.
 
-The file says its version. The archived plans of three older shapes all said 1: the upgrades of
-`_FORMAT` add what a shape lacks, and keep what it has. A registered plan is known
-by the digest of the file as it is, never of an upgraded one (`plan_digest`).
+The archived plans of three older shapes all say version 1: upgrades add what a shape lacks, and
+keep what it has.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -35,6 +34,7 @@ from parity.runtimes.model import PACKED
 
 PLAN = "plan.json"
 PLAN_VERSION = 6
+N = TypeVar("N", "Block", "Case")
 
 
 class Run(Document, frozen=True, rename={"name": "run"}):
@@ -46,7 +46,7 @@ class Run(Document, frozen=True, rename={"name": "run"}):
 
 
 class Block(Document, frozen=True, rename={"name": "block"}):
-    """One block: the runs of one allocation, in their order.
+    """The runs of one allocation, in their order.
 
     Attributes:
         name: unique; it ends in a digest of what the block does.
@@ -189,9 +189,8 @@ class Design(Document, frozen=True):
     def arms_of(self, case: str) -> tuple[str, ...]:
         """The arms that a case is run in: all, and the positive control where it can be."""
         control = self.positive_control
-        if control is None or case in control.parameters:
-            return self.arms
-        return tuple(arm for arm in self.arms if arm != control.arm)
+        is_without = control is not None and case not in control.parameters
+        return tuple(arm for arm in self.arms if not (is_without and arm == self.positive_arm))
 
     def case_in(self, case: Case, arm: str) -> Case:
         """A case as an arm runs it: its own line, on one node if it packs ranks, or more work."""
@@ -199,18 +198,18 @@ class Design(Document, frozen=True):
             case = replace(case, parameters=given)
         if case.nodes > 1 and (known := every_arm().get(arm)) and known.placement == PACKED:
             case = replace(case, parameters=case.parameters | {"nodes": 1})
-        control = self.positive_control
-        if control is None or arm != control.arm:
-            return case
-        return replace(case, parameters=case.parameters | control.parameters[case.name])
+        more = self._more_work(case, arm)
+        return replace(case, parameters=case.parameters | more) if more else case
 
     def extra_work(self, case: Case, arm: str) -> float:
         """How many times the work of a case is done in an arm: 1 but in the positive control."""
-        control = self.positive_control
-        if control is None or arm != control.arm:
-            return 1.0
-        more = control.parameters[case.name]
+        more = self._more_work(case, arm)
         return math.prod(float(value / case.parameters[name]) for name, value in more.items())
+
+    def _more_work(self, case: Case, arm: str) -> dict[str, Any]:
+        """The parameters that an arm has otherwise than the case."""
+        control = self.positive_control
+        return control.parameters[case.name] if control and arm == control.arm else {}
 
 
 class Plan(Design, frozen=True):
@@ -233,17 +232,17 @@ class Plan(Design, frozen=True):
 
     def block(self, name: str) -> Block:
         """The block of that name; KeyError if the plan has none."""
-        for block in self.blocks:
-            if block.name == name:
-                return block
-        raise KeyError(f"the plan of {self.campaign} has no block {name}")
+        return self._named("block", self.blocks, name)
 
     def case(self, name: str) -> Case:
         """The case of that name; KeyError if the plan has none."""
-        for case in self.cases:
-            if case.name == name:
-                return case
-        raise KeyError(f"the plan of {self.campaign} has no case {name}")
+        return self._named("case", self.cases, name)
+
+    def _named(self, kind: str, parts: Sequence[N], name: str) -> N:
+        for part in parts:
+            if part.name == name:
+                return part
+        raise KeyError(f"the plan of {self.campaign} has no {kind} {name}")
 
     @property
     def double(self) -> str:
@@ -274,19 +273,9 @@ def read_plan(path: Path) -> Plan:
     return plan
 
 
-def write_plan(path: Path, plan: Plan) -> None:
-    """Write a plan, whole or not at all."""
-    write_document(path, plan)
-
-
 def plan_digest(path: Path) -> str:
-    """SHA-256 of a plan as its file has it, whatever its version: what is registered."""
+    """SHA-256 of a plan as its file has it, never of an upgraded one: what is registered."""
     return digest_of_json(read_text(path))
-
-
-def _with_nodes(content: Content) -> Content:
-    """1 to 2: before there were allocations, every block took one node."""
-    return in_parts(content, "blocks", lambda block: {"nodes": 1} | block)
 
 
 def _with(**absent: Any) -> Callable[[Content], Content]:
@@ -295,13 +284,15 @@ def _with(**absent: Any) -> Callable[[Content], Content]:
 
 
 _UPGRADES = (
-    _with_nodes,
+    # Before there were allocations, every block took one node.
+    lambda content: in_parts(content, "blocks", lambda block: {"nodes": 1} | block),
     _with(provider=DISTRIBUTION),
     unchanged,
     _with(positive_control=None),
     _with(looks=[], minutes=None, blocks_per_job=1),
 )
 _FORMAT = Format(Plan, _UPGRADES, printed=True)
+write_plan: Callable[[Path, Plan], None] = write_document
 
 
 def cases_of(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parity.core.documents import Content, Document, Format
+from parity.core.documents import Document, Format
 from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked
 from parity.core.spack_paths import DISTRIBUTION, SPACK, TOOLCHAIN, provider_of
@@ -18,7 +18,6 @@ from parity.plan.plan import Case, Design, NotTested, PositiveControl
 from parity.runtimes import every_arm
 from parity.software.foreign_image import refuse_no_image
 
-DEFAULT_ATTEMPTS = 2
 # By benchmark, and by the parameter that sizes it.
 Amounts = Mapping[str, Mapping[str, int]]
 NO_AMOUNTS: Amounts = MappingProxyType({})
@@ -44,13 +43,9 @@ class Pilot(Document, frozen=True, kw_only=True):
     left_out: dict[str, str]
 
 
-def _with_walls(content: Content) -> Content:
-    """A pilot of version 1 did not keep what its runs took beside what is timed."""
-    return content | {"walls": content["seconds"]}
-
-
 PILOT = "pilot.json"
-read_pilot = Format(Pilot, (_with_walls,)).read
+# Version 1 did not keep what its runs took beside what is timed.
+read_pilot = Format(Pilot, (lambda content: content | {"walls": content["seconds"]},)).read
 
 
 class Study(Design, frozen=True, kw_only=True):
@@ -64,6 +59,7 @@ class Study(Design, frozen=True, kw_only=True):
     """
 
     blocks: int
+    attempts: int = 2
     image: str = ""
     is_piloted: bool = False
     not_tested: tuple[NotTested, ...] = ()
@@ -77,16 +73,6 @@ class Study(Design, frozen=True, kw_only=True):
     def campaign(self) -> str:
         """Study and scale: the name of a dataset."""
         return f"{self.study}-{self.scale}"
-
-    @property
-    def node_counts(self) -> tuple[int, ...]:
-        """Sizes of the allocations that the cases need, ascending."""
-        return tuple(sorted({case.nodes for case in self.cases}))
-
-    @property
-    def places_ranks(self) -> bool:
-        """Whether any case is placed on an allocation."""
-        return any(case.is_placed for case in self.cases)
 
 
 def load_study(
@@ -109,7 +95,7 @@ def load_study(
             parameter, a value out of range; with file, key and what is allowed.
     """
     document, where = load_checked(path, "study"), str(path)
-    scales, benchmarks = document["scales"], document["benchmarks"]
+    scales = document["scales"]
     if scale not in scales:
         raise UserError(
             f"the study has no scale {scale!r}",
@@ -121,47 +107,46 @@ def load_study(
     for label, size in scales.items():
         for key in ("parameters", "allocations", "factors"):
             place = f"{where}: scales.{label}.{key}"
-            refuse_unknown(size.get(key, {}), benchmarks, place, "benchmark")
-    provider = document.get("provider", DISTRIBUTION)
-    if provider == SPACK:
-        provider = provider_of(toolchain)
+            refuse_unknown(size.get(key, {}), document["benchmarks"], place, "benchmark")
     studies = {
-        label: _at_scale(document, label, provider, where, amounts if label == scale else {})
+        label: _at_scale(document, label, where, amounts if label == scale else {})
         for label in scales
     }
-    study = studies[scale]
+    provider = document.get("provider", DISTRIBUTION)
+    study = replace(
+        studies[scale], provider=provider_of(toolchain) if provider == SPACK else provider
+    )
     return study if minutes is None else replace(study, minutes=minutes)
 
 
-def _at_scale(
-    document: Mapping[str, Any], scale: str, provider: str, where: str, amounts: Amounts
-) -> Study:
-    """The study of a file at one of its scales; raises UserError."""
-    size, benchmarks = document["scales"][scale], document["benchmarks"]
+def _at_scale(document: Mapping[str, Any], scale: str, where: str, amounts: Amounts) -> Study:
+    size, known = document["scales"][scale], document["benchmarks"]
     place, arms = f"{where}: scales.{scale}", size.get("arms", document["arms"])
     refuse_unknown(arms, document["arms"], f"{place}.arms", "arm of this study")
     image = document.get("image", {}).get("from", "")
     _check_pair(document, arms, bool(image), scale, where)
     if image:
         refuse_no_image(image, f"{where}: image.from")
-    chosen = size.get("benchmarks", list(benchmarks))
-    refuse_unknown(chosen, benchmarks, f"{place}.benchmarks", "benchmark")
+    chosen = size.get("benchmarks", list(known))
+    refuse_unknown(chosen, known, f"{place}.benchmarks", "benchmark")
     cases = tuple(
         case
         for name in chosen
         for case in cases_of(name, document, scale, where, amounts.get(name, {}))
     )
-    control, without = _positive_control(document, arms, cases, scale, where)
-    looks = tuple(size.get("looks", ()))
-    if looks and (sorted(looks) != list(looks) or looks[-1] != size["blocks"]):
+    looks = size.get("looks", [])
+    if looks and (sorted(looks) != looks or looks[-1] != size["blocks"]):
         raise UserError(
             f"the looks {', '.join(map(str, looks))} do not lead to the last block",
             where=f"{place}.looks",
             allowed=f"ascending numbers of blocks, the last of them {size['blocks']}",
         )
+    control, without = _positive_control(document, arms, cases, scale, where)
     declared = (NotTested(**entry) for entry in document.get("not_tested", ()))
+    given = ("attempts", "minutes", "blocks_per_job")
     return Study(
         **{key: document[key] for key in ("study", "title", "reproduces", "seed", "reference")},
+        **{key: size[key] for key in given if key in size},
         scale=scale,
         aa_pair=tuple(document["aa_pair"]),
         arms=tuple(arms),
@@ -169,13 +154,9 @@ def _at_scale(
         blocks=size["blocks"],
         image=image,
         is_piloted=size.get("pilot", False),
-        attempts=size.get("attempts", DEFAULT_ATTEMPTS),
         not_tested=(*declared, *without),
-        provider=provider,
         positive_control=control,
-        looks=looks,
-        minutes=size.get("minutes"),
-        blocks_per_job=size.get("blocks_per_job", 1),
+        looks=tuple(looks),
     )
 
 
@@ -196,14 +177,13 @@ def _check_pair(
     allowed = [
         name for name, arm in known.items() if arm.is_native or (is_foreign and arm.stands_in)
     ]
-    for name in pair:
-        if name not in allowed:
-            only = " but with `image`" if known[name].stands_in else ""
-            raise UserError(
-                f"{name} is not native, and no reference{only}",
-                where=f"{where}: aa_pair",
-                allowed=", ".join(allowed),
-            )
+    for name in (name for name in pair if name not in allowed):
+        only = " but with `image`" if known[name].stands_in else ""
+        raise UserError(
+            f"{name} is not native, and no reference{only}",
+            where=f"{where}: aa_pair",
+            allowed=", ".join(allowed),
+        )
 
 
 def _positive_control(

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import field
 
 from parity.core.commands import answer_of, is_installed, output_of
 from parity.core.documents import Document, as_document
-from parity.core.errors import UserError
+from parity.core.errors import UserError, refuse_unknown
 from parity.core.settings import load_checked, toolchains_of
 
+_HERE = Path(__file__).parent
 # What a system may support: the two entries of `scales` in the register of claims.
 MACHINE, CLUSTER = "machine", "cluster"
+# What documents up to 2026-11-22 call a cluster, whichever batch system it has.
+_FORMER = {"slurm": "cluster"}
+# Of `scontrol show job`; the rest names users and paths.
+_KEPT = {
+    *("JobId", "JobState", "Partition", "NodeList", "BatchHost", "NumNodes", "NumCPUs", "NumTasks"),
+    *("TRES", "OverSubscribe", "TimeLimit", "SubmitTime", "StartTime", "Features", "Reservation"),
+}
 
 
 class SystemKind(Document, frozen=True):
@@ -34,8 +40,7 @@ class SystemKind(Document, frozen=True):
         threat: what it means for validity, for the paper.
         conduct: how the runs came about, for the paper's abstract; `{reference}` is its title.
         margin: what a test for equivalence is held against there.
-        support: `cluster` where sizes measured on it can support a published size, else
-            `machine`.
+        support: `cluster` where sizes measured on it can support a published size, else `machine`.
         one_host: whether its nodes are namespaces on one host, whose lock lets one block
             measure at a time.
     """
@@ -52,10 +57,12 @@ class SystemKind(Document, frozen=True):
     one_host: bool = False
 
 
-_KINDS = Path(__file__).with_name("system_kinds.yaml").read_bytes()
-# What documents up to 2026-11-22 call a cluster, whichever batch system it has.
-_FORMER = {"slurm": "cluster"}
-KINDS = {kind.label: kind for kind in msgspec.yaml.decode(_KINDS, type=list[SystemKind])}
+KINDS = {
+    kind.label: kind
+    for kind in msgspec.yaml.decode(
+        (_HERE / "system_kinds.yaml").read_bytes(), type=list[SystemKind]
+    )
+}
 
 
 def kind_of(labels: Iterable[str]) -> SystemKind:
@@ -97,8 +104,7 @@ class Job(NamedTuple):
     facts: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class BatchSystem:
+class BatchSystem(Document, frozen=True):
     """What has to be known of a batch system.
 
     Attributes:
@@ -108,7 +114,6 @@ class BatchSystem:
         asks: a command that succeeds where it would take a job now.
         job_variable: the environment variable that tells a job that it is one.
         variables: beginnings of the names of those by which a launcher finds its job.
-        job: tells the job that we are in, where `job_variable` is set; raises UserError.
         trial: what tries it where there is none; empty where nothing does.
     """
 
@@ -118,7 +123,6 @@ class BatchSystem:
     asks: tuple[str, ...]
     job_variable: str
     variables: tuple[str, ...]
-    job: Callable[[], Job]
     trial: str = ""
 
     @property
@@ -126,46 +130,43 @@ class BatchSystem:
         """How to come into a job."""
         return f"let Snakemake submit it: snakemake --profile {self.profile} all"
 
-
-def _named(number: str, hosts: Iterable[str], **facts: str) -> Job:
-    """A job; its hosts are named once for each of their slots, with or without a domain."""
-    short = tuple(dict.fromkeys(host.partition(".")[0] for host in hosts))
-    return Job(number, short, facts)
-
-
-def _of_flux() -> Job:
-    """Inside of a job Flux's commands are about the job's own instance."""
-    listed = output_of(
-        ["flux", "resource", "list", "--states=all", "--no-header", "--format={nodelist}"]
-    )
-    # A node may be called as a job could be, and is no job for that.
-    expand = ["flux", "hostlist", "--fallback", "--expand", *listed.split()]
-    number = output_of(["flux", "getattr", "jobid"]).strip()
-    return _named(number, output_of(expand).split())
-
-
-def _of_lsf() -> Job:
-    """LSF names a host for each of its slots; a long list is only with their numbers."""
-    with_slots = os.environ.get("LSB_MCPU_HOSTS", "").split()
-    hosts = os.environ.get("LSB_HOSTS", "").split() or with_slots[::2]
-    return _named(os.environ["LSB_JOBID"], hosts, queue=os.environ.get("LSB_QUEUE", ""))
-
-
-def _of_pbs() -> Job:
-    """The node file of OpenPBS, PBS Professional and Torque has a line for each slot of a node."""
-    file = Path(os.environ["PBS_NODEFILE"])
-    try:
-        hosts = file.read_text(encoding="utf-8").split()
-    except OSError as error:
-        raise UserError(
-            f"PBS's file of nodes cannot be read: {error.strerror}", where=str(file)
-        ) from None
-    return _named(os.environ.get("PBS_JOBID", ""), hosts, queue=os.environ.get("PBS_QUEUE", ""))
+    def job(self) -> Job:
+        """The job that we are in, where `job_variable` is set; raises UserError."""
+        told = os.environ
+        if self.title == "Slurm":
+            return _slurm_job(told[self.job_variable])
+        if self.title == "Flux":
+            # Inside of a job Flux's commands are about the job's own instance.
+            number, facts = output_of(["flux", "getattr", "jobid"]).strip(), {}
+            listed = ["flux", "resource", "list", "--states=all", "--no-header"]
+            nodes = output_of([*listed, "--format={nodelist}"]).split()
+            # A node may be called as a job could be, and is no job for that.
+            hosts = output_of(["flux", "hostlist", "--fallback", "--expand", *nodes]).split()
+        elif self.title == "LSF":
+            number, facts = told[self.job_variable], {"queue": told.get("LSB_QUEUE", "")}
+            # A long list is only with the numbers of slots.
+            with_slots = told.get("LSB_MCPU_HOSTS", "").split()
+            hosts = told.get("LSB_HOSTS", "").split() or with_slots[::2]
+        else:
+            # The node file of OpenPBS, PBS Professional and Torque.
+            number, facts = told.get("PBS_JOBID", ""), {"queue": told.get("PBS_QUEUE", "")}
+            file = Path(told[self.job_variable])
+            try:
+                hosts = file.read_text(encoding="utf-8").split()
+            except OSError as error:
+                raise UserError(
+                    f"PBS's file of nodes cannot be read: {error.strerror}", where=str(file)
+                ) from None
+        # Hosts are named once for each of their slots, with or without a domain.
+        return Job(number, tuple(dict.fromkeys(host.partition(".")[0] for host in hosts)), facts)
 
 
-def _of_slurm() -> Job:
-    """Slurm's controller tells a job's nodes and facts."""
-    number = os.environ["SLURM_JOB_ID"]
+BATCH_SYSTEMS = msgspec.yaml.decode(
+    (_HERE / "batch_systems.yaml").read_bytes(), type=dict[str, BatchSystem]
+)
+
+
+def _slurm_job(number: str) -> Job:
     told = output_of(["scontrol", "show", "job", "--oneliner", number]).splitlines()
     # The number of one task of an array is that of the array, too, and tells all of them.
     facts = job_facts(next((line for line in told if line.startswith(f"JobId={number} ")), ""))
@@ -175,59 +176,10 @@ def _of_slurm() -> Job:
     return Job(number, tuple(hosts), facts | {"squeue": queue.strip()})
 
 
-# Of `scontrol show job`; the rest names users and paths.
-_KEPT = {
-    *("JobId", "JobState", "Partition", "NodeList", "BatchHost", "NumNodes", "NumCPUs", "NumTasks"),
-    *("TRES", "OverSubscribe", "TimeLimit", "SubmitTime", "StartTime", "Features", "Reservation"),
-}
-
-
 def job_facts(line: str) -> dict[str, str]:
     """The facts that we keep of the line that `scontrol show job --oneliner` prints."""
     pairs = (word.partition("=") for word in line.split())
     return {key: value for key, _, value in pairs if key in _KEPT}
-
-
-# By what `batch_system` of a system's file calls them.
-BATCH_SYSTEMS = {
-    "flux": BatchSystem(
-        title="Flux",
-        profile="profiles/flux",
-        programs=("flux",),
-        asks=("flux", "resource", "info"),
-        job_variable="FLUX_URI",
-        variables=("FLUX_",),
-        job=_of_flux,
-    ),
-    "lsf": BatchSystem(
-        title="LSF",
-        profile="profiles/cluster-generic",
-        programs=("bsub", "bjobs", "bkill"),
-        asks=("bqueues",),
-        job_variable="LSB_JOBID",
-        variables=("LSB_", "LSF_"),
-        job=_of_lsf,
-    ),
-    "pbs": BatchSystem(
-        title="PBS",
-        profile="profiles/cluster-generic",
-        programs=("qsub", "qstat", "qdel"),
-        asks=("qstat", "-B"),
-        job_variable="PBS_NODEFILE",
-        variables=("PBS_",),
-        job=_of_pbs,
-    ),
-    "slurm": BatchSystem(
-        title="Slurm",
-        profile="slurm",
-        programs=("sbatch", "squeue", "scontrol", "srun"),
-        asks=("squeue", "--noheader", "--me"),
-        job_variable="SLURM_JOB_ID",
-        variables=("SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOBID"),
-        job=_of_slurm,
-        trial=", or try `make cluster-up` here",
-    ),
-}
 
 
 class MpiLauncher(Document, frozen=True):
@@ -273,7 +225,7 @@ class System(Document, frozen=True, rename={"name": "system"}):
     module_variables: tuple[str, ...] = ()
     image_folder: str | None = None
     images_on_node: bool = False
-    toolchains: dict[str, Any] = field(default_factory=dict)
+    toolchains: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 def load_system(path: Path | str) -> System:
@@ -289,18 +241,12 @@ def load_system(path: Path | str) -> System:
             allowed="bootstrap, or name@sha256:<64 hexadecimal digits>",
             action="give the image by its digest",
         )
-    if (named := document.get("batch_system")) and named not in BATCH_SYSTEMS:
-        raise UserError(
-            f"{named!r} is no batch system that is known here",
-            where=f"{path}: batch_system",
-            allowed=", ".join(BATCH_SYSTEMS),
-        )
+    if named := document.get("batch_system"):
+        refuse_unknown([named], BATCH_SYSTEMS, f"{path}: batch_system", "batch system")
     images = document.pop("images", {})
     document |= document.pop("quiet_node")
-    document |= {
-        "image_folder": images.get("folder"),
-        "images_on_node": images.get("made_on", "login") == "node",
-    }
+    document["image_folder"] = images.get("folder")
+    document["images_on_node"] = images.get("made_on") == "node"
     if "launcher" in document:
         _check_launcher(document["launcher"], str(path))
     return as_document(document, System, str(path))
@@ -315,21 +261,21 @@ def refuse_without_batch_system(system: System, *, now: bool) -> None:
     around = BATCH_SYSTEMS.get(system.batch_system)
     if not around:
         return
-    start = f"system {system.name} needs {around.title}, and"
-    if missing := [program for program in around.programs if not is_installed(program)]:
-        raise UserError(
-            f"{start} {', '.join(missing)} cannot be found on PATH",
-            where="batch_system of its file, as in config/systems",
-            action=f"start Snakemake on the cluster's login node{around.trial}",
-        )
-    if now:
-        answered, said = answer_of(around.asks, seconds=60)
-        if not answered:
-            raise UserError(
-                f"{start} {around.asks[0]} does not answer: {said}",
-                where="batch_system of its file, as in config/systems",
-                action=f"see whether its server runs{around.trial}",
-            )
+    missing = ", ".join(program for program in around.programs if not is_installed(program))
+    problem, action = (
+        f"{missing} cannot be found on PATH",
+        "start Snakemake on the cluster's login node",
+    )
+    if not missing:
+        answered, said = answer_of(around.asks, seconds=60) if now else (True, "")
+        if answered:
+            return
+        problem, action = f"{around.asks[0]} does not answer: {said}", "see whether its server runs"
+    raise UserError(
+        f"system {system.name} needs {around.title}, and {problem}",
+        where="batch_system of its file, as in config/systems",
+        action=f"{action}{around.trial}",
+    )
 
 
 def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
@@ -337,20 +283,16 @@ def _check_launcher(entry: Mapping[str, Any], path: str) -> None:
     sizes = ("nodes", "ranks", "ranks_per_node")
     # Two of the three tell the third: some launchers take no number of nodes, or none of ranks.
     for key, known, needed in (("command", sizes, 2), ("each_node", sizes[:1], 1)):
-        where = f"{path}: launcher.{key}"
-        said = {inside for word in entry[key] for inside in _in_braces(word)}
-        if not said <= set(known):
-            raise UserError(
-                "a word has braces that are none of the known ones",
-                where=where,
-                allowed=", ".join(f"{{{name}}}" for name in known),
-            )
-        if len(said) < needed or not entry[key][0]:
-            raise UserError(
-                "the command does not say how many there are",
-                where=where,
-                allowed=f"words with {needed} of {', '.join(f'{{{name}}}' for name in known)}",
-            )
+        held = {inside for word in entry[key] for inside in _in_braces(word)}
+        allowed = ", ".join(f"{{{name}}}" for name in known)
+        if not held <= set(known):
+            problem = "a word has braces that are none of the known ones"
+        elif len(held) < needed or not entry[key][0]:
+            problem = "the command does not say how many there are"
+            allowed = f"words with {needed} of {allowed}"
+        else:
+            continue
+        raise UserError(problem, where=f"{path}: launcher.{key}", allowed=allowed)
 
 
 def _in_braces(word: str) -> list[str]:
