@@ -130,7 +130,7 @@ def _keys(claim: Claim, simulator: Simulator) -> list[Key]:
 def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulator) -> Chance:
     first = simulator.draw(keys, 0)
     cells = [cell for test in claim.tests for cell in _scope(test, claim, first).cells]
-    waiting = _parts(claim, first)
+    asked, waiting = [rules()[test.rule] for test in claim.tests], _parts(claim, first)
     passes = draws = 0
     verdict = ""
     failed_in: Counter[int] = Counter()
@@ -147,24 +147,21 @@ def _chance(claim: Claim, of_tests: str, keys: Sequence[Key], simulator: Simulat
             waiting.insert(0, failed)
             failed_in[id(failed)] += 1
     weakest = max(waiting, key=lambda part: failed_in[id(part)])
-    searched = not passes and MARGIN not in weakest.tests[0].options
+    fails = weakest.tests[0]
+    searched = not passes and MARGIN not in fails.options
     return Chance(
         claim=claim,
         of_tests=of_tests,
-        sameness=not any(_says_that_it_differs(test) for test in claim.tests),
+        sameness=all(rule.proves_sameness and not rule.one_sided for rule in asked),
         planned=min(cell.blocks for cell in cells),
         comparisons=len(cells),
         passes=passes,
         draws=draws,
         verdict=verdict,
-        weakest=_said(weakest.tests[0]) if passes < draws else "",
+        weakest=f"{fails.rule} of {fails.cells.benchmark} {fails.cells.metric}" * (passes < draws),
         beyond=searched and _is_beyond(weakest, keys, first, simulator),
         reach=_reach(claim, first, simulator),
     )
-
-
-def _said(test: Test) -> str:
-    return f"{test.rule} of {test.cells.benchmark} {test.cells.metric}"
 
 
 def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Simulator) -> bool:
@@ -175,11 +172,6 @@ def _is_beyond(part: Claim, keys: Sequence[Key], first: Simulated, simulator: Si
     wanted = [key for key in keys if key[0] in cases]
     draws = (larger.draw(wanted, number) for number in range(FEW_DRAWS))
     return not any(judged(part, [data]).verdict in HOLDS for data in draws)
-
-
-def _says_that_it_differs(test: Test) -> bool:
-    rule = rules()[test.rule]
-    return rule.one_sided or not rule.proves_sameness
 
 
 def _scope(test: Test, claim: Claim, data: Simulated) -> Scope:

@@ -60,29 +60,25 @@ class Shown(logging.Handler):
     def emit(self, record: Any) -> None:
         """Say ten times how many steps are done, and of a failure why."""
         if self._is_quiet and _event(record) == "progress":
-            self._say_how_far(record.done, record.total)
+            tenth = 10 * record.done // record.total
+            if record.total > FEW and self._tenth < tenth < 10:
+                more = f"; see {self._log}" if self._tenth == 0 else ""
+                self._tenth = tenth
+                self._say(logging.INFO, f"{record.done} of {record.total} steps{more}")
         elif record.levelno >= logging.ERROR and (text := self._why(record)):
             self._say(logging.ERROR, text)
 
     def keeps(self, record: logging.LogRecord) -> bool:
         """The filter for Snakemake's own handlers: whether a record says more than we do."""
         ended, event = _ended(record), _event(record)
-        if ended == _REFUSED or (event == "job_error" and self._is_told(record)):
+        if ended == _REFUSED:
+            return False
+        if event == "job_error" and refusal(_logs(record)) and not _of_cluster(record):
             return False
         if not self._is_quiet:
             return True
         is_of_itself = record.levelno <= logging.INFO and OF_ITSELF.match(str(record.msg))
         return not (ended or event in OF_JOBS or is_of_itself)
-
-    def _is_told(self, record: logging.LogRecord) -> bool:
-        return bool(refusal(_logs(record))) and not _of_cluster(record)
-
-    def _say_how_far(self, done: int, total: int) -> None:
-        tenth = 10 * done // total
-        if total > FEW and self._tenth < tenth < 10:
-            more = f"; see {self._log}" if self._tenth == 0 else ""
-            self._tenth = tenth
-            self._say(logging.INFO, f"{done} of {total} steps{more}")
 
     def _why(self, record: logging.LogRecord) -> str:
         """The refusal of a rule; in quiet runs how another one ended, and the end of its log."""
@@ -96,7 +92,8 @@ class Shown(logging.Handler):
             texts.append(text)
         elif self._is_quiet:
             # Last the rule's own, which is the first of them: a cluster's job says much before.
-            ends = [f"{log}\n{_end(log)}".rstrip() for log in reversed(logs)]
+            last = {log: "\n".join(_text(log).splitlines()[-LAST_LINES:]) for log in logs}
+            ends = [f"{log}\n{last[log]}".rstrip() for log in reversed(logs)]
             texts = [record.getMessage(), *texts, *ends]
         return "\n".join(filter(None, texts)) if text or self._is_quiet else ""
 
@@ -208,10 +205,6 @@ def _logs(record: Any) -> list[Path]:
 def _of_cluster(record: Any) -> str:
     """What the cluster says of a job's end, such as the state that Slurm gives it; else empty."""
     return str(getattr(record, "rule_msg", None) or "")
-
-
-def _end(log: Path) -> str:
-    return "\n".join(_text(log).splitlines()[-LAST_LINES:])
 
 
 def _text(log: Path) -> str:
